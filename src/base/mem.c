@@ -1,0 +1,54 @@
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void out_of_memory(usize n) __attribute__((noreturn, cold));
+
+static void out_of_memory(usize n)
+{
+    (void)fprintf(stderr, "out of memory: %zu bytes asked for\n", n);
+    abort();
+}
+
+void *cd_alloc(usize n)
+{
+    void *p = calloc(1, n == 0 ? 1 : n);
+    if (p == NULL) {
+        out_of_memory(n);
+    }
+    return p;
+}
+
+void cd_free(void *p) { free(p); }
+
+void *cd_alloc_array(usize cnt, usize size)
+{
+    usize n;
+    if (__builtin_mul_overflow(cnt, size, &n)) {
+        out_of_memory(SIZE_MAX);
+    }
+    return cd_alloc(n);
+}
+
+void *cd_realloc(void *p, usize n)
+{
+    void *q = realloc(p, n == 0 ? 1 : n);
+    if (q == NULL) {
+        out_of_memory(n);
+    }
+    return q;
+}
+
+void *cd_try_alloc(usize n) { return malloc(n == 0 ? 1 : n); }
+
+void *cd_alloc_aligned(usize align, usize n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, align, n == 0 ? 1 : n) != 0) {
+        out_of_memory(n);
+    }
+    memset(p, 0, n);
+    return p;
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Makes a bare Debian 12 machine able to build and test Candela: packages from apt, and the bundled C
+# sources that third_party/ pins. Installs only what is missing; a second run does nothing.
+# Asks before it installs when there is a terminal and YES is not 1; without a terminal it goes ahead.
+set -eu
+cd "$(dirname "$0")/.."
+
+# What the build needs, then what the tests and tools need on top (skipped with BUILD_ONLY=1).
+build_packages="build-essential ninja-build cmake pkg-config perl python3 ccache ca-certificates
+libuv1-dev libssl-dev librocksdb-dev libsecp256k1-dev libgmp-dev libcmocka-dev"
+test_packages="clang libclang-rt-14-dev clang-tidy clang-format valgrind doxygen graphviz"
+
+packages="$build_packages"
+[ "${BUILD_ONLY:-0}" = 1 ] || packages="$packages $test_packages"
+
+# Debian's cargo-web is the smallest client that checks the lock file; any cargo >= 1.70 will do.
+if ! command -v cargo >/dev/null 2>&1; then
+    packages="$packages cargo-web"
+fi
+
+missing=""
+for p in $packages; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+
+if [ -n "$missing" ]; then
+    echo "candela needs packages that are not installed:$missing"
+    if [ "$(id -u)" -eq 0 ]; then sudo=""; else sudo="sudo"; fi
+    if [ -t 0 ] && [ "${YES:-0}" != 1 ]; then
+        printf 'Install them with apt now? [Y/n] '
+        read -r answer
+        case "$answer" in [nN]*) echo "error: packages missing; install them and run again" >&2; exit 1 ;; esac
+    elif [ -n "$sudo" ] && [ "${YES:-0}" != 1 ]; then
+        echo "error: not root and no terminal to ask on: run 'YES=1 make setup' or install them" >&2
+        exit 1
+    fi
+    $sudo apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+# Bundled sources: vendored again only when the lock file has changed.
+crates=build/third_party/crates
+stamp=build/third_party/lock.sha256
+want=$(sha256sum third_party/Cargo.lock | cut -d' ' -f1)
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$want" ]; then
+    echo "fetching bundled sources"
+    rm -rf "$crates"
+    mkdir -p build/third_party
+    (cd third_party && cargo vendor --locked --versioned-dirs ../build/third_party/crates >/dev/null 2>&1) || {
+        echo "error: bundled sources could not be fetched or their hashes differ from third_party/Cargo.lock" >&2
+        (cd third_party && cargo vendor --locked --versioned-dirs ../build/third_party/crates >/dev/null)
+        exit 1
+    }
+    echo "$want" >"$stamp"
+fi
