@@ -1,0 +1,60 @@
+/* evm/transition.h - one transaction applied to the state: checks, fee, call, refund, settlement.
+ *
+ * Rules differ by fork and profile rows only [spec:conformance#0]. Signature and sender are the caller's
+ * business (types/tx_codec.h). Threading: confined. */
+#ifndef CD_EVM_TRANSITION_H
+#define CD_EVM_TRANSITION_H
+
+#include "evm/evm.h"
+#include "types/tx.h"
+
+/* Why a transaction cannot be part of a block. Words: cd_tx_invalid_str, go-ethereum's. */
+typedef enum cd_tx_invalid {
+    CD_TX_VALID,
+    CD_TX_NONCE_TOO_LOW,
+    CD_TX_NONCE_TOO_HIGH,
+    CD_TX_NONCE_MAX,
+    CD_TX_SENDER_HAS_CODE, /* EIP-3607 */
+    CD_TX_FEE_CAP_BELOW_BASE_FEE,
+    CD_TX_TIP_ABOVE_FEE_CAP,
+    CD_TX_INSUFFICIENT_FUNDS,
+    CD_TX_INTRINSIC_GAS,
+    CD_TX_INITCODE_SIZE, /* EIP-3860 */
+    CD_TX_TYPE_UNSUPPORTED,
+    CD_TX_GAS_LIMIT_REACHED, /* block gas pool */
+    CD_TX_BLOB_NO_HASHES,
+    CD_TX_BLOB_TOO_MANY,
+    CD_TX_BLOB_HASH_VERSION,
+    CD_TX_BLOB_FEE_CAP,
+    CD_TX_BLOB_CREATE,
+    CD_TX_CHAIN_ID,
+} cd_tx_invalid;
+
+const char *cd_tx_invalid_str(cd_tx_invalid r);
+
+/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; false when it exceeds 2^64-1. */
+bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork);
+
+typedef struct cd_tx_result {
+    cd_evm_status status; /* of the outermost message */
+    u64 gas_used;         /* after refund as far as the profile pays it */
+    u64 gas_refunded;
+    cd_bytes output;      /* borrowed until the next call on the evm */
+    cd_addr20 created;    /* for creations */
+    cd_u256 effective_gas_price;
+} cd_tx_result;
+
+/* What is skipped when a call is only simulated (eth_call, estimateGas); all false for blocks. */
+typedef struct cd_tx_relax {
+    bool nonce;    /* no nonce check */
+    bool sender;   /* no EIP-3607 check */
+    bool base_fee; /* no fee-cap check when both caps are zero */
+    bool balance;  /* fees are neither required nor charged */
+} cd_tx_relax;
+
+/* cd_tx_apply checks and runs tx (with sender) on the EVM's block and state; gas_pool is the gas left in the block and
+ * is lowered by what was used. On anything but CD_TX_VALID the state is unchanged. Ends with cd_state_end_tx.
+ * Source errors: look at cd_state_error afterwards. */
+cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx, const cd_tx_relax *relax);
+
+#endif

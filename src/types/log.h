@@ -1,0 +1,16 @@
+/* types/log.h - one event that a contract emitted. Threading: pure. */
+#ifndef CD_TYPES_LOG_H
+#define CD_TYPES_LOG_H
+
+#include "base/bytes.h"
+
+enum { CD_LOG_TOPICS_MAX = 4 };
+
+typedef struct cd_log {
+    cd_addr20 addr;
+    u32 topic_cnt; /* 0..4 */
+    cd_hash32 topics[CD_LOG_TOPICS_MAX];
+    cd_bytes data; /* borrowed from whoever hands out the log */
+} cd_log;
+
+#endif
