@@ -2,19 +2,69 @@
 SHELL := /bin/sh
 JOBS ?= 2
 P ?= release
+T ?= 60
+B ?=
 
 .PHONY: help setup build run test test-full bench fuzz lint format check-layers docs clean
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make setup          install missing packages and fetch the bundled sources
+## make run                  the dev network on port 8545, in the foreground (ARGS="--flag ..." adds flags)
+run:
+	@BUILD_ONLY=1 sh tools/setup.sh
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target candela | tools/build_progress.sh
+	@exec build/release/bin/candela --network-id=dev $(ARGS)
+
+## make test                 unit, vector, fuzz-replay and end-to-end tests, sanitizers on
+test: setup
+	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) | tools/build_progress.sh
+	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS) --target tsan_tests | tools/build_progress.sh
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) | tools/build_progress.sh
+	@tools/test.py
+
+## make test-full            the same without sampling: slow state tests, long kill and differential runs
+test-full: setup
+	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) | tools/build_progress.sh
+	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS) --target tsan_tests | tools/build_progress.sh
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) | tools/build_progress.sh
+	@tools/test.py --full
+
+## make bench [B=group]      evm, crypto, trie, import: JSON lines into build/bench/, a table beside the peers
+bench: setup
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target candela-evmtool | tools/build_progress.sh
+	@bench/run.py $(B)
+
+## make fuzz F=name T=60     one fuzzer for T seconds (clang, address sanitizer)
+fuzz: setup
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) --target $(F)_fuzz | tools/build_progress.sh
+	@mkdir -p build/fuzz-corpus/$(F)
+	build/fuzz/fuzz/$(F)_fuzz -max_total_time=$(T) -timeout=20 -rss_limit_mb=4096 build/fuzz-corpus/$(F) fuzz/corpus/$(F)
+
+## make build [P=release]    one preset: debug release asan tsan fuzz clang cov
+build: setup
+	@cmake --preset $(P) >/dev/null && cmake --build --preset $(P) -j $(JOBS) | tools/build_progress.sh
+
+## make lint                 formatting, layers, spec anchors, clang-tidy on changed files (ALL=1: every file)
+lint: setup
+	@tools/lint.sh
+
+## make format               apply clang-format
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+## make check-layers         includes and link edges against cmake/layers.cmake
+check-layers:
+	@tools/check_layers.py
+
+## make docs                 API reference into build/docs/html (Doxygen, warnings are errors)
+docs: setup
+	@mkdir -p build/docs && doxygen docs/Doxyfile
+
+## make setup                install missing packages, fetch the bundled sources
 setup:
 	@sh tools/setup.sh
 
-## make build [P=release]   build one preset: debug release asan tsan fuzz clang cov
-build: setup
-	@cmake --preset $(P) >/dev/null && cmake --build --preset $(P) -j $(JOBS)
-
+## make clean                remove build/
 clean:
 	rm -rf build

@@ -2,13 +2,20 @@
 
 # cd_library(NAME SOURCES ... DEPS ... SYSTEM ...): the static library cd_NAME of src/NAME. DEPS are
 # libraries of ours and must be allowed by cmake/layers.cmake; SYSTEM are third-party targets.
-function(cd_library name)
+# A library in a sub-folder is named with its slash turned into an underscore (chains/evmchain: cd_chains_evmchain).
+function(cd_library lib)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;SYSTEM" ${ARGN})
+  string(REPLACE "/" "_" name ${lib})
   add_library(cd_${name} STATIC ${A_SOURCES})
   target_include_directories(cd_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(cd_${name} PRIVATE ${CD_WARNINGS} PUBLIC ${CD_CFLAGS})
   foreach(dep IN LISTS A_DEPS)
-    target_link_libraries(cd_${name} PUBLIC cd_${dep})
+    cd_layer_allows(${lib} ${dep} ok)
+    if(NOT ok)
+      message(FATAL_ERROR "${lib} may not link ${dep} (cmake/layers.cmake)")
+    endif()
+    string(REPLACE "/" "_" flat ${dep})
+    target_link_libraries(cd_${name} PUBLIC cd_${flat})
   endforeach()
   target_link_libraries(cd_${name} PRIVATE ${A_SYSTEM})
 endfunction()
