@@ -33,9 +33,13 @@ function(cd_program name)
   target_link_libraries(${name} PRIVATE ${A_SYSTEM})
 endfunction()
 
-# cd_test(LIB MOD ... [DEPS ...] [SYSTEM ...]): unit test MOD of src/LIB/test/MOD_test.c, one ctest entry.
+# Everything a TSan run needs: the tests that are marked THREADS.
+add_custom_target(tsan_tests)
+
+# cd_test(LIB MOD [THREADS] [DEPS ...] [SYSTEM ...]): unit test MOD of src/LIB/test/MOD_test.c, one ctest entry.
+# THREADS: also run under the thread sanitizer.
 function(cd_test lib mod)
-  cmake_parse_arguments(A "" "" "DEPS;SYSTEM" ${ARGN})
+  cmake_parse_arguments(A "THREADS" "" "DEPS;SYSTEM" ${ARGN})
   string(REPLACE "/" "_" flat ${lib})
   set(target ${flat}_${mod}_test)
   add_executable(${target} ${PROJECT_SOURCE_DIR}/src/${lib}/test/${mod}_test.c)
@@ -48,7 +52,12 @@ function(cd_test lib mod)
   endforeach()
   target_link_libraries(${target} PRIVATE cmocka ${A_SYSTEM})
   add_test(NAME unit/${lib}/${mod} COMMAND ${target})
-  set_tests_properties(unit/${lib}/${mod} PROPERTIES LABELS unit TIMEOUT 300
+  set(labels unit)
+  if(A_THREADS)
+    list(APPEND labels tsan)
+    add_dependencies(tsan_tests ${target})
+  endif()
+  set_tests_properties(unit/${lib}/${mod} PROPERTIES LABELS "${labels}" TIMEOUT 300
                        ENVIRONMENT "CANDELA_TESTDATA=${CD_TESTDATA}")
 endfunction()
 
