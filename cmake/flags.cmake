@@ -2,7 +2,8 @@
 set(CD_WARNINGS
     -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
     -Wswitch-enum -Wvla -Wundef -Wpointer-arith -Wcast-align -Wformat=2 -Wnull-dereference
-    -Wunused-result -Werror)
+    -Wunused-result -Walloca -Werror
+    "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${PROJECT_SOURCE_DIR}/src/base/banned.h>")
 # -Wnull-dereference needs the optimiser's view and then reports paths no caller takes; it stays for
 # plain builds only.
 if(CD_SANITIZE OR CMAKE_C_COMPILER_ID STREQUAL "Clang" OR CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 # What the build needs, then what the tests and tools need on top (skipped with BUILD_ONLY=1).
 build_packages="build-essential ninja-build cmake pkg-config perl python3 ccache ca-certificates
-libuv1-dev libssl-dev librocksdb-dev libsecp256k1-dev libgmp-dev libcmocka-dev"
+libuv1-dev libssl-dev librocksdb-dev libgmp-dev libcmocka-dev"
 test_packages="clang libclang-rt-14-dev clang-tidy clang-format valgrind doxygen graphviz"
 
 packages="$build_packages"

@@ -64,7 +64,10 @@ void *cd_arena_alloc(cd_arena *a, usize n)
     return p;
 }
 
-void *cd_arena_zalloc(cd_arena *a, usize n) { return memset(cd_arena_alloc(a, n), 0, n); }
+void *cd_arena_zalloc(cd_arena *a, usize n)
+{
+    return memset(cd_arena_alloc(a, n), 0, n);
+}
 
 void *cd_arena_zalloc_array(cd_arena *a, usize cnt, usize size)
 {

@@ -1,6 +1,7 @@
 /* base/arena.h - bump memory for everything that lives as long as one request, block or message.
  *
- *   chunk ► chunk ► chunk        alloc bumps `used` in the newest chunk; a mark remembers the place;
+ *   chunk ► chunk ► chunk        alloc bumps `used` in the newest chunk; a mark remembers the
+ * place;
  *   [####][####][##......]       reset drops everything but keeps the chunks for the next round.
  *
  * Sizes of our own choosing abort when memory runs out (base/mem.h). Threading: confined. */
@@ -33,7 +34,7 @@ void *cd_arena_alloc(cd_arena *a, usize n) __attribute__((returns_nonnull));
 void *cd_arena_zalloc(cd_arena *a, usize n) __attribute__((returns_nonnull));
 
 /* cd_arena_new / cd_arena_array give zeroed objects; an overflowing size aborts. */
-#define cd_arena_new(a, type) ((type *)cd_arena_zalloc((a), sizeof(type)))
+#define cd_arena_new(a, type)        ((type *)cd_arena_zalloc((a), sizeof(type)))
 #define cd_arena_array(a, type, cnt) ((type *)cd_arena_zalloc_array((a), (cnt), sizeof(type)))
 void *cd_arena_zalloc_array(cd_arena *a, usize cnt, usize size) __attribute__((returns_nonnull));
 

@@ -20,13 +20,13 @@ typedef size_t usize;
 typedef unsigned __int128 u128;
 
 /* Branch hints; the condition is evaluated once. */
-#define CD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CD_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define CD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* CD_CHECK marks a function whose result must be looked at. */
-#define CD_CHECK __attribute__((warn_unused_result))
-#define CD_NOINLINE __attribute__((noinline))
-#define CD_INLINE static inline __attribute__((always_inline))
+#define CD_CHECK             __attribute__((warn_unused_result))
+#define CD_NOINLINE          __attribute__((noinline))
+#define CD_INLINE            static inline __attribute__((always_inline))
 #define CD_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Number of elements of an array (not of a pointer). */
@@ -55,11 +55,26 @@ typedef unsigned __int128 u128;
 void cd_bug(const char *file, int line, const char *what) __attribute__((noreturn, cold));
 
 /* Checked arithmetic on numbers that come from outside: true and *out set when the result fits. */
-CD_INLINE bool cd_add_u64(u64 *out, u64 a, u64 b) { return !__builtin_add_overflow(a, b, out); }
-CD_INLINE bool cd_sub_u64(u64 *out, u64 a, u64 b) { return !__builtin_sub_overflow(a, b, out); }
-CD_INLINE bool cd_mul_u64(u64 *out, u64 a, u64 b) { return !__builtin_mul_overflow(a, b, out); }
+CD_INLINE bool cd_add_u64(u64 *out, u64 a, u64 b)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+CD_INLINE bool cd_sub_u64(u64 *out, u64 a, u64 b)
+{
+    return !__builtin_sub_overflow(a, b, out);
+}
+CD_INLINE bool cd_mul_u64(u64 *out, u64 a, u64 b)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
 
-CD_INLINE u64 cd_min_u64(u64 a, u64 b) { return a < b ? a : b; }
-CD_INLINE u64 cd_max_u64(u64 a, u64 b) { return a > b ? a : b; }
+CD_INLINE u64 cd_min_u64(u64 a, u64 b)
+{
+    return a < b ? a : b;
+}
+CD_INLINE u64 cd_max_u64(u64 a, u64 b)
+{
+    return a > b ? a : b;
+}
 
 #endif

@@ -39,9 +39,15 @@ void cd_buf_put(cd_buf *b, cd_bytes bytes)
     }
 }
 
-void cd_buf_u8(cd_buf *b, u8 v) { *cd_buf_extend(b, 1) = v; }
+void cd_buf_u8(cd_buf *b, u8 v)
+{
+    *cd_buf_extend(b, 1) = v;
+}
 
-void cd_buf_str(cd_buf *b, const char *s) { cd_buf_put(b, cd_bytes_str(s)); }
+void cd_buf_str(cd_buf *b, const char *s)
+{
+    cd_buf_put(b, cd_bytes_str(s));
+}
 
 void cd_buf_fmt(cd_buf *b, const char *fmt, ...)
 {

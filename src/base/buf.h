@@ -1,7 +1,8 @@
 /* base/buf.h - a growable byte buffer that owns its memory.
  *
- * All zero is a valid, empty buffer. Contents may move on every append: borrow with cd_buf_bytes only
- * until the next one. Limits on what comes from outside are the caller's. Threading: confined. */
+ * All zero is a valid, empty buffer. Contents may move on every append: borrow with cd_buf_bytes
+ * only until the next one. Limits on what comes from outside are the caller's. Threading: confined.
+ */
 #ifndef CD_BASE_BUF_H
 #define CD_BASE_BUF_H
 
@@ -30,12 +31,18 @@ void cd_buf_fmt(cd_buf *b, const char *fmt, ...) CD_PRINTF(2, 3);
 void cd_buf_fill(cd_buf *b, u8 v, usize n);
 
 /* cd_buf_bytes borrows the contents until the next change. */
-CD_INLINE cd_bytes cd_buf_bytes(const cd_buf *b) { return cd_bytes_of(b->p, b->n); }
+CD_INLINE cd_bytes cd_buf_bytes(const cd_buf *b)
+{
+    return cd_bytes_of(b->p, b->n);
+}
 
 /* cd_buf_cstr appends a NUL that is not counted and gives the contents as a C string. */
 const char *cd_buf_cstr(cd_buf *b);
 
 /* cd_buf_clear empties, keeping the memory. */
-CD_INLINE void cd_buf_clear(cd_buf *b) { b->n = 0; }
+CD_INLINE void cd_buf_clear(cd_buf *b)
+{
+    b->n = 0;
+}
 
 #endif

@@ -32,7 +32,10 @@ CD_INLINE cd_bytes cd_bytes_of(const void *p, usize n)
 }
 
 /* cd_bytes_str borrows a NUL-terminated string without its NUL. */
-CD_INLINE cd_bytes cd_bytes_str(const char *s) { return cd_bytes_of(s, strlen(s)); }
+CD_INLINE cd_bytes cd_bytes_str(const char *s)
+{
+    return cd_bytes_of(s, strlen(s));
+}
 
 /* cd_bytes_sub narrows to [off, off+n); the caller has checked that the range lies inside. */
 CD_INLINE cd_bytes cd_bytes_sub(cd_bytes b, usize off, usize n)
@@ -91,7 +94,10 @@ CD_INLINE u32 cd_be32(const u8 *p)
     return __builtin_bswap32(v);
 }
 
-CD_INLINE u16 cd_be16(const u8 *p) { return (u16)((u16)(p[0] << 8) | p[1]); }
+CD_INLINE u16 cd_be16(const u8 *p)
+{
+    return (u16)((u16)(p[0] << 8) | p[1]);
+}
 
 CD_INLINE void cd_put_be64(u8 *p, u64 v)
 {
@@ -125,7 +131,13 @@ CD_INLINE u32 cd_le32(const u8 *p)
     return v;
 }
 
-CD_INLINE void cd_put_le64(u8 *p, u64 v) { memcpy(p, &v, 8); }
-CD_INLINE void cd_put_le32(u8 *p, u32 v) { memcpy(p, &v, 4); }
+CD_INLINE void cd_put_le64(u8 *p, u64 v)
+{
+    memcpy(p, &v, 8);
+}
+CD_INLINE void cd_put_le32(u8 *p, u32 v)
+{
+    memcpy(p, &v, 4);
+}
 
 #endif

@@ -1,9 +1,10 @@
 /* base/err.h - the one error type, and a message for humans beside it.
  *
- * Three classes are kept apart: an outcome (an invalid block, a revert) is a value with its own enum;
- * an error (I/O, malformed bytes, a peer that lies) is a cd_err; a bug is CD_ASSERT (base/base.h).
- * Functions that can fail return cd_err, leave their outputs untouched on failure, and may fill a
- * caller-owned cd_errinfo with the text for a log line or an RPC reply. Threading: pure. */
+ * Three classes are kept apart: an outcome (an invalid block, a revert) is a value with its own
+ * enum; an error (I/O, malformed bytes, a peer that lies) is a cd_err; a bug is CD_ASSERT
+ * (base/base.h). Functions that can fail return cd_err, leave their outputs untouched on failure,
+ * and may fill a caller-owned cd_errinfo with the text for a log line or an RPC reply. Threading:
+ * pure. */
 #ifndef CD_BASE_ERR_H
 #define CD_BASE_ERR_H
 
@@ -26,7 +27,8 @@ typedef struct cd_errinfo {
 const char *cd_err_name(cd_err e);
 const char *cd_err_str(cd_err e);
 
-/* cd_fail fills *why (which may be NULL) with a printf-formatted message, cut to fit, and returns code. */
+/* cd_fail fills *why (which may be NULL) with a printf-formatted message, cut to fit, and returns
+ * code. */
 #define cd_fail(why, code, ...) cd_fail_at((why), (code), __FILE__, __LINE__, __VA_ARGS__)
 cd_err cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 5, 6), cold));

@@ -21,7 +21,10 @@ void *cd_alloc(usize n)
     return p;
 }
 
-void cd_free(void *p) { free(p); }
+void cd_free(void *p)
+{
+    free(p);
+}
 
 void *cd_alloc_array(usize cnt, usize size)
 {
@@ -41,7 +44,10 @@ void *cd_realloc(void *p, usize n)
     return q;
 }
 
-void *cd_try_alloc(usize n) { return malloc(n == 0 ? 1 : n); }
+void *cd_try_alloc(usize n)
+{
+    return malloc(n == 0 ? 1 : n);
+}
 
 void *cd_alloc_aligned(usize align, usize n)
 {

@@ -19,7 +19,10 @@ CD_INLINE cd_rd cd_rd_init(cd_bytes b)
     return (cd_rd){.p = b.p, .end = b.n == 0 ? b.p : b.p + b.n, .err = CD_OK};
 }
 
-CD_INLINE usize cd_rd_left(const cd_rd *r) { return (usize)(r->end - r->p); }
+CD_INLINE usize cd_rd_left(const cd_rd *r)
+{
+    return (usize)(r->end - r->p);
+}
 
 /* cd_rd_fail sets the sticky error unless one is set, and moves to the end. */
 CD_INLINE void cd_rd_fail(cd_rd *r, cd_err e)

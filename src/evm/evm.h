@@ -98,9 +98,13 @@ void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd
 void cd_evm_set_tx(cd_evm *evm, const cd_tx_env *tx);
 void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer);
 
-/* cd_evm_call runs one message on the state. Value transfer, depth, static and collision rules are applied here; on
- * failure the state is as before (but for what survives by rule: nonce of a creator, warm created address). */
+/* cd_evm_call runs one message on the state. Value transfer, depth, static and collision rules are applied here, and a
+ * creation raises the creator's nonce (msg->to was derived from the nonce before); on failure the state is as before
+ * (but for what survives by rule: nonce of a creator, warm created address). */
 void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg);
+
+/* cd_evm_forget_hashes empties the memo of keccak results, for measurements. */
+void cd_evm_forget_hashes(cd_evm *evm);
 
 /* The address of a contract created by CREATE (caller, nonce) and by CREATE2 (caller, salt, keccak256 of init code). */
 void cd_evm_create_addr(cd_addr20 *out, const cd_addr20 *caller, u64 nonce);

@@ -4,7 +4,8 @@
  *
  * Entries are loaded once and stay at a fixed address until cd_state_reset; "warm" and "original value"
  * live in the entry, stamped with the number of the transaction they belong to, so that a new transaction
- * clears them all by counting up. A snapshot is a journal position; revert plays records backwards.
+ * clears them all by counting up. A snapshot is a journal position; revert plays records backwards. The paths
+ * that every SLOAD, SSTORE and CALL takes are inline, in state_inl.h.
  * Rules of the forks (gas, touch, EIP-161) are applied by the callers; this file only keeps facts.
  * Threading: confined. */
 #ifndef CD_EVM_STATE_H
@@ -18,36 +19,47 @@ typedef struct cd_state cd_state;
 /* One account. Fields are read directly by the interpreter and changed only through the functions. */
 typedef struct cd_acct {
     cd_addr20 addr;
-    u32 flags;   /* CD_ACCT_… */
-    u32 warm_tx; /* warm when equal to the state's tx number */
+    u32 flags;      /* CD_ACCT_… */
+    u32 warm_tx;    /* warm when equal to the state's tx number */
     u32 created_tx; /* created by a CREATE of this transaction when equal (EIP-6780) */
     u64 nonce;
+    const void
+        *code_cache; /* the interpreter's analysis of this code, NULL until first run; not owned */
+    struct cd_slot *slots; /* private: every loaded slot, linked by next */
+    u64 hash;              /* private: of addr under the state's key */
     cd_u256 balance;
     cd_hash32 code_hash;
-    cd_hash32 storage_root; /* as loaded; says only whether the account had storage (EIP-7610) */
     cd_bytes code;          /* valid when CD_ACCT_CODE_LOADED */
-    const void *code_cache; /* the interpreter's analysis of this code, NULL until first run; not owned */
+    cd_hash32 storage_root; /* as loaded; says only whether the account had storage (EIP-7610) */
+    struct cd_acct *next;   /* private: all entries */
+    u64 committed_nonce;    /* in the source: what the change set is taken against */
+    cd_u256 committed_balance;
+    cd_hash32 committed_code_hash;
 } cd_acct;
 
 enum {
-    CD_ACCT_EXISTS = 1 << 0,      /* in the state (even if empty) */
-    CD_ACCT_TOUCHED = 1 << 1,     /* in the current transaction: EIP-161 looks at it at the end */
-    CD_ACCT_DESTROYED = 1 << 2,   /* by SELFDESTRUCT in the current transaction */
-    CD_ACCT_DIRTY = 1 << 3,       /* differs from the source: part of the change set */
+    CD_ACCT_EXISTS = 1 << 0,    /* in the state (even if empty) */
+    CD_ACCT_TOUCHED = 1 << 1,   /* in the current transaction: EIP-161 looks at it at the end */
+    CD_ACCT_DESTROYED = 1 << 2, /* by SELFDESTRUCT in the current transaction */
+    CD_ACCT_IN_SOURCE = 1 << 3, /* existed when it was loaded */
     CD_ACCT_CODE_LOADED = 1 << 4,
-    CD_ACCT_CODE_DIRTY = 1 << 5,  /* new code: part of the change set */
-    CD_ACCT_WIPED = 1 << 6,       /* storage of the source does not apply any more */
+    CD_ACCT_CODE_DIRTY = 1 << 5, /* new code: part of the change set */
+    CD_ACCT_WIPED = 1 << 6,      /* storage of the source does not apply any more */
+    CD_ACCT_LISTED = 1 << 7,     /* private: cd_state_end_tx will look at it */
+    CD_ACCT_KEEP_TOUCH = 1 << 8, /* private: the touch survives reverts */
 };
 
 /* One storage slot. */
 typedef struct cd_slot {
-    cd_u256 key;
-    cd_u256 value;    /* now */
-    cd_u256 original; /* at the start of transaction original_tx; stale otherwise (then equal to value) */
-    cd_u256 committed; /* in the source: what the change set is taken against */
     cd_acct *acct;
     u32 warm_tx;
     u32 original_tx;
+    cd_u256 key;
+    cd_u256 value; /* now */
+    cd_u256
+        original; /* at the start of transaction original_tx; stale otherwise (then equal to value) */
+    cd_u256 committed;    /* in the source: what the change set is taken against */
+    struct cd_slot *next; /* private: of the same account */
 } cd_slot;
 
 /* cd_state_new makes an empty state over src (borrowed, must outlive it); free with cd_state_free. */
@@ -72,24 +84,27 @@ void cd_state_end_tx(cd_state *st, bool drop_empty);
 
 /* A snapshot is a position in the journal; reverting also undoes warmth, refund, logs, transient storage. */
 typedef u32 cd_snapshot;
-cd_snapshot cd_state_snapshot(const cd_state *st);
+static inline cd_snapshot cd_state_snapshot(const cd_state *st);
 void cd_state_revert(cd_state *st, cd_snapshot to);
 
 /* --- accounts ----------------------------------------------------------------------------------- */
 
 /* cd_state_acct gives the entry of addr, loading it if needed; never NULL. Does not warm or touch. The pointer
  * stays valid until reset or free. */
-cd_acct *cd_state_acct(cd_state *st, const cd_addr20 *addr);
+static inline cd_acct *cd_state_acct(cd_state *st, const cd_addr20 *addr);
 
 /* cd_acct_is_empty: nonce 0, balance 0, no code (EIP-161). */
-bool cd_acct_is_empty(const cd_acct *a);
+static inline bool cd_acct_is_empty(const cd_acct *a);
+
+/* cd_state_is_new: a was created by the current transaction (EIP-6780). */
+static inline bool cd_state_is_new(const cd_state *st, const cd_acct *a);
 
 /* cd_state_warm_acct marks warm (journaled) and returns whether it was warm before. */
-bool cd_state_warm_acct(cd_state *st, cd_acct *a);
+static inline bool cd_state_warm_acct(cd_state *st, cd_acct *a);
 
 /* cd_state_touch marks touched (journaled) and makes the account exist. keep_on_revert: the RIPEMD exception,
  * the touch survives a revert. */
-void cd_state_touch(cd_state *st, cd_acct *a, bool keep_on_revert);
+static inline void cd_state_touch(cd_state *st, cd_acct *a, bool keep_on_revert);
 
 /* Changes; all journaled, all touch. sub: the caller has checked that the balance suffices. */
 void cd_state_add_balance(cd_state *st, cd_acct *a, const cd_u256 *wei);
@@ -107,7 +122,7 @@ cd_bytes cd_state_code(cd_state *st, cd_acct *a);
  * nonce as given (journaled). */
 void cd_state_create(cd_state *st, cd_acct *a, u64 nonce);
 
-/* cd_acct_collides: a contract cannot be created here: nonce, code or storage present (EIP-684, EIP-7610). Storage
+/* cd_state_collides: a contract cannot be created here: nonce, code or storage present (EIP-684, EIP-7610). Storage
  * written in this block counts. */
 bool cd_state_collides(cd_state *st, cd_acct *a);
 
@@ -117,20 +132,22 @@ void cd_state_destroy(cd_state *st, cd_acct *a);
 /* --- storage ------------------------------------------------------------------------------------ */
 
 /* cd_state_slot gives the entry of (a, key), loading it if needed; never NULL, fixed address until reset. */
-cd_slot *cd_state_slot(cd_state *st, cd_acct *a, const cd_u256 *key);
+static inline cd_slot *cd_state_slot(cd_state *st, cd_acct *a, const cd_u256 *key);
 
 /* cd_state_warm_slot marks warm (journaled) and returns whether it was warm before. */
-bool cd_state_warm_slot(cd_state *st, cd_slot *s);
+static inline bool cd_state_warm_slot(cd_state *st, cd_slot *s);
 
-/* cd_slot_original gives the value at the start of the current transaction. */
-const cd_u256 *cd_state_slot_original(cd_state *st, cd_slot *s);
+/* cd_state_slot_original gives the value at the start of the current transaction. */
+static inline const cd_u256 *cd_state_slot_original(cd_state *st, cd_slot *s);
 
 /* cd_state_set_slot stores (journaled). */
-void cd_state_set_slot(cd_state *st, cd_slot *s, const cd_u256 *value);
+static inline void cd_state_set_slot(cd_state *st, cd_slot *s, const cd_u256 *value);
 
 /* Transient storage (EIP-1153): zero when never written in this transaction; tstore is journaled. */
-void cd_state_tload(cd_state *st, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *key);
-void cd_state_tstore(cd_state *st, const cd_addr20 *addr, const cd_u256 *key, const cd_u256 *value);
+static inline void cd_state_tload(cd_state *st, cd_u256 *out, const cd_addr20 *addr,
+                                  const cd_u256 *key);
+static inline void cd_state_tstore(cd_state *st, const cd_addr20 *addr, const cd_u256 *key,
+                                   const cd_u256 *value);
 
 /* --- logs and refunds ---------------------------------------------------------------------------- */
 
@@ -142,8 +159,8 @@ const cd_log *cd_state_logs(const cd_state *st, usize *cnt);
 void cd_state_clear_logs(cd_state *st);
 
 /* The refund counter of the transaction; journaled. Signed delta. */
-void cd_state_refund(cd_state *st, i64 delta);
-u64 cd_state_refund_get(const cd_state *st);
+static inline void cd_state_refund(cd_state *st, i64 delta);
+static inline u64 cd_state_refund_get(const cd_state *st);
 
 /* --- change set ---------------------------------------------------------------------------------- */
 
@@ -161,5 +178,7 @@ cd_err cd_state_changes(cd_state *st, const cd_state_visitor *v) CD_CHECK;
 
 /* cd_state_source_of gives the source the state reads from (block hashes). */
 cd_state_source *cd_state_source_of(const cd_state *st);
+
+#include "evm/state_inl.h"
 
 #endif

@@ -45,6 +45,8 @@ typedef struct cd_tx {
     cd_u256 r;
     cd_u256 s;
     /* Filled by the decoder and by recovery. */
+    cd_bytes raw;             /* canonical encoding it was decoded from; empty when made by hand */
+    cd_bytes unsigned_fields; /* within raw: the fields before the signature */
     cd_hash32 hash;
     cd_addr20 sender;
     bool has_sender;

@@ -1,0 +1,78 @@
+/* chains/evmchain/world.h - the accounts and storage of an EVM chain, for every block that is still in play.
+ *
+ *            flat tables (the truth)                      tries (a cache for roots)
+ *   base ── layer of block 8 ── layer of block 9          account trie, storage tries: in memory, standing
+ *       └── layer of block 8'                             at one block, moved along the tree when asked
+ *
+ * Reads go to the flat tables: layers of blocks that are not accepted, then a cache, then the store. A root
+ * is computed by moving the tries to the parent and applying the block's changed keys; they are written out
+ * every few blocks only. Which keys changed since is in a journal ('J'), so that after a crash the tries catch
+ * up from the flat tables and must arrive at the recorded root. Accepting a block is one atomic batch.
+ *
+ *   'c' ‖ code hash      contract code                 'J' ‖ height   keys changed by an accepted block
+ *   'T'                  block the stored tries stand at               (other tables: store/flat.h)
+ *
+ * Threading: confined to the chain's executor. [spec:architecture#6] [spec:evm-chain#10] */
+#ifndef CD_CHAINS_EVMCHAIN_WORLD_H
+#define CD_CHAINS_EVMCHAIN_WORLD_H
+
+#include "base/pool.h"
+#include "evm/state.h"
+#include "store/flat.h"
+#include "store/overlay.h"
+#include "types/account_rlp.h"
+
+typedef struct cd_world cd_world;
+
+/* The state after one block that is not accepted yet. NULL stands for the last accepted block's. */
+typedef struct cd_world_view cd_world_view;
+
+typedef struct cd_world_cfg {
+    cd_kv *kv;            /* borrowed */
+    cd_account_form form; /* of accounts in the trie */
+    cd_pool *pool;        /* for hashing; NULL = inline */
+    u64 commit_interval;  /* blocks between two writings of the tries; 0 = 4096 */
+    usize trie_bytes;     /* tries in memory beyond which they are written out; 0 = 256 MiB */
+    usize cache_bytes;    /* accounts and slots kept from the store; 0 = 64 MiB */
+} cd_world_cfg;
+
+/* cd_world_open opens the state in cfg->kv, or an empty one, and lets the tries catch up.
+ * Errors: CD_ECORRUPT when they do not arrive at the recorded root, those of the store. */
+cd_err cd_world_open(cd_world **out, const cd_world_cfg *cfg, cd_errinfo *why) CD_CHECK;
+
+/* cd_world_close drops what is not accepted. Nothing needs it to be called before a stop. NULL is allowed. */
+void cd_world_close(cd_world *w);
+
+/* cd_world_head gives the last accepted block; false in a fresh store. */
+bool cd_world_head(const cd_world *w, cd_flat_head *out);
+
+/* A reader of one view for the EVM. src must be the first thing handed on; the struct stays where it is while it
+ * is used. block_hash is the owner's to fill in. */
+typedef struct cd_world_source {
+    cd_state_source src;
+    cd_world *world;
+    cd_world_view *view;
+    cd_arena code_arena; /* code handed out */
+} cd_world_source;
+
+/* cd_world_source_init reads as of view (NULL = accepted); fini ends what was lent. */
+void cd_world_source_init(cd_world_source *s, cd_world *w, cd_world_view *view);
+void cd_world_source_fini(cd_world_source *s);
+
+/* cd_world_apply computes the state root after the changes in st, which was executed on parent, and keeps them
+ * as a new view. */
+cd_err cd_world_apply(cd_world *w, cd_world_view **out, cd_hash32 *root, cd_world_view *parent, cd_state *st,
+                      cd_errinfo *why) CD_CHECK;
+
+/* cd_world_accept writes view, whose parent is accepted, with extra (NULL = none) in one batch and drops its
+ * siblings; view ends. On failure nothing has changed. */
+cd_err cd_world_accept(cd_world *w, cd_world_view *view, const cd_kv_batch *extra, const cd_flat_head *head,
+                       cd_kv_sync sync, cd_errinfo *why) CD_CHECK;
+
+/* cd_world_drop forgets view and everything built on it. */
+void cd_world_drop(cd_world *w, cd_world_view *view);
+
+/* cd_world_flush writes the tries out now. */
+cd_err cd_world_flush(cd_world *w, cd_errinfo *why) CD_CHECK;
+
+#endif

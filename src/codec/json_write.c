@@ -1,0 +1,198 @@
+#include "base/hex.h"
+#include "codec/json.h"
+#include "num/u256_text.h"
+
+#include <inttypes.h>
+
+static void value(cd_json_w *w)
+{
+    if (w->comma) {
+        cd_buf_u8(w->out, ',');
+    }
+    w->comma = true;
+}
+
+static void open_with(cd_json_w *w, u8 bracket)
+{
+    value(w);
+    cd_buf_u8(w->out, bracket);
+    w->comma = false;
+}
+
+static void close_with(cd_json_w *w, u8 bracket)
+{
+    cd_buf_u8(w->out, bracket);
+    w->comma = true;
+}
+
+void cd_json_w_obj(cd_json_w *w)
+{
+    open_with(w, '{');
+}
+void cd_json_w_obj_end(cd_json_w *w)
+{
+    close_with(w, '}');
+}
+void cd_json_w_arr(cd_json_w *w)
+{
+    open_with(w, '[');
+}
+void cd_json_w_arr_end(cd_json_w *w)
+{
+    close_with(w, ']');
+}
+
+/* The length of the well-formed UTF-8 sequence at p, 0 when there is none (RFC 3629). */
+static usize utf8_len(const u8 *p, usize left)
+{
+    u8 c = p[0];
+    if (c < 0x80) {
+        return 1;
+    }
+    usize n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || left < n) {
+        return 0;
+    }
+    /* The second byte excludes overlong forms, surrogates and what lies beyond U+10FFFF. */
+    u8 lo = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    u8 hi = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < lo || p[1] > hi) {
+        return 0;
+    }
+    for (usize i = 2; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return n;
+}
+
+/* Bytes that need no change inside a string. */
+static bool is_plain(u8 c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void put_escaped(cd_buf *out, u8 c)
+{
+    static const char short_forms[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (usize i = 0; i + 1 < sizeof short_forms; i += 2) {
+        if ((u8)short_forms[i] == c) {
+            cd_buf_u8(out, '\\');
+            cd_buf_u8(out, (u8)short_forms[i + 1]);
+            return;
+        }
+    }
+    cd_buf_fmt(out, "\\u%04x", c);
+}
+
+static void put_string(cd_buf *out, cd_bytes s)
+{
+    cd_buf_u8(out, '"');
+    usize i = 0;
+    while (i < s.n) {
+        usize run = i;
+        while (run < s.n && is_plain(s.p[run])) {
+            run++;
+        }
+        cd_buf_put(out, cd_bytes_of(s.p + i, run - i));
+        i = run;
+        if (i == s.n) {
+            break;
+        }
+        usize n = utf8_len(s.p + i, s.n - i);
+        if (n > 1) {
+            cd_buf_put(out, cd_bytes_of(s.p + i, n));
+            i += n;
+        } else if (n == 1) {
+            put_escaped(out, s.p[i++]);
+        } else {
+            cd_buf_str(out, "\xef\xbf\xbd");
+            i++;
+        }
+    }
+    cd_buf_u8(out, '"');
+}
+
+void cd_json_w_key_str(cd_json_w *w, cd_bytes key)
+{
+    value(w);
+    put_string(w->out, key);
+    cd_buf_u8(w->out, ':');
+    w->comma = false;
+}
+
+void cd_json_w_key(cd_json_w *w, const char *key)
+{
+    usize n = strlen(key);
+    value(w);
+    u8 *p = cd_buf_extend(w->out, n + 3);
+    p[0] = '"';
+    memcpy(p + 1, key, n);
+    p[n + 1] = '"';
+    p[n + 2] = ':';
+    w->comma = false;
+}
+
+void cd_json_w_raw(cd_json_w *w, cd_bytes json)
+{
+    value(w);
+    cd_buf_put(w->out, json);
+}
+
+void cd_json_w_null(cd_json_w *w)
+{
+    cd_json_w_raw(w, cd_bytes_str("null"));
+}
+void cd_json_w_bool(cd_json_w *w, bool v)
+{
+    cd_json_w_raw(w, cd_bytes_str(v ? "true" : "false"));
+}
+
+void cd_json_w_u64(cd_json_w *w, u64 v)
+{
+    value(w);
+    cd_buf_fmt(w->out, "%" PRIu64, v);
+}
+
+void cd_json_w_i64(cd_json_w *w, i64 v)
+{
+    value(w);
+    cd_buf_fmt(w->out, "%" PRId64, v);
+}
+
+void cd_json_w_str(cd_json_w *w, cd_bytes s)
+{
+    value(w);
+    put_string(w->out, s);
+}
+
+void cd_json_w_cstr(cd_json_w *w, const char *s)
+{
+    cd_json_w_str(w, cd_bytes_str(s));
+}
+
+void cd_json_w_hex(cd_json_w *w, cd_bytes b)
+{
+    value(w);
+    u8 *p = cd_buf_extend(w->out, 2 * b.n + 4);
+    memcpy(p, "\"0x", 3);
+    cd_hex_fmt((char *)p + 3, b);
+    p[2 * b.n + 3] = '"';
+}
+
+void cd_json_w_qty_u256(cd_json_w *w, const cd_u256 *v)
+{
+    char text[CD_U256_TEXT_MAX];
+    usize n = cd_u256_fmt_hex(text, v);
+    value(w);
+    cd_buf_u8(w->out, '"');
+    cd_buf_put(w->out, cd_bytes_of(text, n));
+    cd_buf_u8(w->out, '"');
+}
+
+void cd_json_w_qty(cd_json_w *w, u64 v)
+{
+    cd_u256 big = cd_u256_from_u64(v);
+    cd_json_w_qty_u256(w, &big);
+}

@@ -1,0 +1,207 @@
+/* evm/evm_priv.h - the inside of cd_evm: frames, stack, memory, and what the interpreters share.
+ *
+ *   frames   [0][1][2]...          one per nesting level, an array made once
+ *   stack    |frame 0 ..sp|frame 1 ..sp|frame 2 ..      one array: a child's base is its caller's top, so
+ *                                                       nested calls stay in the same cache lines
+ *   memory   |frame 0 bytes|frame 1 bytes|              one growing block, likewise nested
+ *
+ * A frame that is not running keeps its registers (ip, sp, gas) in its struct; an interpreter keeps them
+ * in locals. Each frame may run on a different tier. Threading: confined. [spec:evm-performance#3] */
+#ifndef CD_EVM_EVM_PRIV_H
+#define CD_EVM_EVM_PRIV_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "crypto/keccak.h"
+#include "evm/code.h"
+#include "evm/evm.h"
+#include "evm/gas.h"
+#include "evm/opcode.h"
+#include "num/modular.h"
+
+enum {
+    CD__STACK_MAX = 1024,
+    CD__FRAMES_MAX = CD_CALL_DEPTH_MAX + 1,
+    /* Slots above a full stack that tier 1 may use for temporaries. */
+    CD__STACK_SLACK = 1024,
+};
+
+/* No frame's memory grows beyond this; the gas for it (3.6e13) is out of reach of any block. */
+#define CD__MEM_MAX (1ULL << 32)
+
+/* Memory kept from one outermost call to the next. */
+#define CD__MEM_KEEP (64ULL << 20)
+
+typedef enum cd__tier {
+    CD__RUN_DIRECT,
+    CD__RUN_TRACED,
+    CD__RUN_CELLS,
+} cd__tier;
+
+typedef struct cd__frame {
+    cd_evm *evm;
+    const void *ip; /* const u8 * in tier 0, const cd__cell * in tier 1 */
+    cd_u256 *sp;    /* the top item; == base when empty */
+    i64 gas;
+    cd_u256 *base;  /* below the first item: never read or written through this frame */
+    u8 *mem;
+    u64 mem_limit;  /* a 32-byte access at an offset below this is inside: mem_size - 31, or 0 */
+    u64 mem_size;   /* bytes, a multiple of 32 */
+    cd__code *code;
+    cd_acct *self;
+    cd_bytes input;
+    cd_u256 value;
+    cd_addr20 addr; /* of self */
+    cd_addr20 caller;
+    u8 kind;   /* cd_call_kind */
+    u8 tier;   /* cd__tier */
+    bool is_static;
+    u32 depth; /* 0 = outermost */
+    cd_evm_status status; /* how it ended */
+    cd_bytes output;      /* in its memory */
+    cd_snapshot snapshot;
+    u64 out_off; /* where the caller wants the output, in the caller's memory */
+    u64 out_len;
+    i64 gas_start; /* given to the frame */
+    cd_addr20 code_addr;
+    cd_arena_mark init_mark;
+} cd__frame;
+
+struct cd_evm {
+    cd__frame *top;            /* running frame */
+    const void *const *labels; /* tier 0: handler of each byte, for the fork and traced or not */
+    cd_state *st;
+    cd_gas gas;
+    cd_fork fork;
+    const cd_block_env *block;
+    const cd_tx_env *tx;
+    const cd_precompile_table *precompiles;
+    cd_tracer *tracer;
+    cd_evm_tier tier;
+    cd_keccak_memo *memo;
+    cd_modctx modctx; /* of the modulus last used; correct for any frame */
+    cd_bytes ret;     /* return data of the running frame's last call, in ret_buf or static memory */
+    u8 *ret_buf;
+    usize ret_cap;
+    u8 *mem;          /* memory of all frames */
+    usize mem_cap;
+    cd__frame *frames;
+    cd_u256 *stack;
+    cd__code_cache codes;
+    cd_arena init_code; /* cd__code of creations under way */
+    cd_arena scratch;   /* outputs of precompiles, until copied */
+    const void *direct_labels[256];
+    const void *traced_labels[256];
+};
+
+/* --- failures ----------------------------------------------------------------------------------- */
+
+/* Functions of the interpreters that charge gas return what is left, or a failure as the negative of its
+ * cd_evm_status; plain exhaustion may be any other negative number only inside the interpreters. */
+CD_INLINE i64 cd__failed(cd_evm_status s)
+{
+    return -(i64)s;
+}
+
+/* --- memory ------------------------------------------------------------------------------------- */
+
+/* cd__mem_grow extends the frame's memory, zeroed, to hold bytes below end and charges for it. */
+i64 cd__mem_grow(cd__frame *f, u64 end, i64 gas) CD_CHECK;
+
+/* cd__mem_range charges for the use of [off, off + len), both any 256-bit number; len 0 uses nothing.
+ * Afterwards, when len != 0, off->w[0] + len->w[0] <= f->mem_size. */
+CD_INLINE CD_CHECK i64 cd__mem_range(cd__frame *f, const cd_u256 *off, const cd_u256 *len, i64 gas)
+{
+    if (cd_u256_is_zero(len)) {
+        return gas;
+    }
+    u64 high = off->w[1] | off->w[2] | off->w[3] | len->w[1] | len->w[2] | len->w[3];
+    u64 end;
+    if (CD_UNLIKELY(high != 0 || !cd_add_u64(&end, off->w[0], len->w[0]))) {
+        return cd__failed(CD_EVM_OUT_OF_GAS);
+    }
+    return CD_LIKELY(end <= f->mem_size) ? gas : cd__mem_grow(f, end, gas);
+}
+
+/* cd__words: how many 32-byte words hold n bytes; n below 2^63. */
+CD_INLINE i64 cd__words(u64 n)
+{
+    return (i64)((n + 31) / 32);
+}
+
+/* --- return data -------------------------------------------------------------------------------- */
+
+/* cd__ret_set copies data to where return data lives until the next call. */
+void cd__ret_set(cd_evm *evm, cd_bytes data);
+
+/* --- instructions that are functions (ops.c, ops_state.c) ----------------------------------------- */
+
+/* Each takes its operands from sp downwards and leaves its results from the lowest of them upwards; base
+ * gas is charged by the caller. */
+typedef i64 (*cd__op_fn)(cd__frame *f, cd_u256 *sp, i64 gas);
+
+#define IN(name)
+#define OUT(name) i64 cd__op_##name(cd__frame *f, cd_u256 *sp, i64 gas) CD_CHECK;
+#define OP(code, name, since, gas, in, out, kind) kind(name)
+#include "evm/opcodes.def"
+#undef OP
+#undef OUT
+#undef IN
+
+/* SSTORE also wants to know what of gas has been charged in advance for later instructions. */
+i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead) CD_CHECK;
+
+/* SELFDESTRUCT of the frame's account in favour of a beneficiary. */
+i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas) CD_CHECK;
+
+/* cd__op_calldataload reads 32 bytes of input at any offset, zeros behind its end. */
+void cd__op_calldataload(const cd__frame *f, cd_u256 *out, const cd_u256 *off);
+
+/* --- calls (calls.c, create.c) ------------------------------------------------------------------- */
+
+/* What a CALL or CREATE instruction led to. */
+typedef enum cd__act {
+    CD__ACT_DONE,  /* finished at once: f->sp and f->gas are updated */
+    CD__ACT_ENTER, /* evm->top is a new frame */
+    CD__ACT_FAIL,  /* f->status says why */
+} cd__act;
+
+/* f->sp and f->gas are current, f->ip already behind the instruction. */
+cd__act cd__op_call(cd__frame *f, cd_call_kind kind);
+cd__act cd__op_create(cd__frame *f, cd_call_kind kind);
+
+/* cd__frame_finish ends the running frame by f->status, gas and output: settles the state and, unless it is
+ * the outermost, hands everything to the caller's frame, which becomes evm->top. */
+void cd__frame_finish(cd__frame *f);
+
+/* cd__begin_call / cd__begin_create start the outermost message. DONE: *res says how it ended; ENTER: evm->top
+ * is its frame. */
+cd__act cd__begin_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *m);
+cd__act cd__begin_create(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *m);
+
+/* --- tracing (trace.c); only called with a tracer set ---------------------------------------------- */
+
+void cd__trace_enter(cd_evm *evm, u32 depth, const cd_evm_msg *m);
+void cd__trace_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start);
+void cd__trace_selfdestruct(cd__frame *f, const cd_addr20 *to, const cd_u256 *balance);
+
+/* cd__trace_step reports the instruction at pc; f->sp and f->gas are current. */
+void cd__trace_step(cd__frame *f, const u8 *pc);
+
+/* --- interpreters -------------------------------------------------------------------------------- */
+
+/* Each runs evm->top until it has ended (its status, gas and output are set) or has entered a child. */
+typedef enum cd__run {
+    CD__RUN_ENDED,
+    CD__RUN_ENTERED,
+} cd__run;
+
+cd__run cd__run_direct(cd__frame *f);
+cd__run cd__run_traced(cd__frame *f);
+cd__run cd__run_cells(cd__frame *f);
+
+/* The handlers of all instructions in tier 0, for labels; [256] is the one for undefined bytes. */
+const void *const *cd__direct_handlers(void);
+const void *const *cd__traced_handlers(void);
+
+#endif

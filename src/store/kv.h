@@ -1,0 +1,194 @@
+/* store/kv.h - an ordered map from byte strings to byte strings: the one door to stored data.
+ *
+ * A cd_kv is a small vtable object. Engines (kv_mem.c, kv_rocksdb.c), frozen snapshots, prefix views
+ * and overlay layers (store/overlay.h) all are one, so code that reads state does not know which it
+ * reads. Writes happen only through batches: a batch is applied whole or not at all, in order (a later
+ * record on a key wins). Keys order as unsigned bytes, a prefix before what it is a prefix of.
+ *
+ *   batch ──commit──► engine ◄── prefix view          snapshot = a read-only cd_kv, frozen
+ *                        └────── overlay layers
+ *
+ * Not done here: caching of hot reads (tries and state keep their own), transactions with conflicts.
+ * Threading: engines and prefix views are shared (any thread may get, iterate, snapshot and commit);
+ * snapshots are frozen; a batch and an iterator are confined. [spec:architecture.md#6] */
+#ifndef CD_STORE_KV_H
+#define CD_STORE_KV_H
+
+#include "base/buf.h"
+
+/* Bounds of one record; longer ones are a caller's bug (CD_ASSERT). */
+#define CD_KV_MAX_KEY   1024u
+#define CD_KV_MAX_VALUE (1u << 30)
+
+typedef struct cd_kv cd_kv;
+typedef struct cd_kv_iter cd_kv_iter;
+
+/* --- batches ------------------------------------------------------------------------------------ */
+
+/* Records to apply together. All zero is a valid, empty batch. The bytes are the LevelDB write-batch
+ * record stream behind a 12-byte header, which the embedded engine takes without conversion. */
+typedef struct cd_kv_batch {
+    cd_buf rec;
+    u32 cnt;
+} cd_kv_batch;
+
+/* One record of a batch; is_del leaves value empty. Both ranges are borrowed from the batch. */
+typedef struct cd_kv_rec {
+    cd_bytes key;
+    cd_bytes value;
+    bool is_del;
+} cd_kv_rec;
+
+/* cd_kv_batch_fini releases the memory; the batch is empty and usable again. */
+void cd_kv_batch_fini(cd_kv_batch *b);
+
+/* cd_kv_batch_clear empties, keeping the memory. */
+void cd_kv_batch_clear(cd_kv_batch *b);
+
+/* cd_kv_batch_put / _del append a record; the bytes are copied. */
+void cd_kv_batch_put(cd_kv_batch *b, cd_bytes key, cd_bytes value);
+void cd_kv_batch_del(cd_kv_batch *b, cd_bytes key);
+
+/* cd_kv_batch_put2 appends a record whose key is prefix ‖ key, and returns the place for the value_n
+ * bytes of its value, to be filled before the next call. */
+u8 *cd_kv_batch_put2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key, usize value_n);
+void cd_kv_batch_del2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key);
+
+/* cd_kv_batch_append appends all records of other. */
+void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other);
+
+/* cd_kv_batch_next gives the record at *pos (start with 0) and moves *pos on; false at the end. */
+bool cd_kv_batch_next(const cd_kv_batch *b, cd_kv_rec *out, usize *pos);
+
+/* cd_kv_batch_enc appends the records as bytes; cd_kv_batch_dec replaces b by what they say.
+ * Errors of dec: CD_EFORMAT when the bytes are no record stream. */
+void cd_kv_batch_enc(const cd_kv_batch *b, cd_buf *out);
+cd_err cd_kv_batch_dec(cd_kv_batch *b, cd_bytes bytes) CD_CHECK;
+
+/* cd_kv_batch_del_prefix appends a delete for every key of kv that starts with prefix. */
+cd_err cd_kv_batch_del_prefix(cd_kv_batch *b, cd_kv *kv, cd_bytes prefix) CD_CHECK;
+
+/* cd_kv_batch_invert appends to undo the records that take kv from "b applied" back to what it is now.
+ * kv must be the state before b is committed. */
+cd_err cd_kv_batch_invert(const cd_kv_batch *b, cd_kv_batch *undo, cd_kv *kv) CD_CHECK;
+
+/* --- reading and writing ------------------------------------------------------------------------ */
+
+/* cd_kv_get replaces the contents of out by the value of key.
+ * Errors: CD_ENOENT (out untouched), CD_EIO or CD_ECORRUPT from the engine. */
+cd_err cd_kv_get(cd_kv *kv, cd_buf *out, cd_bytes key) CD_CHECK;
+
+/* cd_kv_has tells whether key is present. */
+cd_err cd_kv_has(cd_kv *kv, bool *found, cd_bytes key) CD_CHECK;
+
+/* How durable a commit is when it returns. */
+typedef enum cd_kv_sync {
+    CD_KV_NOSYNC, /* atomic and ordered; a crash of the machine may lose the newest, a crash of the process does not */
+    CD_KV_SYNC,   /* on disk */
+} cd_kv_sync;
+
+/* cd_kv_commit applies b atomically; b is unchanged.
+ * Errors: CD_EACCES on a read-only view, CD_ENOSPC, CD_EIO; then nothing was applied. */
+cd_err cd_kv_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why) CD_CHECK;
+
+/* cd_kv_put / cd_kv_del commit one record without sync. */
+cd_err cd_kv_put(cd_kv *kv, cd_bytes key, cd_bytes value) CD_CHECK;
+cd_err cd_kv_del(cd_kv *kv, cd_bytes key) CD_CHECK;
+
+/* --- iteration ---------------------------------------------------------------------------------- */
+
+/* Which keys: those that start with prefix, from start (a whole key, prefix included; empty = the
+ * edge) upwards, or downwards when reverse. */
+typedef struct cd_kv_range {
+    cd_bytes prefix;
+    cd_bytes start;
+    bool reverse;
+} cd_kv_range;
+
+/* cd_kv_iter_new opens an iterator over the state of this moment, standing before the first key.
+ * Free it before closing the kv. */
+cd_err cd_kv_iter_new(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *range) CD_CHECK;
+void cd_kv_iter_free(cd_kv_iter *it); /* NULL is allowed */
+
+/* cd_kv_iter_next steps to the next key; false at the end or on an error (cd_kv_iter_err tells). */
+bool cd_kv_iter_next(cd_kv_iter *it);
+
+/* cd_kv_iter_key / _value are borrowed until the next step. */
+cd_bytes cd_kv_iter_key(const cd_kv_iter *it);
+cd_bytes cd_kv_iter_value(const cd_kv_iter *it);
+cd_err cd_kv_iter_err(const cd_kv_iter *it) CD_CHECK;
+
+/* --- views, copies, figures --------------------------------------------------------------------- */
+
+/* cd_kv_snapshot freezes the state of this moment as a read-only cd_kv; close it before kv. */
+cd_err cd_kv_snapshot(cd_kv **out, cd_kv *kv) CD_CHECK;
+
+/* cd_kv_checkpoint writes a durable copy that opens like the original, into dir, which must not exist.
+ * Errors: CD_EEXIST, CD_ENOSPC, CD_EIO, CD_EUNSUPPORTED for engines without files. */
+cd_err cd_kv_checkpoint(cd_kv *kv, const char *dir, cd_errinfo *why) CD_CHECK;
+
+typedef struct cd_kv_stats {
+    u64 keys;       /* estimate */
+    u64 disk_bytes; /* 0 for memory engines */
+    u64 mem_bytes;
+} cd_kv_stats;
+
+/* cd_kv_stats_get fills *out with the engine's own estimates. */
+cd_err cd_kv_stats_get(cd_kv *kv, cd_kv_stats *out) CD_CHECK;
+
+/* cd_kv_close releases kv; all its iterators, snapshots and views are closed before. NULL is allowed. */
+void cd_kv_close(cd_kv *kv);
+
+/* --- engines and layers ------------------------------------------------------------------------- */
+
+/* cd_kv_mem_open gives an empty map in memory. */
+cd_kv *cd_kv_mem_open(void) __attribute__((returns_nonnull));
+
+typedef struct cd_kv_cfg {
+    const char *dir;   /* made when missing; its parent must exist */
+    usize cache_bytes; /* block cache; 0 = 64 MiB */
+    u32 layout;        /* the caller's version of what it stores; another number is refused */
+    bool read_only;    /* the directory must exist and is not changed */
+} cd_kv_cfg;
+
+/* cd_kv_rocksdb_open opens or makes the directory of the embedded engine.
+ * Errors: CD_EFOREIGN when the directory holds something else, CD_EVERSION when its format or layout
+ * differs, CD_EBUSY when another process has it, CD_ENOSPC, CD_EACCES, CD_ECORRUPT, CD_EIO; the
+ * message says what to do. */
+cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why) CD_CHECK;
+
+/* cd_kv_prefix_open gives the part of kv under prefix as a cd_kv of its own: keys go in and come out
+ * without the prefix. Closing it leaves kv open. Its checkpoint is CD_EUNSUPPORTED. */
+cd_kv *cd_kv_prefix_open(cd_kv *kv, cd_bytes prefix) __attribute__((returns_nonnull));
+
+/* --- for those who implement one ---------------------------------------------------------------- */
+
+typedef struct cd_kv_ops {
+    void (*close)(cd_kv *kv);
+    cd_err (*get)(cd_kv *kv, cd_buf *out, cd_bytes key);
+    cd_err (*has)(cd_kv *kv, bool *found, cd_bytes key);
+    cd_err (*commit)(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why);
+    cd_err (*iter_new)(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *range);
+    cd_err (*snapshot)(cd_kv **out, cd_kv *kv);
+    cd_err (*checkpoint)(cd_kv *kv, const char *dir, cd_errinfo *why);
+    cd_err (*stats)(cd_kv *kv, cd_kv_stats *out);
+} cd_kv_ops;
+
+typedef struct cd_kv_iter_ops {
+    void (*free)(cd_kv_iter *it);
+    bool (*next)(cd_kv_iter *it); /* sets key and value, or err at an error */
+} cd_kv_iter_ops;
+
+/* First member of an implementation's object. */
+struct cd_kv {
+    const cd_kv_ops *ops;
+};
+
+struct cd_kv_iter {
+    const cd_kv_iter_ops *ops;
+    cd_bytes key;
+    cd_bytes value;
+    cd_err err;
+};
+
+#endif

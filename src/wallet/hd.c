@@ -1,0 +1,87 @@
+#include "wallet/hd.h"
+
+#include "crypto/hmac.h"
+#include "crypto/secp256k1.h"
+#include "num/u256.h"
+
+#include <stdio.h>
+
+const char CD_HD_DEV_PHRASE[] = "test test test test test test test test test test test junk";
+
+void cd_hd_seed(u8 seed[64], const char *phrase, const char *pass_phrase)
+{
+    enum { ROUNDS = 2048 };
+    char salt[8 + 256];
+    int n = snprintf(salt, sizeof salt, "mnemonic%s", pass_phrase == NULL ? "" : pass_phrase);
+    CD_ASSERT(n > 0 && (usize)n < sizeof salt);
+    cd_pbkdf2_sha512(seed, 64, cd_bytes_str(phrase), cd_bytes_of(salt, (usize)n), ROUNDS);
+}
+
+/* The order of the group of secp256k1 (SEC 2). */
+static const cd_u256 group_order = {
+    .w = {0xbfd25e8cd0364141, 0xbaaedce6af48a03b, 0xfffffffffffffffe, 0xffffffffffffffff}};
+
+/* out = a + b modulo the group order; both are below it. */
+static void add_scalars(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
+{
+    cd_u256 room;
+    cd_u256_sub(&room, &group_order, b);
+    if (cd_u256_lt(a, &room)) {
+        cd_u256_add(out, a, b);
+    } else {
+        cd_u256_sub(out, a, &room);
+    }
+}
+
+/* One step of CKDpriv (BIP-32). */
+static cd_err step_down(u8 secret[32], u8 chain_code[32], u32 step)
+{
+    u8 data[37];
+    u8 mac[64];
+    if ((step & CD_HD_HARDENED) != 0) {
+        data[0] = 0;
+        memcpy(data + 1, secret, 32);
+    } else {
+        u8 pub[64];
+        CD_TRY(cd_secp256k1_pub(pub, secret));
+        CD_TRY(cd_secp256k1_pub_enc(data, pub));
+    }
+    cd_put_be32(data + 33, step);
+    cd_hmac_sha512(mac, cd_bytes_of(chain_code, 32), cd_bytes_of(data, sizeof data));
+    cd_u256 tweak;
+    cd_u256 key;
+    cd_u256_load_be(&tweak, mac);
+    cd_u256_load_be(&key, secret);
+    if (!cd_u256_lt(&tweak, &group_order)) {
+        return CD_EKEY;
+    }
+    add_scalars(&key, &key, &tweak);
+    if (cd_u256_is_zero(&key)) {
+        return CD_EKEY;
+    }
+    cd_u256_store_be(secret, &key);
+    memcpy(chain_code, mac + 32, 32);
+    return CD_OK;
+}
+
+cd_err cd_hd_derive(u8 secret[32], const u8 seed[64], const u32 *steps, usize step_cnt)
+{
+    u8 node[64];
+    cd_u256 master;
+    cd_hmac_sha512(node, cd_bytes_str("Bitcoin seed"), cd_bytes_of(seed, 64));
+    cd_u256_load_be(&master, node);
+    if (cd_u256_is_zero(&master) || !cd_u256_lt(&master, &group_order)) {
+        return CD_EKEY;
+    }
+    for (usize i = 0; i < step_cnt; i++) {
+        CD_TRY(step_down(node, node + 32, steps[i]));
+    }
+    memcpy(secret, node, 32);
+    return CD_OK;
+}
+
+cd_err cd_hd_account(u8 secret[32], const u8 seed[64], u32 idx)
+{
+    const u32 path[] = {44 | CD_HD_HARDENED, 60 | CD_HD_HARDENED, 0 | CD_HD_HARDENED, 0, idx};
+    return cd_hd_derive(secret, seed, path, CD_COUNT(path));
+}

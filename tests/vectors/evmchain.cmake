@@ -1,0 +1,1 @@
+cd_vector_test(fee_l1 DEPS chains_evmchain)
