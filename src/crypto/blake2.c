@@ -19,7 +19,10 @@ static const u8 SIGMA[10][16] = {
     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
-CD_INLINE u64 ror(u64 x, u32 n) { return x >> n | x << (64 - n); }
+CD_INLINE u64 ror(u64 x, u32 n)
+{
+    return x >> n | x << (64 - n);
+}
 
 CD_INLINE void mix(u64 *a, u64 *b, u64 *c, u64 *d, u64 x, u64 y)
 {

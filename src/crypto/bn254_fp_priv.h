@@ -207,7 +207,7 @@ CD_INLINE void fp_mul_c(fp *r, const fp *a, const fp *b)
 CD_INLINE void fp_add(fp *r, const fp *a, const fp *b)
 {
     u64 t0, t1, t2, t3, s0, s1, s2, s3;
-    __asm__("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
+    __asm__ volatile("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
             "movq 16(%[a]), %[t2]\n\t" "movq 24(%[a]), %[t3]\n\t"
             "addq (%[b]), %[t0]\n\t" "adcq 8(%[b]), %[t1]\n\t"
             "adcq 16(%[b]), %[t2]\n\t" "adcq 24(%[b]), %[t3]\n\t"
@@ -222,7 +222,7 @@ CD_INLINE void fp_add(fp *r, const fp *a, const fp *b)
 CD_INLINE void fp_sub(fp *r, const fp *a, const fp *b)
 {
     u64 t0, t1, t2, t3, s0, s1, s2, s3;
-    __asm__("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
+    __asm__ volatile("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
             "movq 16(%[a]), %[t2]\n\t" "movq 24(%[a]), %[t3]\n\t"
             "xorl %k[s0], %k[s0]\n\t" "xorl %k[s1], %k[s1]\n\t"
             "xorl %k[s2], %k[s2]\n\t" "xorl %k[s3], %k[s3]\n\t"
@@ -242,7 +242,7 @@ CD_INLINE void fp_sub(fp *r, const fp *a, const fp *b)
 CD_INLINE void fp_mul_wide(fpw *r, const fp *a, const fp *b)
 {
     u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
-    __asm__(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+    __asm__ volatile(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
             "movq %[t0], (%[r])\n\t"
             FP_ASM_ROW("8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
             "movq %[t1], 8(%[r])\n\t"
@@ -260,7 +260,7 @@ CD_INLINE void fp_mul_wide(fpw *r, const fp *a, const fp *b)
 CD_INLINE void fp_redc(fp *r, const fpw *a)
 {
     u64 t0, t1, t2, t3, lo, h0, h1, h2;
-    __asm__("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
+    __asm__ volatile("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
             "movq 16(%[a]), %[t2]\n\t" "movq 24(%[a]), %[t3]\n\t"
             FP_ASM_ROUND_LOW("%[t0]", "%[t1]", "%[t2]", "%[t3]")
             FP_ASM_ROUND_LOW("%[t1]", "%[t2]", "%[t3]", "%[t0]")
@@ -279,7 +279,7 @@ CD_INLINE void fp_redc(fp *r, const fpw *a)
 CD_INLINE void fp_mul(fp *r, const fp *a, const fp *b)
 {
     u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
-    __asm__(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+    __asm__ volatile(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
             FP_ASM_ROUND("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
             FP_ASM_ROW("8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
             FP_ASM_ROUND("%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
@@ -337,7 +337,7 @@ CD_INLINE void fp_add_lazy(fp *r, const fp *a, const fp *b)
     u64 t1;
     u64 t2;
     u64 t3;
-    __asm__("movq (%[a]), %[t0]\n\tmovq 8(%[a]), %[t1]\n\t"
+    __asm__ volatile("movq (%[a]), %[t0]\n\tmovq 8(%[a]), %[t1]\n\t"
             "movq 16(%[a]), %[t2]\n\tmovq 24(%[a]), %[t3]\n\t"
             "addq (%[b]), %[t0]\n\tadcq 8(%[b]), %[t1]\n\t"
             "adcq 16(%[b]), %[t2]\n\tadcq 24(%[b]), %[t3]\n\t" FP_ASM_STORE

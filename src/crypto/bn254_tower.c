@@ -9,7 +9,7 @@ CD_INLINE u64 wide_sub(fpw *r, const fpw *a)
     u64 t0;
     u64 borrow;
     // clang-format off
-    __asm__("movq (%[a]), %[t0]\n\t"   "subq %[t0], (%[r])\n\t"
+    __asm__ volatile("movq (%[a]), %[t0]\n\t"   "subq %[t0], (%[r])\n\t"
             "movq 8(%[a]), %[t0]\n\t"  "sbbq %[t0], 8(%[r])\n\t"
             "movq 16(%[a]), %[t0]\n\t" "sbbq %[t0], 16(%[r])\n\t"
             "movq 24(%[a]), %[t0]\n\t" "sbbq %[t0], 24(%[r])\n\t"
@@ -72,10 +72,9 @@ void cd__bn254_fp2_sqr(fp2 *r, const fp2 *a)
 /* reduce_small gives t mod p for a five-limb t < 11 p. */
 CD_INLINE void reduce_small(fp *r, const u64 t[5])
 {
-    /* t / 2^190 and 2^254 / p to 64 bits give the quotient, or one less. */
-    u64 top = t[4] << 2 | t[3] >> 62;
-    u64 head = top << 60 | t[3] << 2 >> 4;
-    u64 q = (u64)(((u128)head * 0x54a47462623a04a7) >> 122);
+    /* t / 2^194 times 2^317 / p gives the quotient, or one less. */
+    u64 head = t[4] << 62 | t[3] >> 2;
+    u64 q = (u64)(((u128)head * 0xa948e8c4c474094f) >> 123);
     u64 s[4];
     u64 borrow = 0;
     u64 carry = 0;
@@ -342,29 +341,29 @@ CD_INLINE void triple_plus(fp2 *r, const fp2 *t, const fp2 *a)
 void cd__bn254_fp12_cyc_sqr(fp12 *r, const fp12 *a)
 {
     /* Granger-Scott [https://eprint.iacr.org/2009/565]: three squarings in fp4. With the coefficients
-     * of w^i as g_i, the fp4 pairs are (g0, g3), (g1, g4) and (g2, g5). */
-    const fp2 *g0 = &a->c0.c0;
-    const fp2 *g1 = &a->c1.c0;
-    const fp2 *g2 = &a->c0.c1;
-    const fp2 *g3 = &a->c1.c1;
-    const fp2 *g4 = &a->c0.c2;
-    const fp2 *g5 = &a->c1.c2;
+     * of w^i as w_i, the fp4 pairs are (w0, w3), (w1, w4) and (w2, w5). */
+    const fp2 *w0 = &a->c0.c0;
+    const fp2 *w1 = &a->c1.c0;
+    const fp2 *w2 = &a->c0.c1;
+    const fp2 *w3 = &a->c1.c1;
+    const fp2 *w4 = &a->c0.c2;
+    const fp2 *w5 = &a->c1.c2;
     fp2 a0;
     fp2 a1;
     fp2 b0;
     fp2 b1;
     fp2 c0;
     fp2 c1;
-    fp4_sqr(&a0, &a1, g0, g3);
-    fp4_sqr(&b0, &b1, g1, g4);
-    fp4_sqr(&c0, &c1, g2, g5);
+    fp4_sqr(&a0, &a1, w0, w3);
+    fp4_sqr(&b0, &b1, w1, w4);
+    fp4_sqr(&c0, &c1, w2, w5);
     cd__bn254_fp2_mul_xi(&c1, &c1);
-    triple_minus(&r->c0.c0, &a0, g0);
-    triple_plus(&r->c1.c1, &a1, g3);
-    triple_minus(&r->c0.c1, &b0, g2);
-    triple_plus(&r->c1.c2, &b1, g5);
-    triple_plus(&r->c1.c0, &c1, g1);
-    triple_minus(&r->c0.c2, &c0, g4);
+    triple_minus(&r->c0.c0, &a0, w0);
+    triple_plus(&r->c1.c1, &a1, w3);
+    triple_minus(&r->c0.c1, &b0, w2);
+    triple_plus(&r->c1.c2, &b1, w5);
+    triple_plus(&r->c1.c0, &c1, w1);
+    triple_minus(&r->c0.c2, &c0, w4);
 }
 
 /* FROB[k-1][i-1] = xi^(i (p^k - 1) / 6): the factor of w^i under x -> x^(p^k). */

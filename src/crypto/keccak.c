@@ -1,14 +1,14 @@
 #include "crypto/keccak_priv.h"
 
-const cd_hash32 CD_KECCAK_EMPTY = {
-    .b = {0xc5, 0xd2, 0x46, 0x01, 0x86, 0xf7, 0x23, 0x3c, 0x92, 0x7e, 0x7d,
-          0xb2, 0xdc, 0xc7, 0x03, 0xc0, 0xe5, 0x00, 0xb6, 0x53, 0xca, 0x82,
-          0x27, 0x3b, 0x7b, 0xfa, 0xd8, 0x04, 0x5d, 0x85, 0xa4, 0x70}};
+const cd_hash32 CD_KECCAK_EMPTY = {.b = {0xc5, 0xd2, 0x46, 0x01, 0x86, 0xf7, 0x23, 0x3c,
+                                         0x92, 0x7e, 0x7d, 0xb2, 0xdc, 0xc7, 0x03, 0xc0,
+                                         0xe5, 0x00, 0xb6, 0x53, 0xca, 0x82, 0x27, 0x3b,
+                                         0x7b, 0xfa, 0xd8, 0x04, 0x5d, 0x85, 0xa4, 0x70}};
 
-const cd_hash32 CD_KECCAK_EMPTY_RLP = {
-    .b = {0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45,
-          0xe6, 0x92, 0xc0, 0xf8, 0x6e, 0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c,
-          0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21}};
+const cd_hash32 CD_KECCAK_EMPTY_RLP = {.b = {0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6,
+                                             0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e,
+                                             0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c, 0xad, 0xc0,
+                                             0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21}};
 
 const u64 CD__KECCAK_RC[24] = {
     0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
@@ -19,7 +19,10 @@ const u64 CD__KECCAK_RC[24] = {
     0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
 };
 
-CD_INLINE u64 rol(u64 x, u32 n) { return x << n | x >> (64 - n); }
+CD_INLINE u64 rol(u64 x, u32 n)
+{
+    return x << n | x >> (64 - n);
+}
 
 /* The column sums of a state, which theta starts from. */
 typedef struct columns {
@@ -74,8 +77,8 @@ CD_INLINE void keccak_round(u64 e[25], const u64 a[25], columns *c, u64 rc)
     plane(e, c, a[0] ^ d0, rol(a[6] ^ d1, 44), rol(a[12] ^ d2, 43), rol(a[18] ^ d3, 21),
           rol(a[24] ^ d4, 14));
     e[0] ^= rc;
-    plane(e + 5, c, rol(a[3] ^ d3, 28), rol(a[9] ^ d4, 20), rol(a[10] ^ d0, 3),
-          rol(a[16] ^ d1, 45), rol(a[22] ^ d2, 61));
+    plane(e + 5, c, rol(a[3] ^ d3, 28), rol(a[9] ^ d4, 20), rol(a[10] ^ d0, 3), rol(a[16] ^ d1, 45),
+          rol(a[22] ^ d2, 61));
     plane(e + 10, c, rol(a[1] ^ d1, 1), rol(a[7] ^ d2, 6), rol(a[13] ^ d3, 25), rol(a[19] ^ d4, 8),
           rol(a[20] ^ d0, 18));
     plane(e + 15, c, rol(a[4] ^ d4, 27), rol(a[5] ^ d0, 36), rol(a[11] ^ d1, 10),
@@ -122,7 +125,7 @@ CD_INLINE void absorb_block(u64 s[25], const u8 *p)
     }
 }
 
-/* The last n < 8 bytes of an input with the first padding bit behind them. */
+/* The last n < 8 bytes p[0..n-1] of an input with the first padding bit behind them. */
 CD_INLINE u64 padded_word(const u8 *p, usize n)
 {
     u64 w = (u64)1 << (8 * n);
@@ -136,11 +139,11 @@ CD_INLINE u64 padded_word(const u8 *p, usize n)
 
 void cd__keccak_finish(u64 s[25], cd_hash32 *out, const u8 *p, usize rest)
 {
-    usize words = rest / 8;
-    for (usize i = 0; i < words; i++) {
-        s[i] ^= cd_le64(p + 8 * i);
+    usize words = 0;
+    for (; rest >= 8; rest -= 8, p += 8) {
+        s[words++] ^= cd_le64(p);
     }
-    s[words] ^= padded_word(p + 8 * words, rest % 8);
+    s[words] ^= padded_word(p, rest);
     s[CD__KECCAK_LANES - 1] ^= UINT64_C(1) << 63;
     permute_last(s, out);
 }
@@ -167,14 +170,18 @@ void cd_keccak256_32(cd_hash32 *out, const u8 in[32])
 void cd_keccak256_64(cd_hash32 *out, const u8 in[64])
 {
     u64 s[25] = {
-        cd_le64(in),      cd_le64(in + 8),  cd_le64(in + 16), cd_le64(in + 24), cd_le64(in + 32),
-        cd_le64(in + 40), cd_le64(in + 48), cd_le64(in + 56), 1,
+        cd_le64(in),      cd_le64(in + 8),  cd_le64(in + 16),
+        cd_le64(in + 24), cd_le64(in + 32), cd_le64(in + 40),
+        cd_le64(in + 48), cd_le64(in + 56), 1,
     };
     s[CD__KECCAK_LANES - 1] = UINT64_C(1) << 63;
     permute_last(s, out);
 }
 
-void cd_keccak_init(cd_keccak *k) { *k = (cd_keccak){.used = 0}; }
+void cd_keccak_init(cd_keccak *k)
+{
+    *k = (cd_keccak){.used = 0};
+}
 
 /* Adds n bytes at byte offset used of the block, which they do not exceed. */
 static void absorb_bytes(cd_keccak *k, const u8 *p, usize n)

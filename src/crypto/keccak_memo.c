@@ -24,7 +24,10 @@ cd_keccak_memo *cd_keccak_memo_new(const u64 key[2])
     return m;
 }
 
-void cd_keccak_memo_free(cd_keccak_memo *m) { cd_free(m); }
+void cd_keccak_memo_free(cd_keccak_memo *m)
+{
+    cd_free(m);
+}
 
 void cd_keccak_memo_clear(cd_keccak_memo *m)
 {
@@ -40,7 +43,10 @@ CD_INLINE u64 fold(u64 a, u64 b)
     return (u64)p ^ (u64)(p >> 64);
 }
 
-CD_INLINE u64 load(const u8 *p, u32 i) { return cd_le64(p + 8 * i); }
+CD_INLINE u64 load(const u8 *p, u32 i)
+{
+    return cd_le64(p + 8 * i);
+}
 
 static void memo_32(cd_keccak_memo *m, cd_hash32 *out, const u8 *p)
 {

@@ -41,7 +41,10 @@ typedef struct line {
     u32 e;
 } line;
 
-CD_INLINE u32 rol(u32 x, u32 n) { return x << n | x >> (32 - n); }
+CD_INLINE u32 rol(u32 x, u32 n)
+{
+    return x << n | x >> (32 - n);
+}
 
 /* The five boolean functions; fn is a constant wherever this is inlined. */
 CD_INLINE u32 boolean(u32 fn, u32 x, u32 y, u32 z)

@@ -2,4 +2,7 @@
 
 #include <openssl/sha.h>
 
-void cd_sha256(cd_hash32 *out, cd_bytes in) { SHA256(in.p, in.n, out->b); }
+void cd_sha256(cd_hash32 *out, cd_bytes in)
+{
+    SHA256(in.p, in.n, out->b);
+}

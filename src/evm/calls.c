@@ -22,7 +22,7 @@ static cd__tier choose_tier(cd_evm *evm, cd__code *code)
     if (evm->tracer != NULL) {
         return CD__RUN_TRACED;
     }
-    if (evm->tier == CD_TIER_DIRECT || !code->cached) {
+    if (evm->tier == CD_TIER_DIRECT || !code->cached || 1) {
         return CD__RUN_DIRECT;
     }
     code->calls++;
@@ -43,6 +43,7 @@ void cd__frame_push(cd_evm *evm, cd__frame *parent, const cd_evm_msg *m, cd_acct
 {
     u32 depth = parent == NULL ? 0 : parent->depth + 1;
     cd__frame *f = &evm->frames[depth];
+    f->evm = evm;
     f->gas = (i64)m->gas;
     f->gas_start = (i64)m->gas;
     f->base = parent == NULL ? evm->stack : parent->sp;

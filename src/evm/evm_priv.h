@@ -73,6 +73,7 @@ struct cd_evm {
     cd_state *st;
     cd_gas gas;
     cd_fork fork;
+    const cd_profile *profile;
     const cd_block_env *block;
     const cd_tx_env *tx;
     const cd_precompile_table *precompiles;
@@ -86,7 +87,8 @@ struct cd_evm {
     u8 *mem;          /* memory of all frames */
     usize mem_cap;
     cd__frame *frames;
-    cd_u256 *stack;
+    cd_u256 *stack; /* in stack_block */
+    u8 *stack_block;
     cd__code_cache codes;
     cd_arena init_code; /* cd__code of creations under way */
     cd_arena scratch;   /* outputs of precompiles, until copied */
@@ -101,6 +103,21 @@ struct cd_evm {
 CD_INLINE i64 cd__failed(cd_evm_status s)
 {
     return -(i64)s;
+}
+
+/* cd__swap exchanges two words limb by limb. */
+CD_INLINE void cd__swap(cd_u256 *a, cd_u256 *b)
+{
+    u64 a0 = a->w[0];
+    u64 a1 = a->w[1];
+    u64 a2 = a->w[2];
+    u64 a3 = a->w[3];
+    CD__LIMB_PIN(a0, a1, a2, a3);
+    cd_u256_set(a, b);
+    b->w[0] = a0;
+    b->w[1] = a1;
+    b->w[2] = a2;
+    b->w[3] = a3;
 }
 
 /* --- memory ------------------------------------------------------------------------------------- */
@@ -122,6 +139,9 @@ CD_INLINE CD_CHECK i64 cd__mem_range(cd__frame *f, const cd_u256 *off, const cd_
     }
     return CD_LIKELY(end <= f->mem_size) ? gas : cd__mem_grow(f, end, gas);
 }
+
+/* cd__mem_touch is cd__mem_range for n bytes, out of line: for what a quick test could not answer. */
+i64 cd__mem_touch(cd__frame *f, const cd_u256 *off, u64 n, i64 gas) CD_CHECK;
 
 /* cd__words: how many 32-byte words hold n bytes; n below 2^63. */
 CD_INLINE i64 cd__words(u64 n)

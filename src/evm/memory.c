@@ -49,6 +49,12 @@ i64 cd__mem_grow(cd__frame *f, u64 end, i64 gas)
     return gas;
 }
 
+i64 cd__mem_touch(cd__frame *f, const cd_u256 *off, u64 n, i64 gas)
+{
+    cd_u256 len = cd_u256_from_u64(n);
+    return cd__mem_range(f, off, &len, gas);
+}
+
 void cd__ret_set(cd_evm *evm, cd_bytes data)
 {
     if (data.n > evm->ret_cap) {

@@ -1,9 +1,8 @@
 #include "evm/state_priv.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "crypto/keccak.h"
-
-#include <unistd.h>
 
 enum { ACCT_BITS = 8, SLOT_BITS = 10, TSLOT_BITS = 6, JOURNAL_MIN = 1024 };
 
@@ -35,10 +34,9 @@ cd_state *cd_state_new(cd_state_source *src)
     st->jbase = cd_new_array(u64, JOURNAL_MIN);
     st->jtop = st->jbase;
     st->jend = st->jbase + JOURNAL_MIN;
-    /* Results never depend on the key; without entropy it merely becomes guessable. */
-    if (getentropy(st->key, sizeof st->key) != 0) {
-        st->key[0] = (u64)(uintptr_t)st;
-    }
+    cd_rng rng =
+        cd_rng_os(); /* results never depend on the key, only the time hostile addresses take */
+    cd_rng_fill(&rng, st->key, sizeof st->key);
     cd__table_init(&st->accts, ACCT_BITS);
     cd__table_init(&st->slots, SLOT_BITS);
     cd__table_init(&st->tslots, TSLOT_BITS);

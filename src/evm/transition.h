@@ -54,6 +54,7 @@ typedef struct cd_tx_relax {
 
 /* cd_tx_apply checks and runs tx (with sender) on the EVM's block and state; gas_pool is the gas left in the block and
  * is lowered by what was used. On anything but CD_TX_VALID the state is unchanged. Ends with cd_state_end_tx.
+ * relax NULL = nothing is skipped.
  * Source errors: look at cd_state_error afterwards. */
 cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx, const cd_tx_relax *relax);
 

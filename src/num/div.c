@@ -113,9 +113,15 @@ CD_INLINE void divide(cd_u256 *quot, cd_u256 *rem, const cd_u256 *a, const cd_u2
     }
 }
 
-void cd_u256_div(cd_u256 *out, const cd_u256 *a, const cd_u256 *b) { divide(out, NULL, a, b); }
+void cd_u256_div(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
+{
+    divide(out, NULL, a, b);
+}
 
-void cd_u256_mod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b) { divide(NULL, out, a, b); }
+void cd_u256_mod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
+{
+    divide(NULL, out, a, b);
+}
 
 void cd_u256_divmod(cd_u256 *quot, cd_u256 *rem, const cd_u256 *a, const cd_u256 *b)
 {

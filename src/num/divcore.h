@@ -78,6 +78,7 @@ CD_INLINE u64 cd__num_div3by2(u128 *top, u64 low, u128 d, u64 v)
 CD_INLINE u64 cd__num_mulsub(u64 *u, const u64 *d, u32 n, u64 q)
 {
     u64 borrow = 0;
+#pragma GCC unroll 4
     for (u32 i = 0; i < n; i++) {
         u128 p = (u128)q * d[i] + borrow;
         u64 lo = (u64)p;
@@ -116,6 +117,10 @@ CD_INLINE u64 cd__num_digit(u64 *u, const u64 *d, u32 n, u64 v)
     return q;
 }
 
+/* cd__num_divide divides a[0..an-1] by the n >= 1 significant limbs of d (an >= n, an <= 8) and stores
+ * the remainder in r[0..n-1]. The an - n + 1 quotient digits go to q unless that is NULL. In u512.c. */
+void cd__num_divide(u64 *q, u64 *r, const u64 *a, u32 an, const u64 *d, u32 n);
+
 /* cd__num_limbs gives the number of limbs of w[0..n-1] without leading zeros. */
 CD_INLINE u32 cd__num_limbs(const u64 *w, u32 n)
 {
@@ -129,6 +134,7 @@ CD_INLINE u32 cd__num_limbs(const u64 *w, u32 n)
 CD_INLINE void cd__num_up(u64 *r, const u64 *w, u32 n, u32 s)
 {
     u64 top = (w[n - 1] >> 1) >> (63 - s);
+#pragma GCC unroll 4
     for (u32 i = n - 1; i > 0; i--) {
         r[i] = w[i] << s | ((w[i - 1] >> 1) >> (63 - s));
     }
@@ -139,6 +145,7 @@ CD_INLINE void cd__num_up(u64 *r, const u64 *w, u32 n, u32 s)
 /* cd__num_down shifts w[0..n-1] right by s < 64 bits into r[0..n-1]. r may be w. */
 CD_INLINE void cd__num_down(u64 *r, const u64 *w, u32 n, u32 s)
 {
+#pragma GCC unroll 4
     for (u32 i = 0; i + 1 < n; i++) {
         r[i] = w[i] >> s | ((w[i + 1] << 1) << (63 - s));
     }

@@ -9,11 +9,11 @@
 
 #include "num/u256.h"
 
-/* All zero is a valid, empty context. recip is floor((2^512 - 1) / modulus) shifted into five limbs. */
+/* All zero is a valid, empty context. */
 typedef struct cd_modctx {
     cd_u256 modulus;
-    u64 recip[5];
-    u32 uses; /* consecutive calls with this modulus, saturating */
+    u64 recip[5]; /* floor((2^512 - 1) / modulus) once uses is 2 */
+    u32 uses;     /* products taken modulo this modulus in a row, up to 2 */
 } cd_modctx;
 
 /* (a + b) mod m and (a * b) mod m over the exact sum and product; 0 when m is 0 (ADDMOD, MULMOD).

@@ -16,9 +16,18 @@ typedef struct cd_u256 {
 } cd_u256;
 
 /* Constants and small values. */
-CD_INLINE cd_u256 cd_u256_from_u64(u64 v) { return (cd_u256){.w = {v, 0, 0, 0}}; }
-CD_INLINE cd_u256 cd_u256_zero(void) { return (cd_u256){.w = {0, 0, 0, 0}}; }
-CD_INLINE cd_u256 cd_u256_one(void) { return (cd_u256){.w = {1, 0, 0, 0}}; }
+CD_INLINE cd_u256 cd_u256_from_u64(u64 v)
+{
+    return (cd_u256){.w = {v, 0, 0, 0}};
+}
+CD_INLINE cd_u256 cd_u256_zero(void)
+{
+    return (cd_u256){.w = {0, 0, 0, 0}};
+}
+CD_INLINE cd_u256 cd_u256_one(void)
+{
+    return (cd_u256){.w = {1, 0, 0, 0}};
+}
 
 /* cd_u256_max gives 2^256 - 1. */
 CD_INLINE cd_u256 cd_u256_max(void)
@@ -91,8 +100,14 @@ CD_INLINE u64 cd_u256_to_u64_sat(const cd_u256 *a)
     return cd_u256_fits_u64(a) ? a->w[0] : UINT64_MAX;
 }
 
-CD_INLINE bool cd_u256_lt(const cd_u256 *a, const cd_u256 *b) { return cd__num_lt4(a->w, b->w); }
-CD_INLINE bool cd_u256_slt(const cd_u256 *a, const cd_u256 *b) { return cd__num_slt4(a->w, b->w); }
+CD_INLINE bool cd_u256_lt(const cd_u256 *a, const cd_u256 *b)
+{
+    return cd__num_lt4(a->w, b->w);
+}
+CD_INLINE bool cd_u256_slt(const cd_u256 *a, const cd_u256 *b)
+{
+    return cd__num_slt4(a->w, b->w);
+}
 
 /* cd_u256_cmp orders as unsigned numbers: <0, 0, >0. */
 CD_INLINE int cd_u256_cmp(const cd_u256 *a, const cd_u256 *b)
@@ -101,7 +116,10 @@ CD_INLINE int cd_u256_cmp(const cd_u256 *a, const cd_u256 *b)
 }
 
 /* cd_u256_is_neg: the sign bit. */
-CD_INLINE bool cd_u256_is_neg(const cd_u256 *a) { return a->w[3] >> 63; }
+CD_INLINE bool cd_u256_is_neg(const cd_u256 *a)
+{
+    return a->w[3] >> 63;
+}
 
 /* cd_u256_bits gives the bit length, 0 for zero; cd_u256_bytes the same in whole bytes. */
 CD_INLINE u32 cd_u256_bits(const cd_u256 *a)
@@ -114,7 +132,10 @@ CD_INLINE u32 cd_u256_bits(const cd_u256 *a)
     return 0;
 }
 
-CD_INLINE u32 cd_u256_bytes(const cd_u256 *a) { return (cd_u256_bits(a) + 7) / 8; }
+CD_INLINE u32 cd_u256_bytes(const cd_u256 *a)
+{
+    return (cd_u256_bits(a) + 7) / 8;
+}
 
 /* Wrapping arithmetic. */
 CD_INLINE void cd_u256_add(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)

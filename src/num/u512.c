@@ -39,21 +39,26 @@ static void long_div(u64 *q, u64 *u, u32 un, const u64 *dn, u32 n)
     }
 }
 
+void cd__num_divide(u64 *q, u64 *r, const u64 *a, u32 an, const u64 *d, u32 n)
+{
+    u32 s = (u32)__builtin_clzll(d[n - 1]);
+    u64 u[9];
+    u64 dn[5];
+    cd__num_up(u, a, an, s);
+    cd__num_up(dn, d, n, s);
+    long_div(q, u, an, dn, n);
+    cd__num_down(r, u, n, s);
+}
+
 void cd_u512_mod(cd_u256 *out, const cd_u512 *a, const cd_u256 *m)
 {
     u32 n = cd__num_limbs(m->w, 4);
-    u32 un = cd__num_limbs(a->w, 8);
+    u32 an = cd__num_limbs(a->w, 8);
     cd_u256 r = cd_u256_zero();
-    if (n != 0 && un >= n) {
-        u32 s = (u32)__builtin_clzll(m->w[n - 1]);
-        u64 u[9];
-        u64 dn[5];
-        cd__num_up(u, a->w, un, s);
-        cd__num_up(dn, m->w, n, s);
-        long_div(NULL, u, un, dn, n);
-        cd__num_down(r.w, u, n, s);
+    if (n != 0 && an >= n) {
+        cd__num_divide(NULL, r.w, a->w, an, m->w, n);
     } else if (n != 0) {
-        for (u32 i = 0; i < un; i++) {
+        for (u32 i = 0; i < an; i++) {
             r.w[i] = a->w[i];
         }
     }
@@ -63,15 +68,11 @@ void cd_u512_mod(cd_u256 *out, const cd_u512 *a, const cd_u256 *m)
 bool cd_u512_div(cd_u256 *out, const cd_u512 *a, const cd_u256 *d)
 {
     u32 n = cd__num_limbs(d->w, 4);
-    u32 un = cd__num_limbs(a->w, 8);
+    u32 an = cd__num_limbs(a->w, 8);
     u64 q[8] = {0};
-    if (n != 0 && un >= n) {
-        u32 s = (u32)__builtin_clzll(d->w[n - 1]);
-        u64 u[9];
-        u64 dn[5];
-        cd__num_up(u, a->w, un, s);
-        cd__num_up(dn, d->w, n, s);
-        long_div(q, u, un, dn, n);
+    if (n != 0 && an >= n) {
+        u64 r[4];
+        cd__num_divide(q, r, a->w, an, d->w, n);
     }
     for (int i = 0; i < 4; i++) {
         out->w[i] = q[i];

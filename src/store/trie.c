@@ -202,7 +202,7 @@ static void set_value(cd_trie *t, cd__ref *slot, cd_bytes value)
     cd__leaf *l = cd__leaf_of(*slot);
     usize size = sizeof *l + l->key_n + value.n;
     if (size == l->size) {
-        memcpy(l->data + l->key_n, value.p, value.n);
+        memmove(l->data + l->key_n, value.p, value.n);
     } else {
         cd__leaf *n = cd__leaf_new(t, cd__leaf_key(l), value);
         n->is_stored = l->is_stored;

@@ -1,0 +1,269 @@
+#include "chains/evmchain/api_json.h"
+
+#include "evm/evm.h"
+
+/* --- members ------------------------------------------------------------------------------------ */
+
+static void put_qty(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty(w, v);
+}
+
+static void put_u256(cd_json_w *w, const char *key, const cd_u256 *v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty_u256(w, v);
+}
+
+static void put_hex(cd_json_w *w, const char *key, const void *p, usize n)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_hex(w, cd_bytes_of(p, n));
+}
+
+static void put_hash(cd_json_w *w, const char *key, const cd_hash32 *h)
+{
+    put_hex(w, key, h->b, 32);
+}
+
+static void put_addr(cd_json_w *w, const char *key, const cd_addr20 *a)
+{
+    put_hex(w, key, a->b, 20);
+}
+
+static void put_null(cd_json_w *w, const char *key)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_null(w);
+}
+
+/* --- transactions ------------------------------------------------------------------------------- */
+
+/* What was or will be paid per gas. */
+static cd_u256 effective_price(const cd_tx *tx, const cd_block *b)
+{
+    cd_u256 price;
+    if (b == NULL || (b->header.has & CD_HEADER_BASE_FEE) == 0 ||
+        !cd_u256_checked_add(&price, &b->header.base_fee, &tx->tip_cap) ||
+        cd_u256_lt(&tx->fee_cap, &price)) {
+        return tx->fee_cap;
+    }
+    return price;
+}
+
+static void put_access_list(cd_json_w *w, const cd_tx *tx)
+{
+    cd_json_w_key(w, "accessList");
+    cd_json_w_arr(w);
+    for (usize i = 0; i < tx->access_cnt; i++) {
+        cd_json_w_obj(w);
+        put_addr(w, "address", &tx->access[i].addr);
+        cd_json_w_key(w, "storageKeys");
+        cd_json_w_arr(w);
+        for (usize j = 0; j < tx->access[i].key_cnt; j++) {
+            cd_json_w_hex(w, cd_bytes_of(tx->access[i].keys[j].b, 32));
+        }
+        cd_json_w_arr_end(w);
+        cd_json_w_obj_end(w);
+    }
+    cd_json_w_arr_end(w);
+}
+
+static void put_place(cd_json_w *w, const cd_tx_place *at)
+{
+    if (at->block == NULL) {
+        put_null(w, "blockHash");
+        put_null(w, "blockNumber");
+        put_null(w, "transactionIndex");
+        return;
+    }
+    put_hash(w, "blockHash", &at->block->hash);
+    put_qty(w, "blockNumber", at->block->header.number);
+    put_qty(w, "transactionIndex", at->idx);
+}
+
+void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
+{
+    cd_u256 price = effective_price(tx, at->block);
+    cd_u256 v = cd_tx_v(tx);
+    cd_json_w_obj(w);
+    put_place(w, at);
+    put_addr(w, "from", &tx->sender);
+    put_qty(w, "gas", tx->gas_limit);
+    put_u256(w, "gasPrice", &price);
+    if (tx->type >= CD_TX_DYNAMIC_FEE) {
+        put_u256(w, "maxFeePerGas", &tx->fee_cap);
+        put_u256(w, "maxPriorityFeePerGas", &tx->tip_cap);
+    }
+    if (tx->type == CD_TX_BLOB) {
+        put_u256(w, "maxFeePerBlobGas", &tx->blob_fee_cap);
+    }
+    put_hash(w, "hash", &tx->hash);
+    put_hex(w, "input", tx->data.p, tx->data.n);
+    put_qty(w, "nonce", tx->nonce);
+    if (tx->is_create) {
+        put_null(w, "to");
+    } else {
+        put_addr(w, "to", &tx->to);
+    }
+    put_u256(w, "value", &tx->value);
+    put_qty(w, "type", tx->type);
+    if (tx->type != CD_TX_LEGACY) {
+        put_access_list(w, tx);
+    }
+    if (tx->type != CD_TX_LEGACY || tx->is_protected) {
+        put_qty(w, "chainId", tx->chain_id);
+    }
+    if (tx->type == CD_TX_BLOB) {
+        cd_json_w_key(w, "blobVersionedHashes");
+        cd_json_w_arr(w);
+        for (usize i = 0; i < tx->blob_cnt; i++) {
+            cd_json_w_hex(w, cd_bytes_of(tx->blob_hashes[i].b, 32));
+        }
+        cd_json_w_arr_end(w);
+    }
+    put_u256(w, "v", &v);
+    put_u256(w, "r", &tx->r);
+    put_u256(w, "s", &tx->s);
+    if (tx->type != CD_TX_LEGACY) {
+        put_qty(w, "yParity", tx->y_parity);
+    }
+    cd_json_w_obj_end(w);
+}
+
+/* --- logs and receipts -------------------------------------------------------------------------- */
+
+void cd_api_log(cd_json_w *w, const cd_log *log, const cd_tx_place *at, usize idx)
+{
+    cd_json_w_obj(w);
+    put_addr(w, "address", &log->addr);
+    cd_json_w_key(w, "topics");
+    cd_json_w_arr(w);
+    for (u32 i = 0; i < log->topic_cnt; i++) {
+        cd_json_w_hex(w, cd_bytes_of(log->topics[i].b, 32));
+    }
+    cd_json_w_arr_end(w);
+    put_hex(w, "data", log->data.p, log->data.n);
+    put_qty(w, "blockNumber", at->block->header.number);
+    put_hash(w, "transactionHash", &at->block->txs[at->idx].hash);
+    put_qty(w, "transactionIndex", at->idx);
+    put_hash(w, "blockHash", &at->block->hash);
+    put_qty(w, "blockTimestamp", at->block->header.time);
+    put_qty(w, "logIndex", idx);
+    cd_json_w_key(w, "removed");
+    cd_json_w_bool(w, false);
+    cd_json_w_obj_end(w);
+}
+
+void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, usize log_base)
+{
+    const cd_tx *tx = &at->block->txs[at->idx];
+    cd_json_w_obj(w);
+    put_hash(w, "blockHash", &at->block->hash);
+    put_qty(w, "blockNumber", at->block->header.number);
+    if (tx->is_create) {
+        cd_addr20 created;
+        cd_evm_create_addr(&created, &tx->sender, tx->nonce);
+        put_addr(w, "contractAddress", &created);
+    } else {
+        put_null(w, "contractAddress");
+    }
+    put_qty(w, "cumulativeGasUsed", r->cumulative_gas);
+    put_u256(w, "effectiveGasPrice", &r->effective_gas_price);
+    put_addr(w, "from", &tx->sender);
+    put_qty(w, "gasUsed", r->gas_used);
+    cd_json_w_key(w, "logs");
+    cd_json_w_arr(w);
+    for (usize i = 0; i < r->log_cnt; i++) {
+        cd_api_log(w, &r->logs[i], at, log_base + i);
+    }
+    cd_json_w_arr_end(w);
+    put_hex(w, "logsBloom", r->bloom.b, sizeof r->bloom.b);
+    put_qty(w, "status", r->ok ? 1 : 0);
+    if (tx->is_create) {
+        put_null(w, "to");
+    } else {
+        put_addr(w, "to", &tx->to);
+    }
+    put_hash(w, "transactionHash", &tx->hash);
+    put_qty(w, "transactionIndex", at->idx);
+    put_qty(w, "type", tx->type);
+    cd_json_w_obj_end(w);
+}
+
+/* --- blocks ------------------------------------------------------------------------------------- */
+
+/* The optional header fields, as far as the layout has them. */
+static void put_optional(cd_json_w *w, const cd_header *h, cd_header_layout layout)
+{
+    u32 has = h->has & cd_header_fields(layout);
+    if ((has & CD_HEADER_BASE_FEE) != 0) {
+        put_u256(w, "baseFeePerGas", &h->base_fee);
+    }
+    if ((has & CD_HEADER_BLOCK_GAS_COST) != 0) {
+        put_u256(w, "blockGasCost", &h->block_gas_cost);
+    }
+    if ((has & CD_HEADER_EXT_DATA_HASH) != 0) {
+        put_hash(w, "extDataHash", &h->ext_data_hash);
+    }
+    if ((has & CD_HEADER_EXT_DATA_GAS_USED) != 0) {
+        put_u256(w, "extDataGasUsed", &h->ext_data_gas_used);
+    }
+    if ((has & CD_HEADER_WITHDRAWALS_ROOT) != 0) {
+        put_hash(w, "withdrawalsRoot", &h->withdrawals_root);
+    }
+    if ((has & CD_HEADER_BLOB_GAS_USED) != 0) {
+        put_qty(w, "blobGasUsed", h->blob_gas_used);
+    }
+    if ((has & CD_HEADER_EXCESS_BLOB_GAS) != 0) {
+        put_qty(w, "excessBlobGas", h->excess_blob_gas);
+    }
+    if ((has & CD_HEADER_BEACON_ROOT) != 0) {
+        put_hash(w, "parentBeaconBlockRoot", &h->parent_beacon_root);
+    }
+    if ((has & CD_HEADER_TIME_MS) != 0) {
+        put_qty(w, "timestampMilliseconds", h->time_ms);
+    }
+    if ((has & CD_HEADER_MIN_DELAY_EXCESS) != 0) {
+        put_qty(w, "minDelayExcess", h->min_delay_excess);
+    }
+}
+
+void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size, bool full_txs)
+{
+    const cd_header *h = &b->header;
+    cd_json_w_obj(w);
+    put_qty(w, "number", h->number);
+    put_hash(w, "hash", &b->hash);
+    put_hash(w, "parentHash", &h->parent_hash);
+    put_hex(w, "nonce", h->nonce, sizeof h->nonce);
+    put_hash(w, "mixHash", &h->mix_hash);
+    put_hash(w, "sha3Uncles", &h->uncle_hash);
+    put_hex(w, "logsBloom", h->bloom.b, sizeof h->bloom.b);
+    put_hash(w, "stateRoot", &h->state_root);
+    put_addr(w, "miner", &h->coinbase);
+    put_u256(w, "difficulty", &h->difficulty);
+    put_hex(w, "extraData", h->extra.p, h->extra.n);
+    put_qty(w, "gasLimit", h->gas_limit);
+    put_qty(w, "gasUsed", h->gas_used);
+    put_qty(w, "timestamp", h->time);
+    put_hash(w, "transactionsRoot", &h->tx_root);
+    put_hash(w, "receiptsRoot", &h->receipt_root);
+    put_optional(w, h, layout);
+    put_qty(w, "size", size);
+    cd_json_w_key(w, "uncles");
+    cd_json_w_arr(w);
+    cd_json_w_arr_end(w);
+    cd_json_w_key(w, "transactions");
+    cd_json_w_arr(w);
+    for (usize i = 0; i < b->tx_cnt; i++) {
+        if (full_txs) {
+            cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = b, .idx = i});
+        } else {
+            cd_json_w_hex(w, cd_bytes_of(b->txs[i].hash.b, 32));
+        }
+    }
+    cd_json_w_arr_end(w);
+    cd_json_w_obj_end(w);
+}

@@ -1,0 +1,28 @@
+/* chains/evmchain/api_json.h - blocks, transactions, receipts and logs as JSON-RPC shows them. Threading: pure.
+ * [spec:eth-rpc#4] */
+#ifndef CD_CHAINS_EVMCHAIN_API_JSON_H
+#define CD_CHAINS_EVMCHAIN_API_JSON_H
+
+#include "codec/json.h"
+#include "types/block.h"
+#include "types/receipt.h"
+
+/* Where a transaction or log is. */
+typedef struct cd_tx_place {
+    const cd_block *block; /* NULL: waiting */
+    usize idx;
+} cd_tx_place;
+
+/* cd_api_block writes a block object, with whole transactions or their hashes only. size is that of the RLP. */
+void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size, bool full_txs);
+
+/* cd_api_tx writes a transaction object; sender must be set. */
+void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at);
+
+/* cd_api_receipt writes the receipt of a transaction; log_base is the number of logs before it in the block. */
+void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, usize log_base);
+
+/* cd_api_log writes one log; idx is its place in the block. */
+void cd_api_log(cd_json_w *w, const cd_log *log, const cd_tx_place *at, usize idx);
+
+#endif

@@ -1,0 +1,188 @@
+#include "chains/evmchain/chaindb.h"
+
+#include "evm/evm.h"
+
+static const u8 genesis_key = 'g';
+
+/* prefix ‖ 32-byte hash, and prefix ‖ number. */
+typedef struct hash_key {
+    u8 b[33];
+} hash_key;
+
+typedef struct number_key {
+    u8 b[9];
+} number_key;
+
+static hash_key key_of_hash(u8 prefix, const cd_hash32 *hash)
+{
+    hash_key k;
+    k.b[0] = prefix;
+    memcpy(k.b + 1, hash->b, 32);
+    return k;
+}
+
+static number_key key_of_number(u8 prefix, u64 number)
+{
+    number_key k;
+    k.b[0] = prefix;
+    cd_put_be64(k.b + 1, number);
+    return k;
+}
+
+/* --- writing ------------------------------------------------------------------------------------ */
+
+static void enc_receipts(cd_buf *out, const cd_receipt *receipts, usize cnt)
+{
+    usize list = cd_rlp_begin(out);
+    for (usize i = 0; i < cnt; i++) {
+        const cd_receipt *r = &receipts[i];
+        usize one = cd_rlp_begin(out);
+        cd_rlp_put_u64(out, r->ok ? 1 : 0);
+        cd_rlp_put_u64(out, r->gas_used);
+        usize logs = cd_rlp_begin(out);
+        for (usize j = 0; j < r->log_cnt; j++) {
+            cd_log_enc(out, &r->logs[j]);
+        }
+        cd_rlp_close(out, logs);
+        cd_rlp_close(out, one);
+    }
+    cd_rlp_close(out, list);
+}
+
+void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp,
+                          const cd_receipt *receipts)
+{
+    hash_key at_hash = key_of_hash('b', &block->hash);
+    cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), rlp);
+    number_key at_number = key_of_number('h', block->header.number);
+    cd_kv_batch_put(batch, cd_bytes_of(at_number.b, 9), cd_bytes_of(block->hash.b, 32));
+
+    cd_buf enc = {0};
+    enc_receipts(&enc, receipts, block->tx_cnt);
+    at_hash = key_of_hash('r', &block->hash);
+    cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_buf_bytes(&enc));
+    cd_buf_fini(&enc);
+
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        u8 place[12];
+        cd_put_be64(place, block->header.number);
+        cd_put_be32(place + 8, (u32)i);
+        at_hash = key_of_hash('l', &block->txs[i].hash);
+        cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_bytes_of(place, sizeof place));
+    }
+}
+
+void cd_chaindb_put_genesis(cd_kv_batch *batch, const cd_hash32 *hash)
+{
+    cd_kv_batch_put(batch, cd_bytes_of(&genesis_key, 1), cd_bytes_of(hash->b, 32));
+}
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+/* Reads a value of exactly n bytes. */
+static cd_err get_fixed(cd_kv *kv, u8 *out, usize n, cd_bytes key)
+{
+    cd_buf v = {0};
+    cd_err e = cd_kv_get(kv, &v, key);
+    if (e == CD_OK && v.n != n) {
+        e = CD_ECORRUPT;
+    }
+    if (e == CD_OK) {
+        memcpy(out, v.p, n);
+    }
+    cd_buf_fini(&v);
+    return e;
+}
+
+cd_err cd_chaindb_block(cd_kv *kv, cd_buf *out, const cd_hash32 *hash)
+{
+    hash_key k = key_of_hash('b', hash);
+    return cd_kv_get(kv, out, cd_bytes_of(k.b, 33));
+}
+
+cd_err cd_chaindb_hash(cd_kv *kv, cd_hash32 *out, u64 number)
+{
+    number_key k = key_of_number('h', number);
+    return get_fixed(kv, out->b, 32, cd_bytes_of(k.b, 9));
+}
+
+cd_err cd_chaindb_genesis(cd_kv *kv, cd_hash32 *out)
+{
+    return get_fixed(kv, out->b, 32, cd_bytes_of(&genesis_key, 1));
+}
+
+cd_err cd_chaindb_tx(cd_kv *kv, u64 *number, u32 *idx, const cd_hash32 *tx)
+{
+    u8 place[12];
+    hash_key k = key_of_hash('l', tx);
+    CD_TRY(get_fixed(kv, place, sizeof place, cd_bytes_of(k.b, 33)));
+    *number = cd_be64(place);
+    *idx = cd_be32(place + 8);
+    return CD_OK;
+}
+
+static void dec_log(cd_log *out, cd_rlp *in)
+{
+    cd_rlp log = cd_rlp_list(in);
+    cd_rlp_fixed(&log, out->addr.b, 20);
+    cd_rlp topics = cd_rlp_list(&log);
+    while (cd_rlp_more(&topics) && out->topic_cnt < CD_LOG_TOPICS_MAX) {
+        cd_rlp_fixed(&topics, out->topics[out->topic_cnt++].b, 32);
+    }
+    cd_rlp_leave(&log, &topics);
+    out->data = cd_rlp_str(&log);
+    cd_rlp_leave(in, &log);
+}
+
+/* Fills in what the stored form leaves out. */
+static void complete(cd_receipt *r, const cd_block *block, usize i, u64 cumulative)
+{
+    const cd_tx *tx = &block->txs[i];
+    r->type = tx->type;
+    r->cumulative_gas = cumulative;
+    cd_bloom_add_logs(&r->bloom, r->logs, r->log_cnt);
+    r->effective_gas_price = tx->fee_cap;
+    if ((block->header.has & CD_HEADER_BASE_FEE) != 0) {
+        cd_u256 price;
+        cd_u256_add(&price, &block->header.base_fee, &tx->tip_cap);
+        if (cd_u256_lt(&price, &tx->fee_cap)) {
+            r->effective_gas_price = price;
+        }
+    }
+}
+
+cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, const cd_block *block)
+{
+    cd_buf v = {0};
+    hash_key k = key_of_hash('r', &block->hash);
+    CD_TRY(cd_kv_get(kv, &v, cd_bytes_of(k.b, 33)));
+    cd_bytes enc = cd_arena_dup(a, cd_buf_bytes(&v));
+    cd_buf_fini(&v);
+
+    cd_receipt *receipts = cd_arena_array(a, cd_receipt, block->tx_cnt);
+    cd_rlp r = cd_rlp_init(enc);
+    cd_rlp list = cd_rlp_list(&r);
+    u64 cumulative = 0;
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        cd_rlp one = cd_rlp_list(&list);
+        receipts[i].ok = cd_rlp_u64(&one) == 1;
+        receipts[i].gas_used = cd_rlp_u64(&one);
+        cd_rlp logs = cd_rlp_list(&one);
+        receipts[i].log_cnt = cd_rlp_count(&logs);
+        cd_log *log = cd_arena_array(a, cd_log, receipts[i].log_cnt);
+        receipts[i].logs = log;
+        for (usize j = 0; j < receipts[i].log_cnt; j++) {
+            dec_log(&log[j], &logs);
+        }
+        cd_rlp_leave(&one, &logs);
+        cd_rlp_leave(&list, &one);
+        cumulative += receipts[i].gas_used;
+        complete(&receipts[i], block, i, cumulative);
+    }
+    cd_rlp_leave(&r, &list);
+    if (cd_rlp_end(&r) != CD_OK) {
+        return CD_ECORRUPT;
+    }
+    *out = receipts;
+    return CD_OK;
+}

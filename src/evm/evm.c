@@ -1,0 +1,201 @@
+#include "evm/evm.h"
+
+#include "base/mem.h"
+#include "evm/cells.h"
+#include "evm/evm_priv.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+enum { FIRST_MEMORY = 64 << 10 };
+
+#define STACK_BYTES (((usize)CD__FRAMES_MAX * CD__STACK_MAX + CD__STACK_SLACK) * sizeof(cd_u256))
+
+/* keys gives numbers that outsiders cannot guess; they influence speed only. */
+static void keys(u64 out[3])
+{
+    if (getrandom(out, 3 * sizeof(u64), GRND_NONBLOCK) != 3 * (long)sizeof(u64)) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        for (u64 i = 0; i < 3; i++) {
+            out[i] = ((u64)now.tv_nsec + i) * 0x9e3779b97f4a7c15;
+        }
+    }
+}
+
+cd_evm *cd_evm_new(void)
+{
+    cd_evm *evm = cd_new(cd_evm);
+    u64 key[3];
+    keys(key);
+    evm->memo = cd_keccak_memo_new(key);
+    cd__code_cache_init(&evm->codes, key[2], CD__CODE_CACHE_BYTES);
+    evm->frames = cd_new_array(cd__frame, CD__FRAMES_MAX);
+    /* Zero pages, of which only those get real that a call chain is deep enough for; on cache lines. */
+    evm->stack_block = cd_alloc(STACK_BYTES + 64);
+    evm->stack = (cd_u256 *)(void *)(evm->stack_block + (-(uintptr_t)evm->stack_block & 63));
+    evm->mem_cap = FIRST_MEMORY;
+    evm->mem = cd_alloc(evm->mem_cap);
+    return evm;
+}
+
+void cd_evm_free(cd_evm *evm)
+{
+    if (evm == NULL) {
+        return;
+    }
+    cd_keccak_memo_free(evm->memo);
+    cd__code_cache_fini(&evm->codes);
+    cd_arena_fini(&evm->init_code);
+    cd_arena_fini(&evm->scratch);
+    cd_free(evm->frames);
+    cd_free(evm->stack_block);
+    cd_free(evm->mem);
+    cd_free(evm->ret_buf);
+    cd_free(evm);
+}
+
+static void fill_labels(const void **labels, const void *const *all, cd_fork fork)
+{
+    for (u32 op = 0; op < 256; op++) {
+        const cd_op_info *info = cd_op_info_get((u8)op);
+        bool defined = info->name != NULL && info->since <= fork;
+        labels[op] = all[defined ? op : 256];
+    }
+}
+
+static void choose_labels(cd_evm *evm)
+{
+    evm->labels = evm->tracer != NULL ? evm->traced_labels : evm->direct_labels;
+}
+
+void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
+                      cd_state *st, const cd_precompile_table *precompiles)
+{
+    (void)profile; /* no instruction asks for it: what differs reaches the code through block */
+    evm->block = block;
+    evm->st = st;
+    evm->precompiles = precompiles;
+    if (evm->labels == NULL || evm->fork != fork) {
+        evm->fork = fork;
+        evm->gas = cd_gas_of(fork);
+        fill_labels(evm->direct_labels, cd__direct_handlers(), fork);
+        fill_labels(evm->traced_labels, cd__traced_handlers(), fork);
+    }
+    choose_labels(evm);
+}
+
+void cd_evm_set_tx(cd_evm *evm, const cd_tx_env *tx)
+{
+    evm->tx = tx;
+}
+
+void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer)
+{
+    evm->tracer = tracer;
+    choose_labels(evm);
+}
+
+void cd_evm_set_tier(cd_evm *evm, cd_evm_tier tier)
+{
+    evm->tier = tier;
+}
+
+void cd_evm_forget_hashes(cd_evm *evm)
+{
+    cd_keccak_memo_clear(evm->memo);
+}
+
+/* run_frames runs the frame on top and whatever it enters until the outermost has ended. */
+static void run_frames(cd_evm *evm)
+{
+    cd__frame *f;
+    while ((f = evm->top) != NULL) {
+        cd__run what = CD__RUN_ENDED;
+        switch ((cd__tier)f->tier) {
+        case CD__RUN_DIRECT:
+            what = cd__run_direct(f);
+            break;
+        case CD__RUN_TRACED:
+            what = cd__run_traced(f);
+            break;
+        case CD__RUN_CELLS:
+            what = cd__run_cells(f);
+            break;
+        }
+        if (what == CD__RUN_ENDED) {
+            cd__frame_finish(f);
+        }
+    }
+}
+
+/* settle_memory lets go of what an unusually hungry call made the memory grow to. */
+static void settle_memory(cd_evm *evm)
+{
+    if (evm->mem_cap > CD__MEM_KEEP) {
+        cd_free(evm->mem);
+        evm->mem_cap = FIRST_MEMORY;
+        evm->mem = cd_alloc(evm->mem_cap);
+    }
+}
+
+void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg)
+{
+    CD_ASSERT(evm->top == NULL);
+    settle_memory(evm);
+    /* Gas is counted signed; what lies above that range can never be used up. */
+    cd_evm_msg m = *msg;
+    u64 spare = m.gas > INT64_MAX ? m.gas - INT64_MAX : 0;
+    m.gas -= spare;
+    bool is_create = m.kind == CD_CREATE || m.kind == CD_CREATE2;
+    cd__act act = is_create ? cd__begin_create(evm, res, &m) : cd__begin_call(evm, res, &m);
+    if (act == CD__ACT_ENTER) {
+        run_frames(evm);
+        const cd__frame *f = &evm->frames[0];
+        *res = (cd_evm_result){.status = f->status, .gas_left = (u64)f->gas, .output = f->output};
+    }
+    if (res->status == CD_EVM_OK || res->status == CD_EVM_REVERT || res->gas_left != 0) {
+        res->gas_left += spare;
+    }
+}
+
+const char *cd_evm_status_str(cd_evm_status s)
+{
+    switch (s) {
+    case CD_EVM_OK:
+        return "success";
+    case CD_EVM_REVERT:
+        return "execution reverted";
+    case CD_EVM_OUT_OF_GAS:
+        return "out of gas";
+    case CD_EVM_INVALID_OPCODE:
+        return "invalid opcode";
+    case CD_EVM_STACK_UNDERFLOW:
+        return "stack underflow";
+    case CD_EVM_STACK_OVERFLOW:
+        return "stack limit reached";
+    case CD_EVM_BAD_JUMP:
+        return "invalid jump destination";
+    case CD_EVM_STATIC_VIOLATION:
+        return "write protection";
+    case CD_EVM_RETURN_OUT_OF_BOUNDS:
+        return "return data out of bounds";
+    case CD_EVM_DEPTH:
+        return "max call depth exceeded";
+    case CD_EVM_BALANCE:
+        return "insufficient balance for transfer";
+    case CD_EVM_COLLISION:
+        return "contract address collision";
+    case CD_EVM_NONCE_OVERFLOW:
+        return "nonce uint64 overflow";
+    case CD_EVM_CODE_SIZE:
+        return "max code size exceeded";
+    case CD_EVM_CODE_PREFIX:
+        return "invalid code: must not begin with 0xef";
+    case CD_EVM_CODE_DEPOSIT:
+        return "contract creation code storage out of gas";
+    case CD_EVM_PRECOMPILE:
+        return "precompile failed";
+    }
+    CD_UNREACHABLE();
+}

@@ -1,0 +1,144 @@
+#include "node/executor.h"
+
+#include "base/mbox.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+enum { QUEUE = 4096 };
+
+typedef struct job {
+    const cd_vm_handler *handler;
+    cd_buf body;
+    cd_executor_done done;
+    void *ctx;
+} job;
+
+struct cd_executor {
+    cd_vm_host host; /* first: the host's object is the executor's */
+    const char *name;
+    cd_logger *log;
+    cd_vm *vm;
+    cd_mbox *jobs;
+    cd_thread thread;
+    bool is_running;
+    bool wants_block; /* touched by the executor's thread only */
+};
+
+static void on_wants_block(cd_vm_host *host)
+{
+    ((cd_executor *)host)->wants_block = true;
+}
+
+cd_executor *cd_executor_new(const char *name, cd_logger *log)
+{
+    cd_executor *ex = cd_new(cd_executor);
+    ex->host.wants_block = on_wants_block;
+    ex->name = name;
+    ex->log = log;
+    ex->jobs = cd_mbox_new(QUEUE, sizeof(job));
+    return ex;
+}
+
+cd_vm_host *cd_executor_host(cd_executor *ex)
+{
+    return &ex->host;
+}
+
+/* --- the engine of a single node ---------------------------------------------------------------- */
+
+/* Makes one block and settles it; false when there is nothing (more) to do. */
+static bool settle_one(cd_executor *ex)
+{
+    cd_vm *vm = ex->vm;
+    cd_vm_block *block = NULL;
+    cd_errinfo why = {0};
+    cd_err e = vm->ops->build(vm, &block, &why);
+    if (e == CD_ENOENT) {
+        return false;
+    }
+    if (e == CD_OK) {
+        e = vm->ops->verify(vm, block, &why);
+        if (e == CD_OK) {
+            e = vm->ops->set_preference(vm, &block->id);
+        }
+        if (e == CD_OK) {
+            e = vm->ops->accept(vm, block, &why);
+        } else {
+            (void)vm->ops->reject(vm, block);
+        }
+        vm->ops->release(vm, block);
+    }
+    if (e != CD_OK) {
+        cd_log_error(ex->log, "no block made", CD_F("chain", ex->name),
+                     CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(e)));
+        return false;
+    }
+    return true;
+}
+
+static void step(cd_executor *ex)
+{
+    while (ex->wants_block) {
+        ex->wants_block = settle_one(ex);
+    }
+}
+
+/* --- the thread --------------------------------------------------------------------------------- */
+
+static void run(void *arg)
+{
+    cd_executor *ex = arg;
+    job j;
+    step(ex);
+    while (cd_mbox_recv(ex->jobs, &j, -1) == CD_OK) {
+        cd_buf reply = {0};
+        j.handler->serve(ex->vm, &reply, cd_buf_bytes(&j.body));
+        cd_buf_fini(&j.body);
+        step(ex);
+        j.done(j.ctx, &reply);
+    }
+}
+
+cd_err cd_executor_start(cd_executor *ex, cd_vm *vm, cd_errinfo *why)
+{
+    ex->vm = vm;
+    cd_err e = cd_thread_start(&ex->thread, ex->name, run, ex, why);
+    if (e != CD_OK) {
+        ex->vm = NULL;
+        return e;
+    }
+    ex->is_running = true;
+    return CD_OK;
+}
+
+cd_err cd_executor_request(cd_executor *ex, const cd_vm_handler *handler, cd_buf *body,
+                           cd_executor_done done, void *ctx)
+{
+    job j = {.handler = handler, .body = *body, .done = done, .ctx = ctx};
+    *body = (cd_buf){0};
+    cd_err e = cd_mbox_send(ex->jobs, &j);
+    if (e != CD_OK) {
+        cd_buf_fini(&j.body);
+    }
+    return e;
+}
+
+void cd_executor_stop(cd_executor *ex)
+{
+    if (ex->is_running) {
+        cd_mbox_close(ex->jobs);
+        cd_thread_join(&ex->thread);
+        ex->is_running = false;
+        ex->vm->ops->close(ex->vm);
+        ex->vm = NULL;
+    }
+}
+
+void cd_executor_free(cd_executor *ex)
+{
+    if (ex != NULL) {
+        cd_executor_stop(ex);
+        cd_mbox_free(ex->jobs);
+        cd_free(ex);
+    }
+}

@@ -1,0 +1,85 @@
+/* vm/vm.h - the one contract between the node and a chain, whatever the chain does.
+ *
+ *   node ── parse/build ──► block ── verify ──► accept | reject          (consensus orders, the VM judges)
+ *     ▲                                                                  requests reach the VM's handlers
+ *     └── cd_vm_host: "there is something to build"
+ *
+ * All calls come on the chain's executor thread. State sync, app messages and events join when the engine
+ * does. Threading: confined to the executor. [spec:architecture#5] */
+#ifndef CD_VM_VM_H
+#define CD_VM_VM_H
+
+#include "base/buf.h"
+
+typedef struct cd_vm cd_vm;
+typedef struct cd_vm_block cd_vm_block;
+
+/* What a VM may ask of the node; owned by the node. */
+typedef struct cd_vm_host cd_vm_host;
+struct cd_vm_host {
+    /* wants_block: transactions are waiting; the node will call build when it is time. */
+    void (*wants_block)(cd_vm_host *host);
+};
+
+/* A block that a VM handed out. The VM owns it; release ends the node's use. */
+struct cd_vm_block {
+    cd_hash32 id;
+    cd_hash32 parent;
+    u64 height;
+    u64 time; /* Unix seconds */
+    cd_bytes bytes;
+};
+
+/* One HTTP route below the chain's path ("/rpc"): answers a request body. */
+typedef struct cd_vm_handler {
+    const char *route;
+    void (*serve)(cd_vm *vm, cd_buf *reply, cd_bytes body);
+} cd_vm_handler;
+
+typedef struct cd_vm_ops {
+    const char *name; /* "evm" */
+
+    /* build makes a block on the preferred one. Errors: CD_ENOENT when there is nothing to put into one. */
+    cd_err (*build)(cd_vm *vm, cd_vm_block **out, cd_errinfo *why);
+    /* parse reads a block; get finds one that was verified or accepted. Errors: CD_EFORMAT and like; CD_ENOENT. */
+    cd_err (*parse)(cd_vm *vm, cd_vm_block **out, cd_bytes bytes, cd_errinfo *why);
+    cd_err (*get)(cd_vm *vm, cd_vm_block **out, const cd_hash32 *id);
+    void (*release)(cd_vm *vm, cd_vm_block *block);
+
+    /* verify: CD_OK when the block is valid on its parent, which was verified before. accept makes it durable before
+     * it returns; reject drops it. */
+    cd_err (*verify)(cd_vm *vm, cd_vm_block *block, cd_errinfo *why);
+    cd_err (*accept)(cd_vm *vm, cd_vm_block *block, cd_errinfo *why);
+    cd_err (*reject)(cd_vm *vm, cd_vm_block *block);
+    cd_err (*set_preference)(cd_vm *vm, const cd_hash32 *id);
+
+    void (*last_accepted)(cd_vm *vm, cd_hash32 *id, u64 *height);
+    cd_err (*id_at_height)(cd_vm *vm, cd_hash32 *id, u64 height);
+
+    const cd_vm_handler *(*handlers)(cd_vm *vm, usize *cnt);
+    const char *(*version)(cd_vm *vm);
+    void (*close)(cd_vm *vm);
+} cd_vm_ops;
+
+/* First member of an implementation's object. */
+struct cd_vm {
+    const cd_vm_ops *ops;
+};
+
+/* What a factory gets; everything is borrowed and outlives the VM. */
+struct cd_kv;
+struct cd_logger;
+struct cd_pool;
+typedef struct cd_vm_ctx {
+    struct cd_kv *kv; /* the chain's own part of the store */
+    struct cd_logger *log;
+    struct cd_pool *pool;
+    cd_vm_host *host;
+    cd_bytes genesis; /* as the chain was created with */
+    bool is_dev;      /* the row of the dev network: unlocked accounts, blocks on demand */
+} cd_vm_ctx;
+
+/* A factory opens a VM on its store, or makes a new chain of the genesis in an empty one. */
+typedef cd_err (*cd_vm_factory)(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why);
+
+#endif

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""Differential fuzzing of state tests: mutated cases go to several EVM implementations, which must agree.
+
+Each implementation is a process that reads names of state test files on standard input and answers each with one
+JSON line per case {"name","fork","index","root","logs","error",…} and an empty line. Compared are: whether the
+transaction was valid, the post state root and the hash of the logs. Every batch of cases is a function of the seed
+and its number, so `--seed S --first K --batches 1` repeats batch K. What differs is reduced to a small file in the
+output folder. Ends with the line `N passed, M failed`; exits 1 when something failed, 2 when it could not run.
+"""
+
+import argparse
+import copy
+import json
+import os
+import pathlib
+import queue
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from mutate import FORKS, Mutator, fit_fork, parse_int, unhex
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "build" / "bench" / "peers"
+ANSWER_SECONDS = 120  # for one batch; far above what the gas in it can take
+MAX_SOURCE = 100_000  # bytes of a corpus file; the few bigger ones would slow every batch they are in
+
+
+class Implementation:
+    """One implementation as a long-running process; started again when it dies."""
+
+    def __init__(self, name, command):
+        self.name, self.command, self.process = name, shlex.split(command), None
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.answers, self.tail = queue.Queue(), []
+        threading.Thread(target=self.read_answers, args=(self.process, self.answers), daemon=True).start()
+        threading.Thread(target=self.read_errors, args=(self.process, self.tail), daemon=True).start()
+
+    @staticmethod
+    def read_answers(process, answers):
+        lines = []
+        for line in process.stdout:
+            if line.strip():
+                lines.append(line)
+            else:
+                answers.put(lines)
+                lines = []
+        answers.put(None)
+
+    @staticmethod
+    def read_errors(process, tail):
+        for line in process.stderr:
+            tail.append(line.decode(errors="replace").rstrip())
+            del tail[:-20]
+
+    def ask(self, path):
+        if self.process is None:
+            self.start()
+        try:
+            self.process.stdin.write(f"{path}\n".encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the reader thread reports the end
+
+    def answer(self):
+        """Results by case name, or None and a reason when the process died, hung or spoke nonsense."""
+        try:
+            lines = self.answers.get(timeout=ANSWER_SECONDS)
+        except queue.Empty:
+            lines, why = None, f"no answer in {ANSWER_SECONDS} s"
+        else:
+            why = "ended: " + " | ".join(self.tail[-3:])
+        if lines is not None:
+            try:
+                return {case["name"]: case for case in map(json.loads, lines)}, None
+            except (ValueError, KeyError) as error:
+                why = f"unreadable answer: {error}"
+        self.stop()
+        return None, why
+
+    def run(self, path):
+        self.ask(path)
+        return self.answer()
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def outcome(case):
+    """What must be equal, or None when the implementation gave up on the case (a peer's panic)."""
+    if case is None or case.get("error", "").startswith("panic"):
+        return None
+    return (bool(case.get("error")), case["root"], case["logs"])
+
+
+class Fuzzer:
+    def __init__(self, args, implementations):
+        self.args, self.implementations = args, implementations
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="state-diff-"))
+        self.files = self.find_corpus()
+        self.cache = {}
+        self.mutator = Mutator(self.pick)
+        self.passed = self.failed = self.undecided = self.invalid = 0
+
+    def find_corpus(self):
+        root = pathlib.Path(self.args.testdata) / "ethereum-state"
+        slow = set((root / "slow.txt").read_text().split())
+        files = [p for part in ("general", "eest") for p in sorted((root / part).rglob("*.json"))]
+        return [p for p in files if str(p.relative_to(root)) not in slow and p.stat().st_size <= MAX_SOURCE]
+
+    def pick(self, rng):
+        path = rng.choice(self.files)
+        tests = self.cache.get(path)
+        if tests is None:
+            tests = self.cache[path] = list(json.loads(path.read_text()).values())
+        return rng.choice(tests)
+
+    def batch(self, number):
+        """Cases of one batch by name. The splice pool starts anew, so nothing earlier has an influence."""
+        rng = random.Random(f"{self.args.seed}/{number}")
+        self.mutator.pool = [b"\x60\x00"]
+        return {f"b{number}c{i}": self.mutator.case(rng) for i in range(self.args.cases)}
+
+    def write(self, cases, name):
+        path = self.scratch / f"{name}.json"
+        path.write_text(json.dumps(cases))
+        return path
+
+    def run(self):
+        """Asks for one batch while the next is being made."""
+        started = time.monotonic()
+        number, waiting = self.args.first, None
+        while True:
+            over = number - self.args.first >= self.args.batches if self.args.batches else time.monotonic() - started >= self.args.seconds
+            fresh = None
+            if not over:
+                cases = self.batch(number)
+                fresh = (cases, self.write(cases, f"batch{number % 2}"))
+                number += 1
+            if waiting:
+                self.collect(*waiting)
+            if fresh is None:
+                break
+            for implementation in self.implementations:
+                implementation.ask(fresh[1])
+            waiting = fresh
+            done = self.passed + self.failed
+            if sys.stderr.isatty():
+                print(f"\r{done} cases, {done / (time.monotonic() - started):.0f}/s, {self.failed} failed ", end="", file=sys.stderr)
+        return time.monotonic() - started
+
+    def collect(self, cases, path):
+        results, dead = {}, {}
+        for implementation in self.implementations:
+            results[implementation.name], dead[implementation.name] = implementation.answer()
+        for name, case in cases.items():
+            found = {i.name: (results[i.name] or {}).get(name) for i in self.implementations}
+            lost = [i for i in found if found[i] is None]
+            if lost:  # find the guilty case by running each alone
+                found = self.run_alone(case)
+            if self.judge(found):
+                self.report(name, case, found)
+
+    def run_alone(self, case):
+        path = self.write({"case": case}, "alone")
+        found = {}
+        for implementation in self.implementations:
+            results, why = implementation.run(path)
+            found[implementation.name] = (results or {}).get("case") or {"lost": why or "no line for the case"}
+        return found
+
+    @staticmethod
+    def differs(found):
+        if any("lost" in case for case in found.values()):
+            return True
+        return len({outcome(case) for case in found.values()} - {None}) > 1
+
+    def judge(self, found):
+        """Counts a case; true when implementations differ on it."""
+        if self.differs(found):
+            self.failed += 1
+            return True
+        self.passed += 1
+        outcomes = [outcome(case) for case in found.values()]
+        self.undecided += outcomes.count(None) > 0
+        self.invalid += any(o and o[0] for o in outcomes)
+        return False
+
+    def report(self, name, case, found):
+        small = self.reduce(case) if self.failed <= self.args.reduce else case
+        folder = pathlib.Path(self.args.output)
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = f"seed{self.args.seed}-{name}"
+        (folder / f"{stem}.json").write_text(json.dumps({stem: small}, indent=1))
+        (folder / f"{stem}-full.json").write_text(json.dumps({stem: case}))
+        again = self.run_alone(small)
+        print(f"DIFFERS {stem} {next(iter(case['post']))}")
+        for implementation, result in again.items():
+            print(f"  {implementation}: {json.dumps({k: result.get(k) for k in ('root', 'logs', 'gas', 'error', 'lost') if k in result})}")
+        sys.stdout.flush()
+
+    def reduce(self, case):
+        """Greedy reduction: drop accounts, slots, code and transaction parts while the difference stays."""
+        tries = 300
+
+        def keeps(candidate):
+            nonlocal tries
+            tries -= 1
+            try:
+                fit_fork(candidate, FORKS.index(next(iter(candidate["post"]))))
+            except (KeyError, ValueError):
+                return False
+            return self.differs(self.run_alone(candidate))
+
+        def attempt(edit):
+            nonlocal case
+            if tries <= 0:
+                return False
+            candidate = copy.deepcopy(case)
+            edit(candidate)
+            if candidate != case and keeps(candidate):
+                case = candidate
+                return True
+            return False
+
+        for address in sorted(case["pre"]):
+            attempt(lambda c: c["pre"].pop(address))
+        attempt(lambda c: c["transaction"].pop("accessLists", None))
+        attempt(lambda c: c["transaction"].update(data=["0x"]))
+        attempt(lambda c: c["transaction"].update(value=["0x00"]))
+        for address in sorted(case["pre"]):
+            attempt(lambda c: c["pre"][address].update(storage={}))
+            attempt(lambda c: c["pre"][address].update(code="0x"))
+            for cut in ("tail", "head"):
+                size = len(unhex(case["pre"][address]["code"])) // 2
+                while size > 0 and tries > 0:
+                    code = unhex(case["pre"][address]["code"])
+                    shorter = code[:-size] if cut == "tail" else code[size:]
+                    if not attempt(lambda c: c["pre"][address].update(code="0x" + shorter.hex())):
+                        size //= 2
+        return case
+
+    def close(self):
+        for implementation in self.implementations:
+            implementation.stop()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def default_implementations():
+    """The programs that are built: ours, then the peers."""
+    candidates = {
+        "candela": (ROOT / "build" / "release" / "bin" / "candela-evmtool", "statetest --json -"),
+        "geth": (PEERS / "peer-geth", "statetest -"),
+        "revm": (PEERS / "revm" / "release" / "peer-revm", "statetest -"),
+    }
+    return {name: f"{path} {args}" for name, (path, args) in candidates.items() if path.exists()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="mutated state tests through several EVM implementations")
+    parser.add_argument("--seconds", type=float, default=60, help="how long to run (default 60)")
+    parser.add_argument("--batches", type=int, default=0, help="run this many batches instead of a time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first batch")
+    parser.add_argument("--cases", type=int, default=64, help="cases in a batch")
+    parser.add_argument("--reduce", type=int, default=5, help="reduce this many differing cases")
+    parser.add_argument("--impl", action="append", metavar="NAME=COMMAND", help="implementation to run; default: all that are built")
+    parser.add_argument("--testdata", default=os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata"))
+    parser.add_argument("--output", default=ROOT / "build" / "differential")
+    args = parser.parse_args()
+
+    commands = dict(item.split("=", 1) for item in args.impl) if args.impl else default_implementations()
+    problem = None
+    if len(commands) < 2:
+        problem = f"two implementations are needed, found: {', '.join(commands) or 'none'} (peers: bench/run.py --build)"
+    elif not (pathlib.Path(args.testdata) / "ethereum-state").is_dir():
+        problem = f"no folder ethereum-state below {args.testdata}"
+    if problem:
+        print(f"SKIP {problem}")
+        return 2 if os.environ.get("CI") == "true" else 0
+
+    fuzzer = Fuzzer(args, [Implementation(name, command) for name, command in commands.items()])
+    try:
+        seconds = fuzzer.run()
+    finally:
+        fuzzer.close()
+    total = fuzzer.passed + fuzzer.failed
+    print(
+        f"{', '.join(commands)}: {total / max(seconds, 1e-9):.0f} cases/s, {fuzzer.invalid} invalid transactions, "
+        f"{fuzzer.undecided} that a peer gave up on; seed {args.seed}"
+    )
+    print(f"{fuzzer.passed} passed, {fuzzer.failed} failed")
+    return 1 if fuzzer.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
