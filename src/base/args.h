@@ -10,7 +10,7 @@
  *
  * A value comes from the flag (--name=value, --name value; a bool: --name, --name=false), else from
  * the environment (CANDELA_HTTP_PORT, then LUXD_HTTP_PORT, AVAGO_HTTP_PORT), else from the
- * configuration file, else from the default [spec:node-api#11]. Every value is checked when it is
+ * configuration file, else from the default. Every value is checked when it is
  * set. Messages have the form of the terminal samples; the caller prints them behind "error: ".
  * Threading: confined while filled, then frozen. */
 #ifndef CD_BASE_ARGS_H

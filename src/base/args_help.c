@@ -73,6 +73,10 @@ bool cd_args_suggest(cd_buf *out, const char *lead, const char *word, const char
         best[at].name = names[i];
         best[at].d = d;
     }
+    /* Only what is about as close as the closest. */
+    while (n > 1 && best[n - 1].d > best[0].d + 1) {
+        n--;
+    }
     for (usize i = 0; i < n; i++) {
         const char *sep = i == 0 ? "did you mean " : i + 1 == n ? " or " : ", ";
         cd_buf_fmt(out, "%s%s%s", sep, lead, best[i].name);

@@ -1,4 +1,4 @@
-/* base/banned.h - makes libc calls with no safe use a compile error [spec:style#b5].
+/* base/banned.h - makes libc calls with no safe use a compile error [spec:style#B5].
  *
  * The build puts this file in front of every source of ours (cmake/flags.cmake), before any system
  * header. The prototypes repeat libc's and add the attribute; -Werror does the rest, and uses

@@ -100,28 +100,23 @@ typedef struct cd_log_field {
     } v;
 } cd_log_field;
 
-/* CD_F(name, value): a number, bool, C string or cd_bytes (as text). A type it does not know does
- * not compile. CD_F_HEX(name, bytes): "0x..." of a cd_bytes. CD_F_ERR(name, err): the message of a
- * cd_err. */
+/* CD_F(name, value): a number, bool, C string or cd_bytes (as text). A type it does not know does not
+ * compile. CD_F_BOOL: for what C takes for an int, such as comparisons. CD_F_HEX(name, bytes): "0x..."
+ * of a cd_bytes. CD_F_ERR(name, err): the message of a cd_err. */
+// clang-format off
 #define CD_F(name, value)                                                                          \
-    _Generic((value), bool                                                                         \
-             : cd__log_bool, char *                                                                \
-             : cd__log_str, const char *                                                           \
-             : cd__log_str, cd_bytes                                                               \
-             : cd__log_text, signed char                                                           \
-             : cd__log_i64, short                                                                  \
-             : cd__log_i64, int                                                                    \
-             : cd__log_i64, long                                                                   \
-             : cd__log_i64, long long                                                              \
-             : cd__log_i64, unsigned char                                                          \
-             : cd__log_u64, unsigned short                                                         \
-             : cd__log_u64, unsigned int                                                           \
-             : cd__log_u64, unsigned long                                                          \
-             : cd__log_u64, unsigned long long                                                     \
-             : cd__log_u64, double                                                                 \
-             : cd__log_f64)((name), (value))
-#define CD_F_HEX(name, bytes) cd__log_hex((name), (bytes))
-#define CD_F_ERR(name, err)   cd__log_err((name), (err))
+    _Generic((value),                                                                              \
+        bool: cd__log_bool,                                                                        \
+        char *: cd__log_str, const char *: cd__log_str, cd_bytes: cd__log_text,                    \
+        signed char: cd__log_i64, short: cd__log_i64, int: cd__log_i64,                            \
+        long: cd__log_i64, long long: cd__log_i64,                                                 \
+        unsigned char: cd__log_u64, unsigned short: cd__log_u64, unsigned int: cd__log_u64,        \
+        unsigned long: cd__log_u64, unsigned long long: cd__log_u64,                               \
+        double: cd__log_f64)((name), (value))
+// clang-format on
+#define CD_F_HEX(name, bytes)  cd__log_hex((name), (bytes))
+#define CD_F_ERR(name, err)    cd__log_err((name), (err))
+#define CD_F_BOOL(name, value) cd__log_bool((name), (value))
 
 #define cd_log_at(log, level, msg, ...)                                                            \
     do {                                                                                           \

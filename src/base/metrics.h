@@ -84,7 +84,7 @@ void cd_hist_add(cd_hist *h, u64 v);
 /* cd_metrics_fmt appends the Prometheus text of all metrics, sorted by name and labels. */
 void cd_metrics_fmt(cd_metrics *m, cd_buf *out);
 
-/* Content-Type of that text [spec:node-api#10]. */
+/* Content-Type of that text. */
 #define CD_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 #endif

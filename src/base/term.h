@@ -1,4 +1,4 @@
-/* base/term.h - what a stream can show: width, colours, characters beyond ASCII [spec:ui#10].
+/* base/term.h - what a stream can show: width, colours, characters beyond ASCII.
  *
  * Threading: shared (reads the environment). */
 #ifndef CD_BASE_TERM_H

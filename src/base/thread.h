@@ -2,7 +2,7 @@
  *
  * A thin layer over pthreads whose calls cannot fail in a correct program: where pthreads would
  * report misuse, this aborts. Conditions wait by the monotonic clock. No lock is held while calling
- * another module or a callback [spec:style#b6]. Threading: shared. */
+ * another module or a callback [spec:style#B6]. Threading: shared. */
 #ifndef CD_BASE_THREAD_H
 #define CD_BASE_THREAD_H
 

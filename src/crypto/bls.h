@@ -49,6 +49,7 @@ cd_err cd_bls_sig_dec(cd_bls_sig *out, cd_bytes in) CD_CHECK;
 void cd_bls_pk_enc(u8 out[48], const cd_bls_pk *pk);
 void cd_bls_pk_enc_raw(u8 out[96], const cd_bls_pk *pk);
 void cd_bls_sig_enc(u8 out[96], const cd_bls_sig *sig);
+void cd_bls_sig_enc_raw(u8 out[192], const cd_bls_sig *sig);
 
 /* cd_bls_sign signs msg. Errors: CD_EKEY. */
 cd_err cd_bls_sign(cd_bls_sig *out, cd_bls_suite suite, cd_bytes msg, const cd_bls_sk *sk) CD_CHECK;
@@ -67,7 +68,8 @@ cd_err cd_bls_agg_pks(cd_bls_pk *out, const cd_bls_pk *pks, usize cnt) CD_CHECK;
 bool cd_bls_fast_agg_verify(const cd_bls_sig *sig, cd_bytes msg, const cd_bls_pk *pks,
                             usize cnt) CD_CHECK;
 
-/* cd_bls_agg_verify says whether sig aggregates signatures of msgs[i] by pks[i]. */
+/* cd_bls_agg_verify says whether sig aggregates signatures of msgs[i] by pks[i], i < cnt; false when cnt
+ * is zero. Under CD_BLS_BASIC the caller has to refuse equal messages. */
 bool cd_bls_agg_verify(const cd_bls_sig *sig, cd_bls_suite suite, const cd_bytes *msgs,
                        const cd_bls_pk *pks, usize cnt) CD_CHECK;
 

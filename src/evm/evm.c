@@ -72,7 +72,7 @@ static void choose_labels(cd_evm *evm)
 void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
                       cd_state *st, const cd_precompile_table *precompiles)
 {
-    (void)profile; /* no instruction asks for it: what differs reaches the code through block */
+    evm->profile = cd_profile_get(profile);
     evm->block = block;
     evm->st = st;
     evm->precompiles = precompiles;

@@ -40,7 +40,8 @@ const char *cd_fork_name(cd_fork fork)
 static bool has_word(const char *list, const char *name)
 {
     usize n = strlen(name);
-    for (const char *p = list; n != 0 && (p = strstr(p, name)) != NULL; p += n) {
+    bool is_word = n != 0 && strchr(name, ' ') == NULL;
+    for (const char *p = list; is_word && (p = strstr(p, name)) != NULL; p += n) {
         if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) {
             return true;
         }

@@ -64,7 +64,7 @@ CD_INLINE u64 cd__num_div3by2(u128 *top, u64 low, u128 d, u64 v)
     /* Taken about half of the time: arithmetic instead of a branch. */
     u64 mask = 0 - (u64)((u64)(r >> 64) >= (u64)q);
     q1 += mask;
-    r += d & ((u128)mask << 64 | mask);
+    r += (u128)((u64)(d >> 64) & mask) << 64 | ((u64)d & mask);
     if (CD_UNLIKELY(r >= d)) {
         q1++;
         r -= d;

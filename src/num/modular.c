@@ -62,7 +62,7 @@ static void mod_all_ones(cd_u256 *out, const cd_u512 *x)
     }
 }
 
-/* One step of a column-wise product: acc + x * y + *carry. */
+/* acc + x * y + carry: the low word is given, the high one replaces *carry. */
 CD_INLINE u64 mac(u64 acc, u64 x, u64 y, u64 *carry)
 {
     u128 t = (u128)x * y + acc + *carry;
@@ -70,39 +70,93 @@ CD_INLINE u64 mac(u64 acc, u64 x, u64 y, u64 *carry)
     return (u64)t;
 }
 
-/* Barrett's reduction for m >= 2^192 with recip = floor((2^512 - 1) / m). The quotient is estimated
- * from the top five limbs of x, leaving out the parts of the product below its fourth limb; it is at
- * most four too small, so the remainder fits five limbs. Source: Handbook of Applied Cryptography,
- * 14.42 and 14.44. */
+CD_INLINE u64 mul_hi(u64 x, u64 y) { return (u64)((u128)x * y >> 64); }
+
+/* The quotient of x by the modulus, at most three too small: limbs 3 to 7 of x times the reciprocal,
+ * of which limbs 5 to 9 count. Of the products below limb 4 only the high halves are summed. */
+CD_INLINE void barrett_quotient(u64 q[5], const u64 x[8], const u64 v[5])
+{
+    u64 c = mul_hi(x[3], v[3]);
+    u64 p4 = mac(0, x[3], v[4], &c);
+    u64 p5 = mac(0, x[4], v[4], &c);
+    u64 p6 = mac(0, x[5], v[4], &c);
+    u64 p7 = mac(0, x[6], v[4], &c);
+    u64 p8 = mac(0, x[7], v[4], &c);
+    u64 p9 = c;
+    c = mul_hi(x[4], v[2]);
+    p4 = mac(p4, x[4], v[3], &c);
+    p5 = mac(p5, x[5], v[3], &c);
+    p6 = mac(p6, x[6], v[3], &c);
+    p7 = mac(p7, x[7], v[3], &c);
+    u128 t = (u128)p8 + c;
+    p8 = (u64)t;
+    p9 += (u64)(t >> 64);
+    c = mul_hi(x[5], v[1]);
+    p4 = mac(p4, x[5], v[2], &c);
+    p5 = mac(p5, x[6], v[2], &c);
+    p6 = mac(p6, x[7], v[2], &c);
+    t = (u128)p7 + c;
+    p7 = (u64)t;
+    t = (u128)p8 + (u64)(t >> 64);
+    p8 = (u64)t;
+    p9 += (u64)(t >> 64);
+    c = mul_hi(x[6], v[0]);
+    p4 = mac(p4, x[6], v[1], &c);
+    p5 = mac(p5, x[7], v[1], &c);
+    t = (u128)p6 + c;
+    p6 = (u64)t;
+    t = (u128)p7 + (u64)(t >> 64);
+    p7 = (u64)t;
+    t = (u128)p8 + (u64)(t >> 64);
+    p8 = (u64)t;
+    p9 += (u64)(t >> 64);
+    c = 0;
+    p4 = mac(p4, x[7], v[0], &c);
+    t = (u128)p5 + c;
+    q[0] = (u64)t;
+    t = (u128)p6 + (u64)(t >> 64);
+    q[1] = (u64)t;
+    t = (u128)p7 + (u64)(t >> 64);
+    q[2] = (u64)t;
+    t = (u128)p8 + (u64)(t >> 64);
+    q[3] = (u64)t;
+    q[4] = p9 + (u64)(t >> 64);
+}
+
+/* Barrett's reduction for m >= 2^192 with recip = floor((2^512 - 1) / m). The remainder before the
+ * last subtractions is below 5m, so five limbs of x - q * m suffice. Source: Handbook of Applied
+ * Cryptography, 14.42 and 14.44. */
 static void barrett(cd_u256 *out, const cd_u512 *x, const cd_u256 *m, const u64 recip[5])
 {
-    u64 p[10] = {0};
-    for (u32 i = 0; i < 5; i++) {
-        u64 carry = 0;
-#pragma GCC unroll 5
-        for (u32 j = i < 3 ? 3 - i : 0; j < 5; j++) {
-            p[i + j] = mac(p[i + j], x->w[3 + i], recip[j], &carry);
-        }
-        p[i + 5] = carry;
-    }
-    const u64 *q = p + 5;
-    u64 r[5] = {0};
-    for (u32 i = 0; i < 5; i++) {
-        u64 carry = 0;
-        for (u32 j = 0; j < 4 && i + j < 5; j++) {
-            r[i + j] = mac(r[i + j], q[i], m->w[j], &carry);
-        }
-        if (i == 0) {
-            r[4] = carry;
-        }
-    }
-    u64 top = x->w[4] - r[4] - cd__num_sub4(r, x->w, r);
+    u64 q[5];
+    barrett_quotient(q, x->w, recip);
+    u64 c = 0;
+    u64 r[4];
+    r[0] = mac(0, q[0], m->w[0], &c);
+    r[1] = mac(0, q[0], m->w[1], &c);
+    r[2] = mac(0, q[0], m->w[2], &c);
+    r[3] = mac(0, q[0], m->w[3], &c);
+    u64 top = c;
+    c = 0;
+    r[1] = mac(r[1], q[1], m->w[0], &c);
+    r[2] = mac(r[2], q[1], m->w[1], &c);
+    r[3] = mac(r[3], q[1], m->w[2], &c);
+    top += q[1] * m->w[3] + c;
+    c = 0;
+    r[2] = mac(r[2], q[2], m->w[0], &c);
+    r[3] = mac(r[3], q[2], m->w[1], &c);
+    top += q[2] * m->w[2] + c;
+    c = 0;
+    r[3] = mac(r[3], q[3], m->w[0], &c);
+    top += q[3] * m->w[1] + c + q[4] * m->w[0];
+    top = x->w[4] - top - cd__num_sub4(r, x->w, r);
     while (CD_UNLIKELY(top != 0 || !cd__num_lt4(r, m->w))) {
         top -= cd__num_sub4(r, r, m->w);
     }
-    for (u32 i = 0; i < 4; i++) {
-        out->w[i] = r[i];
-    }
+    out->w[0] = r[0];
+    out->w[1] = r[1];
+    out->w[2] = r[2];
+    out->w[3] = r[3];
 }
 
 /* Makes the reciprocal ready when this modulus was seen the last time, too. */

@@ -13,8 +13,8 @@
 #include "store/trie_build_priv.h"
 
 enum {
-    TEXT_MAX = 96 * 1024,
-    MSG_MAX = 1024,
+    TEXT_MAX = 64 * 1024,
+    MSG_MAX = 512,
     BATCH = 128,
     HEIGHTS = CD__MAX_NIBBLES * 2 + 2, /* a branch and an extension per nibble at most */
     NONE = 0xffff,
@@ -153,7 +153,6 @@ static void flush(cd_trie_build *b)
             b->frames[i]->kid[k].msg = NONE;
         }
     }
-    b->last_ref.msg = NONE;
 }
 
 /* Makes room for an encoding of n bytes at most; false when it is too big to wait. */

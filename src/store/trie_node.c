@@ -246,7 +246,7 @@ bool cd__raw_dec(cd__raw *out, cd_bytes enc)
     if (!raw_ref(&out->kid[0], &first) || !raw_ref(&out->kid[1], &second)) {
         return false;
     }
-    unsigned cnt = (out->kid[0].n != 0 ? 1 : 0) + (out->kid[1].n != 0 ? 1 : 0);
+    unsigned cnt = (out->kid[0].n != 0 ? 1u : 0u) + (out->kid[1].n != 0 ? 1u : 0u);
     for (unsigned i = 2; i < 16; i++) {
         /* The two common forms without the general reader. */
         if (in.n != 0 && in.p[0] == 0x80) {

@@ -1,6 +1,7 @@
 /* The standing tries: moved along the tree of blocks by applying what differs in the flat tables, written out
  * every few blocks, caught up after a crash from the journal of changed keys. */
 #include "base/mem.h"
+#include "base/rd.h"
 #include "chains/evmchain/world_priv.h"
 #include "codec/rlp.h"
 

@@ -1,2 +1,0 @@
-package main
-func runCrypto(args []string) error { return nil }

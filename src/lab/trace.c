@@ -1,0 +1,126 @@
+#include "lab/trace.h"
+
+#include "base/hex.h"
+#include "codec/json.h"
+#include "evm/evm.h"
+#include "evm/opcode.h"
+
+static void end_line(cd_json_w *w)
+{
+    cd_json_w_obj_end(w);
+    cd_buf_u8(w->out, '\n');
+}
+
+static void key_qty(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty(w, v);
+}
+
+static void key_num(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_u64(w, v);
+}
+
+static void key_str(cd_json_w *w, const char *key, const char *v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_cstr(w, v);
+}
+
+static void on_step(cd_tracer *tracer, const cd_trace_step *s)
+{
+    const cd_trace3155 *t = (const cd_trace3155 *)tracer;
+    cd_json_w w = {.out = t->out};
+    cd_json_w_obj(&w);
+    key_num(&w, "pc", s->pc);
+    key_num(&w, "op", s->op);
+    key_qty(&w, "gas", s->gas);
+    key_qty(&w, "gasCost", s->cost);
+    if (t->memory && s->memory.n != 0) {
+        cd_json_w_key(&w, "memory");
+        cd_json_w_hex(&w, s->memory);
+    }
+    key_num(&w, "memSize", s->memory.n);
+    cd_json_w_key(&w, "stack");
+    if (t->no_stack) {
+        cd_json_w_null(&w);
+    } else {
+        cd_json_w_arr(&w);
+        for (usize i = 0; i < s->stack_cnt; i++) {
+            cd_json_w_qty_u256(&w, &s->stack[i]);
+        }
+        cd_json_w_arr_end(&w);
+    }
+    if (t->return_data && s->return_data.n != 0) {
+        cd_json_w_key(&w, "returnData");
+        cd_json_w_hex(&w, s->return_data);
+    }
+    key_num(&w, "depth", s->depth);
+    key_num(&w, "refund", s->refund);
+    key_str(&w, "opName", cd_op_name(s->op));
+    if (s->error != 0) {
+        key_str(&w, "error", cd_evm_status_str((cd_evm_status)s->error));
+    }
+    end_line(&w);
+}
+
+/* What a message is called in traces, by the instruction that sent it. */
+static const char *frame_type(u8 op, u32 depth, const cd_evm_msg *msg)
+{
+    if (depth != 0) {
+        return cd_op_name(op);
+    }
+    return msg->kind == CD_CREATE ? "CREATE" : "CALL";
+}
+
+static void on_enter(cd_tracer *tracer, u32 depth, u8 op, const struct cd_evm_msg *msg)
+{
+    const cd_trace3155 *t = (const cd_trace3155 *)tracer;
+    if (!t->callframes) {
+        return;
+    }
+    cd_json_w w = {.out = t->out};
+    cd_json_w_obj(&w);
+    cd_json_w_key(&w, "from");
+    cd_json_w_hex(&w, cd_bytes_of(msg->caller.b, 20));
+    cd_json_w_key(&w, "to");
+    cd_json_w_hex(&w, cd_bytes_of(msg->to.b, 20));
+    if (msg->input.n != 0) {
+        cd_json_w_key(&w, "input");
+        cd_json_w_hex(&w, msg->input);
+    }
+    key_qty(&w, "gas", msg->gas);
+    cd_json_w_key(&w, "value");
+    cd_json_w_qty_u256(&w, &msg->value);
+    key_str(&w, "type", frame_type(op, depth, msg));
+    end_line(&w);
+}
+
+static void on_exit(cd_tracer *tracer, u32 depth, const struct cd_evm_result *res, u64 gas_used)
+{
+    const cd_trace3155 *t = (const cd_trace3155 *)tracer;
+    if (depth != 0 && !t->callframes) {
+        return;
+    }
+    cd_json_w w = {.out = t->out};
+    cd_json_w_obj(&w);
+    cd_json_w_key(&w, "output");
+    cd_json_w_raw(&w, cd_bytes_str("\""));
+    cd_hex_fmt((char *)cd_buf_extend(t->out, 2 * res->output.n), res->output);
+    cd_buf_u8(t->out, '"');
+    key_qty(&w, "gasUsed", gas_used);
+    if (res->status != CD_EVM_OK) {
+        key_str(&w, "error", cd_evm_status_str(res->status));
+    }
+    end_line(&w);
+}
+
+void cd_trace3155_init(cd_trace3155 *t, cd_buf *out)
+{
+    *t = (cd_trace3155){
+        .tracer = {.step = on_step, .enter = on_enter, .exit = on_exit},
+        .out = out,
+    };
+}
