@@ -17,6 +17,10 @@ packages="$build_packages"
 if ! command -v cargo >/dev/null 2>&1; then
     packages="$packages cargo-web"
 fi
+# pip downloads the one source that no crate carries; what is there already needs no package.
+if ! command -v pip3 >/dev/null 2>&1; then
+    packages="$packages python3-pip"
+fi
 
 missing=""
 for p in $packages; do
@@ -51,5 +55,25 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" != "$want" ]; then
         (cd third_party && cargo vendor --locked --versioned-dirs ../build/third_party/crates >/dev/null)
         exit 1
     }
+    echo "$want" >"$stamp"
+fi
+
+# The same for the pins of third_party/requirements.txt. pip compares the hash before it looks inside
+# (and runs the package's metadata step, hence the limit); it is compared again before unpacking.
+pypi=build/third_party/pypi
+stamp=build/third_party/pypi.sha256
+want=$(sha256sum third_party/requirements.txt | cut -d' ' -f1)
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$want" ]; then
+    echo "fetching bundled sources (llhttp)"
+    rm -rf "$pypi"
+    mkdir -p "$pypi"
+    timeout 60 pip3 download -q --disable-pip-version-check --no-deps --no-binary :all: --require-hashes \
+        -r third_party/requirements.txt -d "$pypi" || {
+        echo "error: llhttp could not be fetched or its hash differs from third_party/requirements.txt" >&2
+        exit 1
+    }
+    sum=$(sed -n 's/.*--hash=sha256://p' third_party/requirements.txt)
+    echo "$sum  $pypi/httptools-0.9.0.tar.gz" | sha256sum -c --quiet -
+    tar -xzf "$pypi/httptools-0.9.0.tar.gz" -C "$pypi" httptools-0.9.0/vendor/llhttp
     echo "$want" >"$stamp"
 fi

@@ -1,6 +1,7 @@
 /* The two suite runners. */
 #include "commands.h"
 
+#include "lab/blocktest.h"
 #include "lab/statetest.h"
 
 #include <inttypes.h>
@@ -76,7 +77,8 @@ static int run_suite(cd_suite *s, const cd_args *a)
 
 static cd_args *args_new(const char *program, const char *purpose, const char *usage)
 {
-    cd_args_info info = {.program = program, .purpose = purpose, .usage = usage, .words_max = UINT32_MAX};
+    cd_args_info info = {
+        .program = program, .purpose = purpose, .usage = usage, .words_max = UINT32_MAX};
     return cd_args_new(&info, options, CD_COUNT(options));
 }
 
@@ -113,7 +115,22 @@ int cd_evmtool_statetest(int argc, char **argv)
 
 int cd_evmtool_blocktest(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    return 2;
+    cd_args *a = args_new("candela-evmtool blocktest", "runs Ethereum blockchain tests",
+                          "candela-evmtool blocktest [options] FILE|FOLDER ...\n"
+                          "candela-evmtool blocktest [options] -      file names from stdin\n");
+    int code = cd_evmtool_parse(a, argc, argv);
+    if (code < 0) {
+        const char *fork = cd_args_str(a, OPT_FORK);
+        cd_blocktest_cfg cfg = {
+            .json = cd_args_bool(a, OPT_JSON),
+            .has_fork = fork[0] != '\0',
+            .fork = fork,
+            .tier = tier_of(cd_args_str(a, OPT_TIER)),
+        };
+        cd_suite s = {0};
+        cd_blocktest_suite(&s, &cfg);
+        code = run_suite(&s, a);
+    }
+    cd_args_free(a);
+    return code;
 }

@@ -4,7 +4,8 @@
 #include "crypto/sha2.h"
 
 _Static_assert(sizeof(cd_bls_pk) == sizeof(blst_p1_affine), "a key is blst's affine G1 point");
-_Static_assert(sizeof(cd_bls_sig) == sizeof(blst_p2_affine), "a signature is blst's affine G2 point");
+_Static_assert(sizeof(cd_bls_sig) == sizeof(blst_p2_affine),
+               "a signature is blst's affine G2 point");
 
 /* The public types are blst's own bytes, so arrays of keys go to blst without a copy. */
 static const blst_p1_affine *pk_point(const cd_bls_pk *pk)

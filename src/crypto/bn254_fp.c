@@ -16,8 +16,8 @@ typedef __int128 i128;
 #define M62 ((u64)-1 >> 2)
 
 /* p in 62-bit limbs, and 1/p mod 2^62. */
-static const s62 P62 = {{0x3c208c16d87cfd47, 0x1e05aa45a1c72a34, 0x05045b68181585d9,
-                         0x19139cb84c680a6e, 0x30}};
+static const s62 P62 = {
+    {0x3c208c16d87cfd47, 0x1e05aa45a1c72a34, 0x05045b68181585d9, 0x19139cb84c680a6e, 0x30}};
 #define P62_INV ((0 - FP_NEG_INV) & M62)
 
 /* 62 divsteps on the low words; eta is -delta. */

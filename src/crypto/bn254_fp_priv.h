@@ -338,12 +338,12 @@ CD_INLINE void fp_add_lazy(fp *r, const fp *a, const fp *b)
     u64 t2;
     u64 t3;
     __asm__ volatile("movq (%[a]), %[t0]\n\tmovq 8(%[a]), %[t1]\n\t"
-            "movq 16(%[a]), %[t2]\n\tmovq 24(%[a]), %[t3]\n\t"
-            "addq (%[b]), %[t0]\n\tadcq 8(%[b]), %[t1]\n\t"
-            "adcq 16(%[b]), %[t2]\n\tadcq 24(%[b]), %[t3]\n\t" FP_ASM_STORE
-            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)
-            : [r] "r"(r), [a] "r"(a), [b] "r"(b)
-            : "cc", "memory");
+                     "movq 16(%[a]), %[t2]\n\tmovq 24(%[a]), %[t3]\n\t"
+                     "addq (%[b]), %[t0]\n\tadcq 8(%[b]), %[t1]\n\t"
+                     "adcq 16(%[b]), %[t2]\n\tadcq 24(%[b]), %[t3]\n\t" FP_ASM_STORE
+                     : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)
+                     : [r] "r"(r), [a] "r"(a), [b] "r"(b)
+                     : "cc", "memory");
 #else
     u64 carry = 0;
     for (int i = 0; i < 4; i++) {

@@ -10,7 +10,10 @@ typedef struct proj {
 } proj;
 
 /* 6x + 2 in non-adjacent form below the leading one, most significant digit first. */
-static const int8_t LOOP[65] = {0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 0, -1, 0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 1, 0, 0, -1, 0, 0, 0, 0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 1, 0, 0, 0, -1, 0, 0, -1, 0, 1, 0, 1, 0, 0, 0};
+static const int8_t LOOP[65] = {0,  -1, 0, 1,  0, 0,  0,  -1, 0, -1, 0, 0,  0,  -1, 0, 1, 0,
+                                -1, 0,  0, -1, 0, 0,  0,  0,  0, 1,  0, 0,  -1, 0,  1, 0, 0,
+                                -1, 0,  0, 0,  0, -1, 0,  1,  0, 0,  0, -1, 0,  -1, 0, 0, 1,
+                                0,  0,  0, -1, 0, 0,  -1, 0,  1, 0,  1, 0,  0,  0};
 
 /* line_dbl doubles t and gives the tangent's line; coefficients still lack the factors of P. */
 static void line_dbl(fp12_line *l, proj *t)
@@ -83,7 +86,7 @@ static void line_add(fp12_line *l, proj *t, const fp2 *x, const fp2 *y)
     cd__bn254_fp2_sqr(&f, &o);
     cd__bn254_fp2_mul(&f, &f, &t->z); /* f = Z o^2 */
     cd__bn254_fp2_sqr(&g, &d);
-    cd__bn254_fp2_mul(&e, &g, &d); /* e = d^3 */
+    cd__bn254_fp2_mul(&e, &g, &d);    /* e = d^3 */
     cd__bn254_fp2_mul(&g, &g, &t->x); /* g = X d^2 */
     fp2_add(&h, &e, &f);
     fp2_sub(&h, &h, &g);
@@ -222,7 +225,10 @@ bool cd__bn254_miller(fp12 *f, const g1 *ps, const g2 *qs, usize cnt)
 /* pow_x: r = a^x for a in the cyclotomic subgroup, signed windows of width 4. */
 static void pow_x(fp12 *r, const fp12 *a)
 {
-    static const int8_t digits[63] = {1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -3, 0, 0, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, -5, 0, 0, 0, -3, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0, 0, 0, 0, 7, 0, 0, 0, -7, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -1, 0, 0, 0, 1};
+    static const int8_t digits[63] = {1, 0, 0, 0, 0, 0, 5, 0, 0,  0, 0,  -3, 0,  0, 0,  3,
+                                      0, 0, 0, 0, 5, 0, 0, 0, -5, 0, 0,  0,  -3, 0, 0,  0,
+                                      1, 0, 0, 0, 0, 5, 0, 0, 0,  0, 7,  0,  0,  0, -7, 0,
+                                      0, 0, 0, 0, 0, 5, 0, 0, 0,  0, -1, 0,  0,  0, 1};
     fp12 table[4]; /* a, a^3, a^5, a^7 */
     fp12 sq;
     fp12 t;

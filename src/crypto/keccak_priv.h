@@ -14,7 +14,8 @@ void cd__keccak_permute(u64 s[25]);
 /* cd__keccak_finish pads and absorbs the last rest < 136 bytes of an input into s and writes the hash. */
 void cd__keccak_finish(u64 s[25], cd_hash32 *out, const u8 *p, usize rest);
 
-/* Hash cnt inputs with all lanes of the unit named. Only to be called where the processor has it. */
+/* Hash cnt inputs with the unit named, which the processor must have; see cd_keccak256_many. */
+void cd__keccak_many_scalar(cd_hash32 *out, const cd_bytes *in, usize cnt);
 void cd__keccak_many_avx2(cd_hash32 *out, const cd_bytes *in, usize cnt);
 void cd__keccak_many_avx512(cd_hash32 *out, const cd_bytes *in, usize cnt);
 

@@ -53,7 +53,8 @@ static void put_pub(u8 out[64], const S(pubkey) * key)
 {
     u8 full[65];
     size_t len = sizeof full;
-    int done = S(ec_pubkey_serialize)(S(context_static), full, &len, key, SECP256K1_EC_UNCOMPRESSED);
+    int done =
+        S(ec_pubkey_serialize)(S(context_static), full, &len, key, SECP256K1_EC_UNCOMPRESSED);
     CD_ASSERT(done == 1 && len == sizeof full);
     memcpy(out, full + 1, 64);
 }
@@ -102,8 +103,7 @@ cd_err cd_secp256k1_sign_extra(u8 sig[64], u8 *recid, const cd_hash32 *msg, cons
         return CD_EKEY;
     }
     int id = 0;
-    int done =
-        S(ecdsa_recoverable_signature_serialize_compact)(S(context_static), sig, &id, &made);
+    int done = S(ecdsa_recoverable_signature_serialize_compact)(S(context_static), sig, &id, &made);
     CD_ASSERT(done == 1);
     *recid = (u8)id;
     return CD_OK;
@@ -130,9 +130,9 @@ bool cd_secp256k1_verify(const cd_hash32 *msg, const u8 sig[64], const u8 pub[64
 bool cd_secp256k1_is_low_s(const u8 sig[64])
 {
     /* n / 2 rounded down; n is odd. */
-    static const u8 half[32] = {
-        0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-        0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
+    static const u8 half[32] = {0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                0xff, 0xff, 0xff, 0xff, 0xff, 0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4,
+                                0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
     static const u8 zero[32];
     return memcmp(sig + 32, half, 32) <= 0 && memcmp(sig + 32, zero, 32) != 0;
 }

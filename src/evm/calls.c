@@ -188,7 +188,7 @@ static cd__act begin_call(cd_evm *evm, cd__frame *parent, cd_evm_result *res, co
         break;
     case CD_STATICCALL:
         if (exists) {
-            cd_state_touch(st, code_acct, false);
+            cd_state_touch(st, code_acct, pre != NULL && cd_addr20_eq(&m->to, &RIPEMD));
         }
         break;
     case CD_CALLCODE:

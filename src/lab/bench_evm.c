@@ -82,8 +82,9 @@ static cd_err load(bench *b, workload *w, cd_bytes text)
     CD_TRY(cd_json_fixed(w->logs_hash.b, 32, cd_json_get(expect, "logs_hash"), why));
     CD_TRY(cd_json_fixed(w->state_root.b, 32, cd_json_get(expect, "state_root"), why));
     w->has_output = cd_json_has(cd_json_get(expect, "output"));
-    return w->has_output ? cd_json_hex(&w->output, &b->arena, cd_json_get(expect, "output"), why)
-                         : cd_json_fixed(w->output_hash.b, 32, cd_json_get(expect, "output_keccak"), why);
+    return w->has_output
+               ? cd_json_hex(&w->output, &b->arena, cd_json_get(expect, "output"), why)
+               : cd_json_fixed(w->output_hash.b, 32, cd_json_get(expect, "output_keccak"), why);
 }
 
 /* prepare starts a transaction on a fresh state with the access list of an ordinary call. */
@@ -134,8 +135,8 @@ static cd_err verify(bench *b, const workload *w, cd_state *st, const cd_mapstat
         what = "logs";
     }
     cd_keccak256(&h, res->output);
-    bool same_output = w->has_output ? cd_bytes_eq(res->output, w->output)
-                                     : cd_hash32_eq(&h, &w->output_hash);
+    bool same_output =
+        w->has_output ? cd_bytes_eq(res->output, w->output) : cd_hash32_eq(&h, &w->output_hash);
     if (what == NULL && !same_output) {
         what = "output";
     }
@@ -243,8 +244,8 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
     return measure(b, &w);
 }
 
-cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, u64 min_ms, cd_evm_tier tier,
-                        cd_errinfo *why)
+cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, u64 min_ms,
+                        cd_evm_tier tier, cd_errinfo *why)
 {
     bench b = {.out = out,
                .only = only,

@@ -14,7 +14,7 @@
  * (NULL or "" = all), in order of file names. Each runs at least three times and for min_ms of thread CPU
  * time. Errors: those of reading files, CD_EFORMAT on a malformed one, CD_ENOENT when nothing matched,
  * CD_EINVAL when a result differs from the expected one; the lines so far are kept. */
-cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, u64 min_ms, cd_evm_tier tier,
-                        cd_errinfo *why) CD_CHECK;
+cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, u64 min_ms,
+                        cd_evm_tier tier, cd_errinfo *why) CD_CHECK;
 
 #endif

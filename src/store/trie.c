@@ -112,8 +112,9 @@ cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key)
 static void note_gone(cd_trie *t, const u8 *path, usize d)
 {
     if (t->scheme == CD_TRIE_BY_PATH) {
-        u8 *p = cd_buf_extend(&t->gone, 1 + (d + 1) / 2);
-        cd__store_key(p, CD_TRIE_BY_PATH, path, d, NULL);
+        u8 key[CD__MAX_STORE_KEY];
+        usize n = cd__store_key(key, CD_TRIE_BY_PATH, path, d, NULL);
+        cd_buf_put(&t->gone, cd_bytes_of(key, n));
     }
 }
 
@@ -322,8 +323,12 @@ static void collapse(cd_trie *t, cd__ref *slot, const u8 *path, usize d, unsigne
 
 cd_err cd_trie_del(cd_trie *t, cd_bytes key)
 {
+    static const u8 no_key[1];
     if (key.n > CD_TRIE_MAX_KEY) {
         return CD_OK;
+    }
+    if (key.n == 0) {
+        key.p = no_key;
     }
     cd__ref *way[CD__MAX_NIBBLES + 2]; /* slots of the branches above */
     usize top = 0;

@@ -410,7 +410,9 @@ usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *
     }
     usize n = (d + 1) / 2;
     out[0] = (u8)d;
-    memcpy(out + 1, path, n);
+    if (n != 0) {
+        memcpy(out + 1, path, n);
+    }
     if (d & 1) {
         out[n] &= 0xf0;
     }
@@ -422,6 +424,10 @@ cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
     cd__hashed *h = cd__hashed_of(*slot);
     if (t->nodes == NULL) {
         return CD_EMISSING;
+    }
+    static const u8 no_path[1];
+    if (d == 0) {
+        path = no_path; /* an empty key's pointer may be NULL */
     }
     u8 key[CD_TRIE_MAX_NS + CD__MAX_STORE_KEY];
     memcpy(key, t->ns, t->ns_n);

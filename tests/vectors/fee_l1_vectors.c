@@ -55,10 +55,12 @@ static bool run_sequence(tally *t, cd_arena *a, cd_json seq)
         u8 window[CD_FEE_WINDOW_SIZE];
         cd_u256 fee;
         cd_u256 cost;
-        check(t, cd_fee_l1_window(window, &parent, time) == CD_OK &&
-                     cd_bytes_eq(cd_bytes_of(window, sizeof window), want_window),
+        check(t,
+              cd_fee_l1_window(window, &parent, time) == CD_OK &&
+                  cd_bytes_eq(cd_bytes_of(window, sizeof window), want_window),
               name, i, "window");
-        check(t, cd_fee_l1_base_fee(&fee, &cfg, &parent, time) == CD_OK && cd_u256_eq(&fee, &want_fee),
+        check(t,
+              cd_fee_l1_base_fee(&fee, &cfg, &parent, time) == CD_OK && cd_u256_eq(&fee, &want_fee),
               name, i, "base fee");
         cd_fee_l1_block_gas_cost(&cost, &cfg, &parent, time);
         check(t, cd_u256_eq(&cost, &want_cost), name, i, "block gas cost");

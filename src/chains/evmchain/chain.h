@@ -66,12 +66,11 @@ cd_err cd_chain_tx(cd_chain *c, cd_block *block, usize *idx, cd_arena *a, const 
 /* cd_chain_source_init makes a reader of the accepted state, ancestors' hashes included; end with
  * cd_world_source_fini. */
 typedef struct cd_chain_source {
-    cd_world_source world;
+    cd_world_source world; /* first: the EVM is given the address of its src */
     cd_chain *chain;
-    const cd_header *child; /* the block being executed; its ancestors are asked for */
-    cd_chain_block *parent;
+    cd_chain_block *parent; /* the block whose state is read; NULL = the accepted head */
 } cd_chain_source;
-void cd_chain_source_init(cd_chain_source *s, cd_chain *c, const cd_header *child);
+void cd_chain_source_init(cd_chain_source *s, cd_chain *c, cd_chain_block *parent);
 
 /* cd_chain_env fills in what byte code sees of a block; cd_chain_next_header the header of the block that would be
  * built on the head at time (roots and gas used left zero; extra lies in the arena). */
@@ -89,10 +88,14 @@ cd_err cd_chain_build(cd_chain *c, cd_chain_block **out, cd_txpool *pool, u64 ti
  * is neither the head nor verified. now is the wall clock in seconds. */
 cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now, cd_errinfo *why) CD_CHECK;
 
-/* cd_chain_accept makes a verified block, whose parent is the head, the head; b and its siblings end. cd_chain_drop ends b
- * and what stands on it. */
+/* cd_chain_accept makes a verified block, whose parent is the head, the head. Its siblings, and what stands on them, count
+ * as not verified from then on. cd_chain_drop ends b, which every parsed or built block needs once; what stands on a
+ * verified, not accepted b counts as not verified. */
 cd_err cd_chain_accept(cd_chain *c, cd_chain_block *b, cd_errinfo *why) CD_CHECK;
 void cd_chain_drop(cd_chain *c, cd_chain_block *b);
+
+/* cd_chain_recover fills in the senders of transactions, on the pool's threads. Errors: CD_ESIG. */
+cd_err cd_chain_recover(cd_pool *pool, cd_tx *txs, usize cnt, cd_errinfo *why) CD_CHECK;
 
 /* cd_chain_find gives a block on its way in by hash, or NULL. */
 cd_chain_block *cd_chain_find(cd_chain *c, const cd_hash32 *hash);

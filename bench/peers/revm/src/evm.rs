@@ -7,8 +7,7 @@ use revm::bytecode::Bytecode;
 use revm::context::result::{EVMError, InvalidTransaction};
 use revm::context::{BlockEnv, CfgEnv, Context, ContextTr, JournalTr, LocalContextTr, TxEnv};
 use revm::database_interface::Database;
-use revm::handler::{EthFrame, EvmTr, Handler, MainnetContext, MainnetEvm, MainnetHandler};
-use revm::handler::FrameResult;
+use revm::handler::{EthFrame, FrameResult, Handler, MainnetContext, MainnetEvm, MainnetHandler};
 use revm::interpreter::GasTracker;
 use revm::primitives::{address, hardfork::SpecId, keccak256, Address, Bytes, TxKind, B256, U256};
 use revm::state::AccountInfo;
@@ -136,7 +135,9 @@ fn bench(load: &Workload, min_total: Duration) -> Result<(), Failure> {
         world.evm.ctx.journal_mut().checkpoint()
     };
     let timing = measure(&mut world, min_total, prepare, |world, checkpoint| {
-        let done = world.handler.execution(&mut world.evm, checkpoint, &mut world.gas);
+        let done = world
+            .handler
+            .execution(&mut world.evm, checkpoint, &mut world.gas);
         world.result = done.map_err(|e| e.to_string())?;
         Ok(())
     })?;
@@ -159,7 +160,10 @@ impl World {
             return Err(format!("unknown fork {:?}", load.fork));
         }
         let code = Bytecode::new_legacy(load.code.clone());
-        let callee = AccountInfo { nonce: 1, ..AccountInfo::from_bytecode(code) };
+        let callee = AccountInfo {
+            nonce: 1,
+            ..AccountInfo::from_bytecode(code)
+        };
         let mut block = BlockEnv {
             number: U256::ONE,
             beneficiary: COINBASE,
@@ -186,18 +190,28 @@ impl World {
         let mut evm = ctx.build_mainnet();
         let handler = TopHandler::default();
         // As pre-execution does: precompiles and coinbase warm, then caller and callee loaded.
-        handler.load_accounts(&mut evm).map_err(|e: EvmError| e.to_string())?;
+        handler
+            .load_accounts(&mut evm)
+            .map_err(|e: EvmError| e.to_string())?;
         for account in [CALLER, CALLEE] {
             let loaded = evm.ctx.journal_mut().load_account_with_code(account);
             loaded.map_err(|e| e.to_string())?;
         }
-        Ok(World { evm, handler, gas: GasTracker::new(load.gas, load.gas, 0), result: None })
+        Ok(World {
+            evm,
+            handler,
+            gas: GasTracker::new(load.gas, load.gas, 0),
+            result: None,
+        })
     }
 
     /// Compares everything the last repetition left behind with the expectation; gives the gas used.
     fn verify(&mut self, load: &Workload) -> Result<u64, Failure> {
         let want = &load.expect;
-        let result = self.result.take().ok_or("ran out of gas before the first frame")?;
+        let result = self
+            .result
+            .take()
+            .ok_or("ran out of gas before the first frame")?;
         let outcome = result.instruction_result();
         let status = match () {
             _ if outcome.is_ok() => "ok",
@@ -228,9 +242,16 @@ impl World {
         if logs.len() != want.logs || logs_hash(logs) != want.logs_hash {
             return Err(format!("{} logs, hash {}", logs.len(), logs_hash(logs)));
         }
-        let live = journal.inner.state.iter().filter(|(_, a)| !a.info.is_empty());
+        let live = journal
+            .inner
+            .state
+            .iter()
+            .filter(|(_, a)| !a.info.is_empty());
         let root = state_root(live.map(|(address, account)| {
-            let slots = account.storage.iter().map(|(k, slot)| (*k, slot.present_value));
+            let slots = account
+                .storage
+                .iter()
+                .map(|(k, slot)| (*k, slot.present_value));
             (*address, &account.info, slots)
         }));
         if root != want.state_root {

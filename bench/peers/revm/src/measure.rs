@@ -6,7 +6,10 @@ use crate::Failure;
 
 /// CPU time of the calling thread.
 pub fn thread_cpu() -> Duration {
-    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut ts = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: ts is a valid place for the result.
     let rc = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut ts) };
     assert_eq!(rc, 0, "thread clock");
@@ -28,7 +31,11 @@ pub fn measure<W, T>(
     mut prepare: impl FnMut(&mut W) -> T,
     mut run: impl FnMut(&mut W, T) -> Result<(), Failure>,
 ) -> Result<Timing, Failure> {
-    let mut timing = Timing { best: Duration::MAX, first: Duration::ZERO, iters: 0 };
+    let mut timing = Timing {
+        best: Duration::MAX,
+        first: Duration::ZERO,
+        iters: 0,
+    };
     let mut total = Duration::ZERO;
     while timing.iters < 3 || total < min_total {
         let made = prepare(world);

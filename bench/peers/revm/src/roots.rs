@@ -12,7 +12,9 @@ where
 {
     let mut leaves: Vec<(B256, TrieAccount)> = accounts
         .map(|(address, info, slots)| {
-            let set = slots.filter(|(_, v)| !v.is_zero()).map(|(k, v)| (B256::from(k), v));
+            let set = slots
+                .filter(|(_, v)| !v.is_zero())
+                .map(|(k, v)| (B256::from(k), v));
             let account = TrieAccount {
                 nonce: info.nonce,
                 balance: info.balance,

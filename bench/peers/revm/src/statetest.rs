@@ -39,7 +39,9 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
         if let Err(why) = run_file(&mut out, &file) {
             eprintln!("peer-revm: {why}");
         }
-        writeln!(out).and_then(|()| out.flush()).map_err(|e| e.to_string())?;
+        writeln!(out)
+            .and_then(|()| out.flush())
+            .map_err(|e| e.to_string())?;
     }
     Ok(())
 }
@@ -78,7 +80,10 @@ fn run_file(out: &mut impl Write, file: &str) -> Result<(), Failure> {
 }
 
 fn panic_text(caught: &(dyn std::any::Any + Send)) -> &str {
-    match (caught.downcast_ref::<&str>(), caught.downcast_ref::<String>()) {
+    match (
+        caught.downcast_ref::<&str>(),
+        caught.downcast_ref::<String>(),
+    ) {
         (Some(text), _) => text,
         (_, Some(text)) => text,
         _ => "unknown",
@@ -92,11 +97,17 @@ fn run_case(unit: &TestUnit, start: &CacheState, spec: SpecId, case: &Test) -> O
     cfg.chain_id = chain_id.try_into().unwrap_or(1);
     cfg.set_max_blobs_per_tx(if spec == SpecId::PRAGUE { 9 } else { 6 });
     let block = unit.block_env(&mut cfg);
-    let mut state = State::builder().with_cached_prestate(start.clone()).with_bundle_update().build();
+    let mut state = State::builder()
+        .with_cached_prestate(start.clone())
+        .with_bundle_update()
+        .build();
     let (logs, gas, error) = match case.tx_env(unit) {
         Err(why) => (logs_hash(&[]), 0, why.to_string()),
         Ok(tx) => {
-            let ctx = Context::mainnet().with_db(&mut state).with_cfg(cfg).with_block(block);
+            let ctx = Context::mainnet()
+                .with_db(&mut state)
+                .with_cfg(cfg)
+                .with_block(block);
             match ctx.build_mainnet().transact_commit(tx) {
                 Ok(done) => (logs_hash(done.logs()), done.tx_gas_used(), String::new()),
                 Err(why) => (logs_hash(&[]), 0, why.to_string()),
@@ -108,5 +119,10 @@ fn run_case(unit: &TestUnit, start: &CacheState, spec: SpecId, case: &Test) -> O
         let slots = account.storage.iter().map(|(k, v)| (*k, *v));
         (address, &account.info, slots)
     }));
-    Outcome { root, logs, gas, error }
+    Outcome {
+        root,
+        logs,
+        gas,
+        error,
+    }
 }

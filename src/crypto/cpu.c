@@ -1,0 +1,21 @@
+#include "crypto/cpu.h"
+
+cd__cpu_features cd__cpu;
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+#define SHA_BIT (1u << 29) /* CPUID leaf 7, EBX */
+
+__attribute__((constructor)) static void ask(void)
+{
+    u32 eax;
+    u32 ebx = 0;
+    u32 ecx;
+    u32 edx;
+    __builtin_cpu_init();
+    cd__cpu.sha = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & SHA_BIT) != 0;
+    cd__cpu.avx2 = __builtin_cpu_supports("avx2");
+    cd__cpu.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+}
+#endif

@@ -1,0 +1,89 @@
+/* net/http_server.h - an HTTP/1.1 server: routes, limits, answers that may come from another thread.
+ *
+ *   socket ─► parser ─► CORS ─► host check ─► route ─► handler ─┬─► cd_http_reply (now)
+ *     ▲                                                         └─► worker ─► cd_http_reply (later)
+ *     └──────────────── one writev of head and body ◄─────────── loop ◄───────────┘
+ *
+ * Requests of one connection are handled one at a time, in order; what a client pipelines waits in a
+ * bounded buffer. Every request must be answered exactly once. The server reads a whole body before it
+ * calls the handler. Threading: confined to the loop, except cd_http_reply and the cd_http_req
+ * functions, which whoever holds the request may call. [RFC 9110, RFC 9112] */
+#ifndef CD_NET_HTTP_SERVER_H
+#define CD_NET_HTTP_SERVER_H
+
+#include "base/buf.h"
+#include "net/http.h"
+#include "net/loop.h"
+
+typedef struct cd_http_server cd_http_server;
+typedef struct cd_http_req cd_http_req;
+
+/* Zero in a number means its default. */
+typedef struct cd_http_cfg {
+    u32 conns_max;          /* 1024; beyond it a connection gets 503 and is closed */
+    usize header_max;       /* 65536 bytes of request line and headers (431, 414) */
+    usize body_max;         /* 5 MiB (413); a route may have its own */
+    u32 header_timeout_ms;  /* 30000: from the first byte to the end of the headers (408) */
+    u32 read_timeout_ms;    /* 30000: to the end of the body (408) */
+    u32 write_timeout_ms;   /* 30000: for the answer to be taken */
+    u32 idle_timeout_ms;    /* 120000: between requests */
+    const char *allowed_origins;      /* NULL: "*" */
+    const char *const *allowed_hosts; /* none: "localhost" */
+    usize allowed_hosts_cnt;
+    const char *extra_headers; /* lines for every answer, each ended by CR LF; NULL: none */
+} cd_http_cfg;
+
+/* cd_http_server_new copies cfg. It serves nothing until it listens. */
+cd_http_server *cd_http_server_new(cd_loop *loop, const cd_http_cfg *cfg);
+
+/* cd_http_server_listen opens one more address; errors as cd_listener_open. The port that the system
+ * chose is cd_http_server_port (of the first address). */
+cd_err cd_http_server_listen(cd_http_server *s, const char *host, u16 port,
+                             cd_errinfo *why) CD_CHECK;
+u16 cd_http_server_port(const cd_http_server *s);
+
+/* cd_http_server_stop ends listening and idle connections, lets running requests finish for grace_ms,
+ * then cuts what is left and calls done. Requests still with a worker delay done until answered. Once. */
+void cd_http_server_stop(cd_http_server *s, u32 grace_ms, void (*done)(void *ctx), void *ctx);
+
+/* cd_http_server_free: after done, or when it never listened. NULL is allowed. */
+void cd_http_server_free(cd_http_server *s);
+
+/* Called on the loop; req stays the handler's until it calls cd_http_reply. */
+typedef void cd_http_handler(void *ctx, cd_http_req *req);
+
+/* One route; the path is compared byte for byte, without the query. A route with GET answers HEAD too. */
+typedef struct cd_http_route {
+    const char *path; /* copied */
+    u32 methods;      /* of cd_http_method; CD_HTTP_ANY */
+    cd_http_handler *handler;
+    void *ctx;
+    usize body_max; /* 0: the server's */
+} cd_http_route;
+
+/* cd_http_server_route adds a route; a path may have several with different methods. */
+void cd_http_server_route(cd_http_server *s, const cd_http_route *route);
+
+/* What was asked; borrowed until the reply. A header that is absent has p == NULL. */
+cd_http_method cd_http_req_method(const cd_http_req *r);
+cd_bytes cd_http_req_path(const cd_http_req *r);
+cd_bytes cd_http_req_query(const cd_http_req *r);
+cd_bytes cd_http_req_header(const cd_http_req *r, const char *name);
+cd_bytes cd_http_req_body(const cd_http_req *r);
+
+/* cd_http_req_out gives the empty buffer in which to write the body of the answer. */
+cd_buf *cd_http_req_out(cd_http_req *r);
+
+/* cd_http_req_add_header adds a line to the answer; name and value are written as they are and must hold
+ * no line ends (a bug). */
+void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value);
+
+/* cd_http_reply answers with the status, the content type (NULL: no such header) and what is in
+ * cd_http_req_out. The request is gone afterwards. From any thread. */
+void cd_http_reply(cd_http_req *r, u32 status, const char *content_type);
+
+/* cd_http_reply_error answers with one sentence: plain text, or {"error":{"code","message"}} when the
+ * client accepts application/json before anything else. */
+void cd_http_reply_error(cd_http_req *r, u32 status, const char *text);
+
+#endif

@@ -1,0 +1,452 @@
+#include "net/loop.h"
+
+#include "base/mem.h"
+
+#include <uv.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { READ_SIZE = 64 * 1024, BACKLOG = 511 };
+
+struct cd_loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    _Atomic(cd_loop_task *) posted; /* newest first */
+    _Atomic bool is_stopping;
+    _Atomic bool is_running;
+    _Atomic(pthread_t) owner;
+    char read_buf[READ_SIZE]; /* data is used up before the next read */
+};
+
+struct cd_timer {
+    uv_timer_t uv;
+    cd_timer_fn *fn;
+    void *ctx;
+};
+
+struct cd_signal {
+    uv_signal_t uv;
+    cd_signal_fn *fn;
+    void *ctx;
+};
+
+struct cd_listener {
+    uv_tcp_t uv;
+    cd_accept_fn *accept;
+    void *ctx;
+};
+
+struct cd_tcp {
+    uv_tcp_t uv;
+    cd_loop *loop;
+    const cd_tcp_events *events; /* NULL before start */
+    void *ctx;
+    bool is_reading;
+    bool is_ended;
+    bool is_closing;
+    uv_write_t write;
+    uv_shutdown_t shutdown;
+};
+
+/* An error of libuv as one of ours. */
+static cd_err err_of(int rc)
+{
+    switch (rc) {
+    case 0:
+        return CD_OK;
+    case UV_EADDRINUSE:
+        return CD_EADDRINUSE;
+    case UV_EACCES:
+    case UV_EPERM:
+        return CD_EACCES;
+    case UV_EINVAL:
+        return CD_EINVAL;
+    case UV_ECANCELED:
+        return CD_ECLOSED;
+    case UV_EAI_NONAME:
+    case UV_EAI_NODATA:
+    case UV_EADDRNOTAVAIL:
+        return CD_ENOENT;
+    default:
+        return CD_EIO;
+    }
+}
+
+static void tasks_run(cd_loop *l)
+{
+    cd_loop_task *newest = atomic_exchange_explicit(&l->posted, NULL, memory_order_acquire);
+    cd_loop_task *oldest = NULL;
+    while (newest != NULL) {
+        cd_loop_task *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest != NULL) {
+        cd_loop_task *t = oldest; /* fn may free t or post it again */
+        oldest = t->next;
+        t->fn(t);
+    }
+}
+
+static void on_wake(uv_async_t *a)
+{
+    cd_loop *l = a->data;
+    tasks_run(l);
+    if (atomic_exchange(&l->is_stopping, false)) {
+        uv_stop(&l->uv);
+    }
+}
+
+cd_err cd_loop_new(cd_loop **out, cd_errinfo *why)
+{
+    cd_loop *l = cd_new(cd_loop);
+    int rc = uv_loop_init(&l->uv);
+    if (rc != 0) {
+        cd_free(l);
+        return cd_fail(why, CD_EIO, "event loop: %s", uv_strerror(rc));
+    }
+    rc = uv_async_init(&l->uv, &l->wake, on_wake);
+    if (rc != 0) {
+        (void)uv_loop_close(&l->uv);
+        cd_free(l);
+        return cd_fail(why, CD_EIO, "event loop: %s", uv_strerror(rc));
+    }
+    l->wake.data = l;
+    /* A peer that goes away must not end the process: writes report it. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    *out = l;
+    return CD_OK;
+}
+
+void cd_loop_free(cd_loop *l)
+{
+    if (l == NULL) {
+        return;
+    }
+    uv_close((uv_handle_t *)&l->wake, NULL);
+    (void)uv_run(&l->uv, UV_RUN_DEFAULT);
+    int rc = uv_loop_close(&l->uv);
+    CD_ASSERT(rc == 0);
+    cd_free(l);
+}
+
+void cd_loop_run(cd_loop *l)
+{
+    atomic_store(&l->owner, pthread_self());
+    atomic_store(&l->is_running, true);
+    (void)uv_run(&l->uv, UV_RUN_DEFAULT);
+    atomic_store(&l->is_running, false);
+}
+
+void cd_loop_stop(cd_loop *l)
+{
+    atomic_store(&l->is_stopping, true);
+    (void)uv_async_send(&l->wake);
+}
+
+bool cd_loop_is_here(const cd_loop *l)
+{
+    return atomic_load(&l->is_running) &&
+           pthread_equal(atomic_load(&l->owner), pthread_self()) != 0;
+}
+
+u64 cd_loop_now_ms(const cd_loop *l)
+{
+    return uv_now(&l->uv);
+}
+
+void cd_loop_post(cd_loop *l, cd_loop_task *t)
+{
+    cd_loop_task *head = atomic_load_explicit(&l->posted, memory_order_relaxed);
+    do {
+        t->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&l->posted, &head, t, memory_order_release,
+                                                    memory_order_relaxed));
+    if (head == NULL) {
+        (void)uv_async_send(&l->wake);
+    }
+}
+
+static void on_timer(uv_timer_t *uv)
+{
+    cd_timer *t = uv->data;
+    t->fn(t->ctx);
+}
+
+/* Every handle's memory begins with the handle and is all there is to release. */
+static void on_closed_free(uv_handle_t *h)
+{
+    cd_free(h);
+}
+
+cd_timer *cd_timer_new(cd_loop *l, cd_timer_fn *fn, void *ctx)
+{
+    cd_timer *t = cd_new(cd_timer);
+    int rc = uv_timer_init(&l->uv, &t->uv);
+    CD_ASSERT(rc == 0);
+    t->uv.data = t;
+    t->fn = fn;
+    t->ctx = ctx;
+    return t;
+}
+
+void cd_timer_free(cd_timer *t)
+{
+    if (t != NULL) {
+        uv_close((uv_handle_t *)&t->uv, on_closed_free);
+    }
+}
+
+void cd_timer_start(cd_timer *t, u64 delay_ms, u64 repeat_ms)
+{
+    int rc = uv_timer_start(&t->uv, on_timer, delay_ms, repeat_ms);
+    CD_ASSERT(rc == 0);
+}
+
+void cd_timer_stop(cd_timer *t)
+{
+    (void)uv_timer_stop(&t->uv);
+}
+
+static void on_signal(uv_signal_t *uv, int signum)
+{
+    cd_signal *s = uv->data;
+    s->fn(s->ctx, signum);
+}
+
+cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn, void *ctx,
+                      cd_errinfo *why)
+{
+    cd_signal *s = cd_new(cd_signal);
+    int rc = uv_signal_init(&l->uv, &s->uv);
+    CD_ASSERT(rc == 0);
+    s->uv.data = s;
+    s->fn = fn;
+    s->ctx = ctx;
+    rc = uv_signal_start(&s->uv, on_signal, signum);
+    if (rc != 0) {
+        uv_close((uv_handle_t *)&s->uv, on_closed_free);
+        return cd_fail(why, err_of(rc), "signal %d: %s", signum, uv_strerror(rc));
+    }
+    *out = s;
+    return CD_OK;
+}
+
+void cd_signal_close(cd_signal *s)
+{
+    if (s != NULL) {
+        uv_close((uv_handle_t *)&s->uv, on_closed_free);
+    }
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+    cd_listener *s = server->data;
+    if (status != 0) {
+        return;
+    }
+    cd_tcp *t = cd_new(cd_tcp);
+    t->loop = server->loop->data;
+    t->uv.data = t;
+    int rc = uv_tcp_init(server->loop, &t->uv);
+    CD_ASSERT(rc == 0);
+    t->uv.data = t;
+    if (uv_accept(server, (uv_stream_t *)&t->uv) != 0) {
+        cd_tcp_close(t);
+        return;
+    }
+    (void)uv_tcp_nodelay(&t->uv, 1);
+    s->accept(s->ctx, t);
+}
+
+/* One attempt to listen on one address. */
+static int listen_at(cd_listener *s, const struct sockaddr *addr)
+{
+    int rc = uv_tcp_bind(&s->uv, addr, 0);
+    return rc != 0 ? rc : uv_listen((uv_stream_t *)&s->uv, BACKLOG, on_connection);
+}
+
+static int listen_any(cd_listener *s, u16 port)
+{
+    struct sockaddr_in6 v6; /* takes IPv4 too */
+    struct sockaddr_in v4;
+    int rc = uv_ip6_addr("::", port, &v6);
+    CD_ASSERT(rc == 0);
+    rc = listen_at(s, (const struct sockaddr *)&v6);
+    if (rc == UV_EAFNOSUPPORT || rc == UV_EADDRNOTAVAIL) {
+        rc = uv_ip4_addr("0.0.0.0", port, &v4);
+        CD_ASSERT(rc == 0);
+        rc = listen_at(s, (const struct sockaddr *)&v4);
+    }
+    return rc;
+}
+
+static int listen_name(cd_listener *s, uv_loop_t *uv, const char *host, u16 port)
+{
+    char service[8];
+    (void)snprintf(service, sizeof service, "%u", port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    uv_getaddrinfo_t req;
+    int rc = uv_getaddrinfo(uv, &req, NULL, host, service, &hints);
+    if (rc == 0) {
+        rc = listen_at(s, req.addrinfo->ai_addr);
+        uv_freeaddrinfo(req.addrinfo);
+    }
+    return rc;
+}
+
+cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port,
+                        cd_accept_fn *accept, void *ctx, cd_errinfo *why)
+{
+    cd_listener *s = cd_new(cd_listener);
+    l->uv.data = l;
+    int rc = uv_tcp_init(&l->uv, &s->uv);
+    CD_ASSERT(rc == 0);
+    s->uv.data = s;
+    s->accept = accept;
+    s->ctx = ctx;
+    rc = host[0] == '\0' ? listen_any(s, port) : listen_name(s, &l->uv, host, port);
+    if (rc != 0) {
+        uv_close((uv_handle_t *)&s->uv, on_closed_free);
+        return cd_fail(why, err_of(rc), "cannot listen on %s port %u: %s",
+                       host[0] == '\0' ? "any address" : host, port, uv_strerror(rc));
+    }
+    *out = s;
+    return CD_OK;
+}
+
+void cd_listener_close(cd_listener *s)
+{
+    if (s != NULL) {
+        uv_close((uv_handle_t *)&s->uv, on_closed_free);
+    }
+}
+
+u16 cd_listener_port(const cd_listener *s)
+{
+    struct sockaddr_storage addr;
+    int n = sizeof addr;
+    u16 port_be;
+    int rc = uv_tcp_getsockname(&s->uv, (struct sockaddr *)&addr, &n);
+    CD_ASSERT(rc == 0);
+    /* sin_port and sin6_port lie at the same place. */
+    memcpy(&port_be, (const u8 *)&addr + offsetof(struct sockaddr_in, sin_port), sizeof port_be);
+    return cd_be16((const u8 *)&port_be);
+}
+
+static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
+{
+    cd_tcp *t = h->data;
+    (void)suggested;
+    *buf = uv_buf_init(t->loop->read_buf, READ_SIZE);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    cd_tcp *t = stream->data;
+    if (t->is_closing || n == 0) {
+        return;
+    }
+    if (n > 0) {
+        t->events->data(t->ctx, cd_bytes_of(buf->base, (usize)n));
+        return;
+    }
+    (void)uv_read_stop(stream);
+    t->is_ended = true;
+    t->is_reading = false;
+    t->events->end(t->ctx, n == UV_EOF ? CD_OK : err_of((int)n));
+}
+
+void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx)
+{
+    CD_ASSERT(t->events == NULL);
+    t->events = events;
+    t->ctx = ctx;
+    cd_tcp_resume(t);
+}
+
+void cd_tcp_pause(cd_tcp *t)
+{
+    if (t->is_reading) {
+        (void)uv_read_stop((uv_stream_t *)&t->uv);
+        t->is_reading = false;
+    }
+}
+
+void cd_tcp_resume(cd_tcp *t)
+{
+    if (!t->is_reading && !t->is_ended && !t->is_closing) {
+        int rc = uv_read_start((uv_stream_t *)&t->uv, on_alloc, on_read);
+        CD_ASSERT(rc == 0);
+        t->is_reading = true;
+    }
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+    cd_tcp *t = req->handle->data;
+    if (!t->is_closing) {
+        t->events->written(t->ctx, err_of(status));
+    }
+}
+
+cd_err cd_tcp_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
+{
+    uv_buf_t bufs[CD_TCP_PARTS_MAX];
+    u32 n = 0;
+    usize total = 0;
+    CD_ASSERT(cnt <= CD_TCP_PARTS_MAX && !t->is_closing);
+    for (usize i = 0; i < cnt; i++) {
+        if (parts[i].n != 0) {
+            CD_ASSERT(parts[i].n <= UINT32_MAX);
+            bufs[n++] = uv_buf_init((char *)(uintptr_t)parts[i].p, (u32)parts[i].n);
+            total += parts[i].n;
+        }
+    }
+    int sent = total == 0 ? 0 : uv_try_write((uv_stream_t *)&t->uv, bufs, n);
+    if (sent < 0 && sent != UV_EAGAIN) {
+        return CD_EIO;
+    }
+    usize done = sent < 0 ? 0 : (usize)sent;
+    if (done == total) {
+        return CD_OK;
+    }
+    u32 first = 0;
+    while (done >= bufs[first].len) {
+        done -= bufs[first++].len;
+    }
+    bufs[first].base += done;
+    bufs[first].len -= done;
+    int rc = uv_write(&t->write, (uv_stream_t *)&t->uv, bufs + first, n - first, on_written);
+    return rc == 0 ? CD_EAGAIN : CD_EIO;
+}
+
+void cd_tcp_shutdown(cd_tcp *t)
+{
+    if (!t->is_closing) {
+        (void)uv_shutdown(&t->shutdown, (uv_stream_t *)&t->uv, NULL);
+    }
+}
+
+static void on_tcp_closed(uv_handle_t *h)
+{
+    cd_tcp *t = h->data;
+    const cd_tcp_events *events = t->events;
+    void *ctx = t->ctx;
+    cd_free(t);
+    if (events != NULL) {
+        events->closed(ctx);
+    }
+}
+
+void cd_tcp_close(cd_tcp *t)
+{
+    if (!t->is_closing) {
+        t->is_closing = true;
+        uv_close((uv_handle_t *)&t->uv, on_tcp_closed);
+    }
+}
