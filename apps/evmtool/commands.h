@@ -4,6 +4,7 @@
 #define CD_APPS_EVMTOOL_COMMANDS_H
 
 #include "base/args.h"
+#include "evm/evm.h"
 
 int cd_evmtool_statetest(int argc, char **argv);
 int cd_evmtool_blocktest(int argc, char **argv);
@@ -13,6 +14,9 @@ int cd_evmtool_bench(int argc, char **argv);
 
 /* cd_evmtool_parse reads the command line; -1 to go on, else the exit code (help, mistakes). */
 int cd_evmtool_parse(cd_args *a, int argc, char **argv);
+
+/* cd_evmtool_tier translates the value of --tier. */
+cd_evm_tier cd_evmtool_tier(const char *name);
 
 /* cd_evmtool_fail prints "error: …" and gives 1. */
 int cd_evmtool_fail(const cd_errinfo *why);

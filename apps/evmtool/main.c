@@ -1,5 +1,5 @@
 /* candela-evmtool - the EVM laboratory: public test suites, single runs, transitions and measurements. */
-#include "commands.h"
+#include "apps/evmtool/commands.h"
 
 #include "base/term.h"
 #include "base/version.h"
@@ -13,6 +13,10 @@ static const struct {
 } commands[] = {
     {"statetest", cd_evmtool_statetest, "run Ethereum state tests"},
     {"blocktest", cd_evmtool_blocktest, "run Ethereum blockchain tests"},
+    {"run", cd_evmtool_run, "run a piece of byte code"},
+    {"trace", cd_evmtool_run, "run it and print EIP-3155 lines"},
+    {"t8n", cd_evmtool_t8n, "make a block's transition (as go-ethereum's evm t8n)"},
+    {"bench", cd_evmtool_bench, "measure interpreter, trie and block import"},
 };
 
 void cd_evmtool_sink(void *ctx, cd_bytes text)
@@ -22,6 +26,13 @@ void cd_evmtool_sink(void *ctx, cd_bytes text)
         (void)fwrite(text.p, 1, text.n, stdout);
     }
     (void)fflush(stdout);
+}
+
+cd_evm_tier cd_evmtool_tier(const char *name)
+{
+    return strcmp(name, "direct") == 0  ? CD_TIER_DIRECT
+           : strcmp(name, "cells") == 0 ? CD_TIER_CELLS
+                                        : CD_TIER_AUTO;
 }
 
 int cd_evmtool_fail(const cd_errinfo *why)

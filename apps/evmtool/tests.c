@@ -1,5 +1,5 @@
 /* The two suite runners. */
-#include "commands.h"
+#include "apps/evmtool/commands.h"
 
 #include "lab/blocktest.h"
 #include "lab/statetest.h"
@@ -20,13 +20,6 @@
 
 enum { COMMON(CD_ARG_ID) OPT_CNT };
 static const cd_arg_def options[] = {COMMON(CD_ARG_ROW)};
-
-static cd_evm_tier tier_of(const char *name)
-{
-    return strcmp(name, "direct") == 0  ? CD_TIER_DIRECT
-           : strcmp(name, "cells") == 0 ? CD_TIER_CELLS
-                                        : CD_TIER_AUTO;
-}
 
 /* The verdict on a whole run: an empty set proves nothing. */
 static int conclude(const cd_tally *t)
@@ -96,7 +89,7 @@ int cd_evmtool_statetest(int argc, char **argv)
             .json = cd_args_bool(a, OPT_JSON),
             .trace = cd_args_bool(a, OPT_TRACE),
             .has_fork = fork[0] != '\0',
-            .tier = tier_of(cd_args_str(a, OPT_TIER)),
+            .tier = cd_evmtool_tier(cd_args_str(a, OPT_TIER)),
         };
         cfg.with_logs = cd_args_words(a, &paths) == 1 && strcmp(paths[0], "-") == 0;
         cfg.json |= cfg.with_logs;
@@ -125,7 +118,7 @@ int cd_evmtool_blocktest(int argc, char **argv)
             .json = cd_args_bool(a, OPT_JSON),
             .has_fork = fork[0] != '\0',
             .fork = fork,
-            .tier = tier_of(cd_args_str(a, OPT_TIER)),
+            .tier = cd_evmtool_tier(cd_args_str(a, OPT_TIER)),
         };
         cd_suite s = {0};
         cd_blocktest_suite(&s, &cfg);

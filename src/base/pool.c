@@ -102,6 +102,31 @@ static void worker_idle(cd_pool *p)
     }
 }
 
+/* Runs the oldest queued job, of which there is one. Lock held, but not while the job runs. */
+static void run_oldest(cd_pool *p)
+{
+    job j = p->queue[p->head];
+    p->head = (p->head + 1) % p->cap;
+    p->cnt--;
+    cd_mutex_unlock(&p->lock);
+    j.fn(j.arg);
+    cd_mutex_lock(&p->lock);
+}
+
+bool cd_pool_help(cd_pool *p)
+{
+    if (p == NULL) {
+        return false;
+    }
+    cd_mutex_lock(&p->lock);
+    bool has_job = p->cnt != 0;
+    if (has_job) {
+        run_oldest(p);
+    }
+    cd_mutex_unlock(&p->lock);
+    return has_job;
+}
+
 static void worker_main(void *arg)
 {
     cd_pool *p = arg;
@@ -116,12 +141,7 @@ static void worker_main(void *arg)
                 loop_help(p, l);
             }
         } else if (p->cnt != 0) {
-            job j = p->queue[p->head];
-            p->head = (p->head + 1) % p->cap;
-            p->cnt--;
-            cd_mutex_unlock(&p->lock);
-            j.fn(j.arg);
-            cd_mutex_lock(&p->lock);
+            run_oldest(p);
         } else if (p->is_stopping) {
             break;
         } else {

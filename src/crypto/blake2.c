@@ -33,7 +33,10 @@ CD_INLINE __m256i pick4(const u64 m[16], u32 i0, u32 i1, u32 i2, u32 i3)
     return _mm256_set_epi64x((i64)m[i3], (i64)m[i2], (i64)m[i1], (i64)m[i0]);
 }
 
-CD_INLINE __m256i ror_bytes(__m256i x, __m256i pattern) { return _mm256_shuffle_epi8(x, pattern); }
+CD_INLINE __m256i ror_bytes(__m256i x, __m256i pattern)
+{
+    return _mm256_shuffle_epi8(x, pattern);
+}
 
 /* The four rows of the state: a column or diagonal of the definition is a lane here. */
 typedef struct rows {
@@ -45,12 +48,10 @@ typedef struct rows {
 
 CD_INLINE void mix4(rows *v, __m256i x, __m256i y)
 {
-    const __m256i ror24 =
-        _mm256_setr_epi8(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10, 3, 4, 5, 6, 7, 0, 1,
-                         2, 11, 12, 13, 14, 15, 8, 9, 10);
-    const __m256i ror16 =
-        _mm256_setr_epi8(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9, 2, 3, 4, 5, 6, 7, 0,
-                         1, 10, 11, 12, 13, 14, 15, 8, 9);
+    const __m256i ror24 = _mm256_setr_epi8(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10, 3,
+                                           4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10);
+    const __m256i ror16 = _mm256_setr_epi8(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9, 2,
+                                           3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9);
     v->a = _mm256_add_epi64(_mm256_add_epi64(v->a, x), v->b);
     v->d = _mm256_shuffle_epi32(_mm256_xor_si256(v->d, v->a), 0xb1);
     v->c = _mm256_add_epi64(v->c, v->d);

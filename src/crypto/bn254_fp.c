@@ -212,9 +212,9 @@ cd_err cd__bn254_fp_dec(fp *out, const u8 in[32])
 
 void cd__bn254_fp_enc(u8 out[32], const fp *a)
 {
-    fpw w = {{a->l[0], a->l[1], a->l[2], a->l[3], 0, 0, 0, 0}};
+    static const fp plain_one = {{1}};
     fp plain;
-    fp_redc(&plain, &w);
+    fp_mul(&plain, a, &plain_one);
     for (int i = 0; i < 4; i++) {
         cd_put_be64(out + 8 * i, plain.l[3 - i]);
     }

@@ -1,7 +1,7 @@
 /* crypto/bn254_fp_priv.h - the prime field of bn254: 4 x 64-bit limbs in Montgomery form (R = 2^256).
  *
- * An fp is always fully reduced unless a comment says "lazy": then it is below 2p and only fit for a
- * multiplication. An fpw is an unreduced product, 512 bits. The multiplication kernels exist twice:
+ * An fp is always fully reduced unless a comment says "lazy": then it is below 2p and only fit for one
+ * side of a multiplication. The multiplication kernels exist twice:
  * portable C, and MULX code for any CPU the x86-64-v3 build runs on; tests compare the two.
  * Threading: pure. */
 #ifndef CD_CRYPTO_BN254_FP_PRIV_H
@@ -13,9 +13,10 @@ typedef struct fp {
     u64 l[4]; /* least significant first */
 } fp;
 
-typedef struct fpw {
-    u64 l[8];
-} fpw;
+/* Two elements side by side: the quadratic extension's shape (bn254_priv.h). */
+typedef struct fp2 {
+    fp c0, c1;
+} fp2;
 
 /* p, and -1/p mod 2^64. */
 static const u64 FP_P[4] = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d,
@@ -107,44 +108,84 @@ CD_INLINE void fp_sub_c(fp *r, const fp *a, const fp *b)
     }
 }
 
-CD_INLINE void fp_mul_wide_c(fpw *r, const fp *a, const fp *b)
+/* fp__row: t += a * b, fp__round: t = (t + the multiple of p that clears its low word) / 2^64. With a below
+ * 2p, or two rows below p, a row and a round keep t below 3p: five words never overflow. */
+CD_INLINE void fp__row(u64 t[5], const fp *a, u64 b)
 {
-    u64 t[8] = {0};
-    for (int i = 0; i < 4; i++) {
-        u64 carry = 0;
-        for (int j = 0; j < 4; j++) {
-            carry = fp__mac(&t[i + j], t[i + j], a->l[j], b->l[i], carry);
-        }
-        t[i + 4] = carry;
-    }
-    memcpy(r->l, t, sizeof t);
-}
-
-CD_INLINE void fp_redc_c(fp *r, const fpw *a)
-{
-    u64 t[4];
-    memcpy(t, a->l, sizeof t);
-    for (int i = 0; i < 4; i++) {
-        u64 m = t[0] * FP_NEG_INV;
-        u64 drop;
-        u64 carry = fp__mac(&drop, t[0], m, FP_P[0], 0);
-        for (int j = 1; j < 4; j++) {
-            carry = fp__mac(&t[j - 1], t[j], m, FP_P[j], carry);
-        }
-        t[3] = carry;
-    }
     u64 carry = 0;
     for (int i = 0; i < 4; i++) {
-        carry = fp__adc(&t[i], t[i], a->l[4 + i], carry);
+        carry = fp__mac(&t[i], t[i], a->l[i], b, carry);
     }
-    fp_reduce_c(r, t);
+    t[4] += carry;
+}
+
+CD_INLINE void fp__round(u64 t[5])
+{
+    u64 m = t[0] * FP_NEG_INV;
+    u64 drop;
+    u64 carry = fp__mac(&drop, t[0], m, FP_P[0], 0);
+    for (int i = 1; i < 4; i++) {
+        carry = fp__mac(&t[i - 1], t[i], m, FP_P[i], carry);
+    }
+    t[3] = t[4] + carry;
+    t[4] = 0;
 }
 
 CD_INLINE void fp_mul_c(fp *r, const fp *a, const fp *b)
 {
-    fpw w;
-    fp_mul_wide_c(&w, a, b);
-    fp_redc_c(r, &w);
+    u64 t[5] = {0};
+    for (int i = 0; i < 4; i++) {
+        fp__row(t, a, b->l[i]);
+        fp__round(t);
+    }
+    fp_reduce_c(r, t);
+}
+
+CD_INLINE void fp_mul2_c(fp *r, const fp *a0, const fp *b0, const fp *a1, const fp *b1)
+{
+    u64 t[5] = {0};
+    for (int i = 0; i < 4; i++) {
+        fp__row(t, a0, b0->l[i]);
+        fp__row(t, a1, b1->l[i]);
+        fp__round(t);
+    }
+    fp_reduce_c(r, t);
+}
+
+CD_INLINE void fp_half_c(fp *r, const fp *a)
+{
+    u64 mask = 0 - (a->l[0] & 1);
+    u64 t[4];
+    u64 carry = 0;
+    for (int i = 0; i < 4; i++) {
+        carry = fp__adc(&t[i], a->l[i], FP_P[i] & mask, carry);
+    }
+    for (int i = 0; i < 3; i++) {
+        r->l[i] = t[i] >> 1 | t[i + 1] << 63;
+    }
+    r->l[3] = t[3] >> 1;
+}
+
+/* The quotient of 9a + b by p, or one less, is (9a + b) / 2^194 times 2^317 / p, shifted down. */
+#define FP_RECIPROCAL 0xa948e8c4c474094f
+
+CD_INLINE void fp_mul9_add_c(fp *r, const fp *a, const fp *b)
+{
+    u64 t[5];
+    u64 carry = 0;
+    for (int i = 0; i < 4; i++) {
+        carry = fp__mac(&t[i], b->l[i], a->l[i], 9, carry);
+    }
+    u64 head = carry << 62 | t[3] >> 2;
+    u64 q = (u64)(((u128)head * FP_RECIPROCAL) >> 123);
+    u64 borrow = 0;
+    carry = 0;
+    for (int i = 0; i < 4; i++) {
+        u64 m;
+        carry = fp__mac(&m, 0, q, FP_P[i], carry);
+        borrow = fp__sbb(&t[i], t[i], m, borrow);
+    }
+    fp_reduce_c(r, t);
 }
 
 /* ---- MULX kernels ---- */
@@ -161,24 +202,34 @@ CD_INLINE void fp_mul_c(fp *r, const fp *a, const fp *b)
     "cmovncq " s0 ", " t0 "\n\t" "cmovncq " s1 ", " t1 "\n\t"                                      \
     "cmovncq " s2 ", " t2 "\n\t" "cmovncq " s3 ", " t3 "\n\t"
 
-/* (t0..t3) = a * b[0]; t4 is the carry word. */
-#define FP_ASM_ROW_FIRST(t0, t1, t2, t3, t4)                                                       \
-    "movq (%[b]), %%rdx\n\t"                                                                       \
-    "mulxq (%[a]), " t0 ", " t1 "\n\t"                                                             \
-    "mulxq 8(%[a]), %[lo], " t2 "\n\t"  "addq %[lo], " t1 "\n\t"                                   \
-    "mulxq 16(%[a]), %[lo], " t3 "\n\t" "adcq %[lo], " t2 "\n\t"                                   \
-    "mulxq 24(%[a]), %[lo], " t4 "\n\t" "adcq %[lo], " t3 "\n\t"                                   \
+/* (t0..t3, t4) = a * b for four words at offset ao of a, and one word at offset bo of b. */
+#define FP_ASM_ROW_FIRST(ao, bo, t0, t1, t2, t3, t4)                                               \
+    "movq " bo "(%[b]), %%rdx\n\t"                                                                 \
+    "mulxq " ao "+0(%[a]), " t0 ", " t1 "\n\t"                                                     \
+    "mulxq " ao "+8(%[a]), %[lo], " t2 "\n\t"  "addq %[lo], " t1 "\n\t"                           \
+    "mulxq " ao "+16(%[a]), %[lo], " t3 "\n\t" "adcq %[lo], " t2 "\n\t"                           \
+    "mulxq " ao "+24(%[a]), %[lo], " t4 "\n\t" "adcq %[lo], " t3 "\n\t"                           \
     "adcq $0, " t4 "\n\t"
 
-/* (t0..t4) = (t0..t3) + a * b[off/8]; the high halves are added in a second carry chain. */
-#define FP_ASM_ROW(off, t0, t1, t2, t3, t4)                                                        \
-    "movq " off "(%[b]), %%rdx\n\t"                                                                \
-    "mulxq (%[a]), %[lo], %[h0]\n\t"    "addq %[lo], " t0 "\n\t"                                   \
-    "mulxq 8(%[a]), %[lo], %[h1]\n\t"   "adcq %[lo], " t1 "\n\t"                                   \
-    "mulxq 16(%[a]), %[lo], %[h2]\n\t"  "adcq %[lo], " t2 "\n\t"                                   \
-    "mulxq 24(%[a]), %[lo], " t4 "\n\t" "adcq %[lo], " t3 "\n\t"                                   \
-    "adcq $0, " t4 "\n\t"                                                                          \
+/* (t0..t3, t4) += a * b with t4 new; the high halves are added in a second carry chain. */
+#define FP_ASM_ROW(ao, bo, t0, t1, t2, t3, t4)                                                     \
+    "movq " bo "(%[b]), %%rdx\n\t"                                                                 \
+    "mulxq " ao "+0(%[a]), %[lo], %[h0]\n\t"  "addq %[lo], " t0 "\n\t"                            \
+    "mulxq " ao "+8(%[a]), %[lo], %[h1]\n\t"  "adcq %[lo], " t1 "\n\t"                            \
+    "mulxq " ao "+16(%[a]), %[lo], %[h2]\n\t" "adcq %[lo], " t2 "\n\t"                            \
+    "mulxq " ao "+24(%[a]), %[lo], " t4 "\n\t" "adcq %[lo], " t3 "\n\t"                           \
+    "adcq $0, " t4 "\n\t"                                                                         \
     "addq %[h0], " t1 "\n\t" "adcq %[h1], " t2 "\n\t" "adcq %[h2], " t3 "\n\t" "adcq $0, " t4 "\n\t"
+
+/* The same with t4 in use already. */
+#define FP_ASM_ROW_MORE(ao, bo, t0, t1, t2, t3, t4)                                                \
+    "movq " bo "(%[b]), %%rdx\n\t"                                                                 \
+    "mulxq " ao "+0(%[a]), %[lo], %[h0]\n\t"  "addq %[lo], " t0 "\n\t"                            \
+    "mulxq " ao "+8(%[a]), %[lo], %[h1]\n\t"  "adcq %[lo], " t1 "\n\t"                            \
+    "mulxq " ao "+16(%[a]), %[lo], %[h2]\n\t" "adcq %[lo], " t2 "\n\t"                            \
+    "mulxq " ao "+24(%[a]), %[lo], %%rdx\n\t" "adcq %[lo], " t3 "\n\t"                           \
+    "adcq $0, " t4 "\n\t"                                                                         \
+    "addq %[h0], " t1 "\n\t" "adcq %[h1], " t2 "\n\t" "adcq %[h2], " t3 "\n\t" "adcq %%rdx, " t4 "\n\t"
 
 /* (t1..t4) += the multiple of p that clears t0; t0 is free afterwards. */
 #define FP_ASM_ROUND(t0, t1, t2, t3, t4)                                                           \
@@ -189,16 +240,6 @@ CD_INLINE void fp_mul_c(fp *r, const fp *a, const fp *b)
     "mulxq 24+%[p], %[lo], " t0 "\n\t"  "adcq %[lo], " t3 "\n\t"                                   \
     "adcq $0, " t4 "\n\t"                                                                          \
     "addq %[h0], " t1 "\n\t" "adcq %[h1], " t2 "\n\t" "adcq %[h2], " t3 "\n\t" "adcq " t0 ", " t4 "\n\t"
-
-/* The same when t4 starts at zero. */
-#define FP_ASM_ROUND_LOW(t0, t1, t2, t3)                                                           \
-    "movq %[inv], %%rdx\n\t" "imulq " t0 ", %%rdx\n\t"                                             \
-    "mulxq 0+%[p], %[lo], %[h0]\n\t"    "addq %[lo], " t0 "\n\t"                                   \
-    "mulxq 8+%[p], %[lo], %[h1]\n\t"    "adcq %[lo], " t1 "\n\t"                                   \
-    "mulxq 16+%[p], %[lo], %[h2]\n\t"   "adcq %[lo], " t2 "\n\t"                                   \
-    "mulxq 24+%[p], %[lo], " t0 "\n\t"  "adcq %[lo], " t3 "\n\t"                                   \
-    "adcq $0, " t0 "\n\t"                                                                          \
-    "addq %[h0], " t1 "\n\t" "adcq %[h1], " t2 "\n\t" "adcq %[h2], " t3 "\n\t" "adcq $0, " t0 "\n\t"
 
 #define FP_ASM_STORE                                                                               \
     "movq %[t0], (%[r])\n\t" "movq %[t1], 8(%[r])\n\t"                                             \
@@ -239,60 +280,126 @@ CD_INLINE void fp_sub(fp *r, const fp *a, const fp *b)
             : "cc", "memory");
 }
 
-CD_INLINE void fp_mul_wide(fpw *r, const fp *a, const fp *b)
-{
-    u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
-    __asm__ volatile(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
-            "movq %[t0], (%[r])\n\t"
-            FP_ASM_ROW("8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
-            "movq %[t1], 8(%[r])\n\t"
-            FP_ASM_ROW("16", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
-            "movq %[t2], 16(%[r])\n\t"
-            FP_ASM_ROW("24", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
-            "movq %[t3], 24(%[r])\n\t" "movq %[t4], 32(%[r])\n\t" "movq %[t0], 40(%[r])\n\t"
-            "movq %[t1], 48(%[r])\n\t" "movq %[t2], 56(%[r])\n\t"
-            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [t4] "=&r"(t4),
-              [lo] "=&r"(lo), [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
-            : [r] "r"(r), [a] "r"(a), [b] "r"(b)
-            : "rdx", "cc", "memory");
-}
-
-CD_INLINE void fp_redc(fp *r, const fpw *a)
-{
-    u64 t0, t1, t2, t3, lo, h0, h1, h2;
-    __asm__ volatile("movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
-            "movq 16(%[a]), %[t2]\n\t" "movq 24(%[a]), %[t3]\n\t"
-            FP_ASM_ROUND_LOW("%[t0]", "%[t1]", "%[t2]", "%[t3]")
-            FP_ASM_ROUND_LOW("%[t1]", "%[t2]", "%[t3]", "%[t0]")
-            FP_ASM_ROUND_LOW("%[t2]", "%[t3]", "%[t0]", "%[t1]")
-            FP_ASM_ROUND_LOW("%[t3]", "%[t0]", "%[t1]", "%[t2]")
-            "addq 32(%[a]), %[t0]\n\t" "adcq 40(%[a]), %[t1]\n\t"
-            "adcq 48(%[a]), %[t2]\n\t" "adcq 56(%[a]), %[t3]\n\t"
-            FP_ASM_REDUCE("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[lo]", "%[h0]", "%[h1]", "%[h2]")
-            FP_ASM_STORE
-            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [lo] "=&r"(lo),
-              [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
-            : [r] "r"(r), [a] "r"(a), [p] "m"(FP_P), [inv] "i"(FP_NEG_INV)
-            : "rdx", "cc", "memory");
-}
+/* Column k of a product: the words t0..t4 take turns, so each step names them one place further. */
+#define FP_ASM_OUT4                                                                                \
+    "movq %[t4], (%[r])\n\t" "movq %[t0], 8(%[r])\n\t"                                             \
+    "movq %[t1], 16(%[r])\n\t" "movq %[t2], 24(%[r])\n\t"
 
 CD_INLINE void fp_mul(fp *r, const fp *a, const fp *b)
 {
     u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
-    __asm__ volatile(FP_ASM_ROW_FIRST("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+    __asm__ volatile(
+            FP_ASM_ROW_FIRST("0", "0", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
             FP_ASM_ROUND("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
-            FP_ASM_ROW("8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROW("0", "8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
             FP_ASM_ROUND("%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
-            FP_ASM_ROW("16", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROW("0", "16", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
             FP_ASM_ROUND("%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
-            FP_ASM_ROW("24", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_ROW("0", "24", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
             FP_ASM_ROUND("%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
             FP_ASM_REDUCE("%[t4]", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[lo]", "%[h0]", "%[h1]")
-            "movq %[t4], (%[r])\n\t" "movq %[t0], 8(%[r])\n\t"
-            "movq %[t1], 16(%[r])\n\t" "movq %[t2], 24(%[r])\n\t"
+            FP_ASM_OUT4
             : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [t4] "=&r"(t4),
               [lo] "=&r"(lo), [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
             : [r] "r"(r), [a] "r"(a), [b] "r"(b), [p] "m"(FP_P), [inv] "i"(FP_NEG_INV)
+            : "rdx", "cc", "memory");
+}
+
+CD_INLINE void fp_mul2(fp *r, const fp2 *a, const fp2 *b)
+{
+    u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
+    __asm__ volatile(
+            FP_ASM_ROW_FIRST("0", "0", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROW_MORE("32", "32", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROUND("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROW("0", "8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROW_MORE("32", "40", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROUND("%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROW("0", "16", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROW_MORE("32", "48", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROUND("%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROW("0", "24", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_ROW_MORE("32", "56", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_ROUND("%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_REDUCE("%[t4]", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[lo]", "%[h0]", "%[h1]")
+            FP_ASM_OUT4
+            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [t4] "=&r"(t4),
+              [lo] "=&r"(lo), [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
+            : [r] "r"(r), [a] "r"(a), [b] "r"(b), [p] "m"(FP_P), [inv] "i"(FP_NEG_INV)
+            : "rdx", "cc", "memory");
+}
+
+CD_INLINE void fp_mul2_cross(fp *r, const fp2 *a, const fp2 *b)
+{
+    u64 t0, t1, t2, t3, t4, lo, h0, h1, h2;
+    __asm__ volatile(
+            FP_ASM_ROW_FIRST("0", "32", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROW_MORE("32", "0", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROUND("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+            FP_ASM_ROW("0", "40", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROW_MORE("32", "8", "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROUND("%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+            FP_ASM_ROW("0", "48", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROW_MORE("32", "16", "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROUND("%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+            FP_ASM_ROW("0", "56", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_ROW_MORE("32", "24", "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_ROUND("%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            FP_ASM_REDUCE("%[t4]", "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[lo]", "%[h0]", "%[h1]")
+            FP_ASM_OUT4
+            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [t4] "=&r"(t4),
+              [lo] "=&r"(lo), [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
+            : [r] "r"(r), [a] "r"(a), [b] "r"(b), [p] "m"(FP_P), [inv] "i"(FP_NEG_INV)
+            : "rdx", "cc", "memory");
+}
+
+CD_INLINE void fp_half(fp *r, const fp *a)
+{
+    u64 t0, t1, t2, t3, s0, s1, s2, s3;
+    __asm__ volatile(
+            "xorl %k[s0], %k[s0]\n\t" "xorl %k[s1], %k[s1]\n\t"
+            "xorl %k[s2], %k[s2]\n\t" "xorl %k[s3], %k[s3]\n\t"
+            "movq (%[a]), %[t0]\n\t" "movq 8(%[a]), %[t1]\n\t"
+            "movq 16(%[a]), %[t2]\n\t" "movq 24(%[a]), %[t3]\n\t"
+            "testb $1, %b[t0]\n\t"
+            "cmovnzq 0+%[p], %[s0]\n\t" "cmovnzq 8+%[p], %[s1]\n\t"
+            "cmovnzq 16+%[p], %[s2]\n\t" "cmovnzq 24+%[p], %[s3]\n\t"
+            "addq %[s0], %[t0]\n\t" "adcq %[s1], %[t1]\n\t"
+            "adcq %[s2], %[t2]\n\t" "adcq %[s3], %[t3]\n\t"
+            "shrdq $1, %[t1], %[t0]\n\t" "shrdq $1, %[t2], %[t1]\n\t"
+            "shrdq $1, %[t3], %[t2]\n\t" "shrq $1, %[t3]\n\t"
+            FP_ASM_STORE
+            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [s0] "=&r"(s0),
+              [s1] "=&r"(s1), [s2] "=&r"(s2), [s3] "=&r"(s3)
+            : [r] "r"(r), [a] "r"(a), [p] "m"(FP_P)
+            : "cc", "memory");
+}
+
+CD_INLINE void fp_mul9_add(fp *r, const fp *a, const fp *b)
+{
+    u64 t0, t1, t2, t3, lo, h0, h1, h2;
+    __asm__ volatile(
+            /* t = 9a + b, its fifth word in h2 */
+            "movl $9, %%edx\n\t"
+            "mulxq (%[a]), %[t0], %[h0]\n\t"  "mulxq 8(%[a]), %[t1], %[h1]\n\t"
+            "mulxq 16(%[a]), %[t2], %[lo]\n\t" "mulxq 24(%[a]), %[t3], %[h2]\n\t"
+            "addq %[h0], %[t1]\n\t" "adcq %[h1], %[t2]\n\t" "adcq %[lo], %[t3]\n\t" "adcq $0, %[h2]\n\t"
+            "addq (%[b]), %[t0]\n\t" "adcq 8(%[b]), %[t1]\n\t"
+            "adcq 16(%[b]), %[t2]\n\t" "adcq 24(%[b]), %[t3]\n\t" "adcq $0, %[h2]\n\t"
+            /* the quotient */
+            "movq %[t3], %%rdx\n\t" "shrdq $2, %[h2], %%rdx\n\t"
+            "movabsq %[rec], %[lo]\n\t" "mulxq %[lo], %[h0], %%rdx\n\t" "shrq $59, %%rdx\n\t"
+            /* t -= q p, of which four words are enough */
+            "mulxq 0+%[p], %[lo], %[h0]\n\t"  "subq %[lo], %[t0]\n\t"
+            "mulxq 8+%[p], %[lo], %[h1]\n\t"  "sbbq %[lo], %[t1]\n\t"
+            "mulxq 16+%[p], %[lo], %[h2]\n\t" "sbbq %[lo], %[t2]\n\t"
+            "mulxq 24+%[p], %[lo], %%rdx\n\t" "sbbq %[lo], %[t3]\n\t"
+            "subq %[h0], %[t1]\n\t" "sbbq %[h1], %[t2]\n\t" "sbbq %[h2], %[t3]\n\t"
+            FP_ASM_REDUCE("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[lo]", "%[h0]", "%[h1]", "%[h2]")
+            FP_ASM_STORE
+            : [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [lo] "=&r"(lo),
+              [h0] "=&r"(h0), [h1] "=&r"(h1), [h2] "=&r"(h2)
+            : [r] "r"(r), [a] "r"(a), [b] "r"(b), [p] "m"(FP_P), [rec] "i"(FP_RECIPROCAL)
             : "rdx", "cc", "memory");
 }
 
@@ -310,22 +417,34 @@ CD_INLINE void fp_sub(fp *r, const fp *a, const fp *b)
     fp_sub_c(r, a, b);
 }
 
-/* fp_mul_wide: the plain product of two lazy numbers. */
-CD_INLINE void fp_mul_wide(fpw *r, const fp *a, const fp *b)
-{
-    fp_mul_wide_c(r, a, b);
-}
-
-/* fp_redc: a / R mod p, for a < p * R. */
-CD_INLINE void fp_redc(fp *r, const fpw *a)
-{
-    fp_redc_c(r, a);
-}
-
 /* fp_mul: a * b / R mod p; one side may be lazy. */
 CD_INLINE void fp_mul(fp *r, const fp *a, const fp *b)
 {
     fp_mul_c(r, a, b);
+}
+
+/* fp_mul2: (a.c0 b.c0 + a.c1 b.c1) / R mod p with one reduction; fp_mul2_cross: a.c0 b.c1 + a.c1 b.c0. All
+ * reduced. */
+CD_INLINE void fp_mul2(fp *r, const fp2 *a, const fp2 *b)
+{
+    fp_mul2_c(r, &a->c0, &b->c0, &a->c1, &b->c1);
+}
+
+CD_INLINE void fp_mul2_cross(fp *r, const fp2 *a, const fp2 *b)
+{
+    fp_mul2_c(r, &a->c0, &b->c1, &a->c1, &b->c0);
+}
+
+/* fp_half: a / 2. */
+CD_INLINE void fp_half(fp *r, const fp *a)
+{
+    fp_half_c(r, a);
+}
+
+/* fp_mul9_add: 9a + b, reduced once. */
+CD_INLINE void fp_mul9_add(fp *r, const fp *a, const fp *b)
+{
+    fp_mul9_add_c(r, a, b);
 }
 #endif
 
@@ -365,21 +484,6 @@ CD_INLINE void fp_dbl(fp *r, const fp *a)
 CD_INLINE void fp_neg(fp *r, const fp *a)
 {
     fp_sub(r, &FP_ZERO, a);
-}
-
-/* fp_half gives a / 2. */
-CD_INLINE void fp_half(fp *r, const fp *a)
-{
-    u64 mask = 0 - (a->l[0] & 1);
-    u64 t[4];
-    u64 carry = 0;
-    for (int i = 0; i < 4; i++) {
-        carry = fp__adc(&t[i], a->l[i], FP_P[i] & mask, carry);
-    }
-    for (int i = 0; i < 3; i++) {
-        r->l[i] = t[i] >> 1 | t[i + 1] << 63;
-    }
-    r->l[3] = t[3] >> 1;
 }
 
 /* cd__bn254_fp_inv gives 1/a, and 0 for 0. Its time depends on a. */

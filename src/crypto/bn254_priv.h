@@ -11,10 +11,6 @@
 
 #include "crypto/bn254_fp_priv.h"
 
-typedef struct fp2 {
-    fp c0, c1;
-} fp2;
-
 typedef struct fp6 {
     fp2 c0, c1, c2;
 } fp6;

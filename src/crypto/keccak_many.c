@@ -2,7 +2,7 @@
 #include "crypto/keccak_priv.h"
 
 /* Fewer inputs than these are done faster one after the other. */
-#define AVX512_FROM 3
+#define AVX512_FROM 2
 #define AVX2_FROM   3
 
 void cd__keccak_many_scalar(cd_hash32 *out, const cd_bytes *in, usize cnt)
@@ -27,4 +27,7 @@ void cd_keccak256_many(cd_hash32 *out, const cd_bytes *in, usize cnt)
     cd__keccak_many_scalar(out, in, cnt);
 }
 
-void cd_keccak256_x8(cd_hash32 out[8], const cd_bytes in[8]) { cd_keccak256_many(out, in, 8); }
+void cd_keccak256_x8(cd_hash32 out[8], const cd_bytes in[8])
+{
+    cd_keccak256_many(out, in, 8);
+}

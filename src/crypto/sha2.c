@@ -15,7 +15,10 @@ static const u32 K[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-CD_INLINE u32 ror(u32 x, u32 n) { return x >> n | x << (32 - n); }
+CD_INLINE u32 ror(u32 x, u32 n)
+{
+    return x >> n | x << (32 - n);
+}
 
 /* Plain C, for processors without SHA instructions. */
 static void blocks_plain(u32 h[8], const u8 *p, usize cnt)

@@ -22,7 +22,7 @@ static cd__tier choose_tier(cd_evm *evm, cd__code *code)
     if (evm->tracer != NULL) {
         return CD__RUN_TRACED;
     }
-    if (evm->tier == CD_TIER_DIRECT || !code->cached || 1) {
+    if (evm->tier == CD_TIER_DIRECT || !code->cached) {
         return CD__RUN_DIRECT;
     }
     code->calls++;

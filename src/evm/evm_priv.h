@@ -168,6 +168,10 @@ typedef i64 (*cd__op_fn)(cd__frame *f, cd_u256 *sp, i64 gas);
 #undef OUT
 #undef IN
 
+/* KECCAK256 and SLOAD with operands and result anywhere. */
+i64 cd__keccak(cd__frame *f, cd_u256 *out, const cd_u256 *off, const cd_u256 *len, i64 gas) CD_CHECK;
+i64 cd__sload(cd__frame *f, cd_u256 *out, const cd_u256 *key, i64 gas) CD_CHECK;
+
 /* SSTORE also wants to know what of gas has been charged in advance for later instructions. */
 i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead) CD_CHECK;
 

@@ -21,18 +21,23 @@ i64 cd__op_EXP(cd__frame *f, cd_u256 *sp, i64 gas)
     return gas;
 }
 
-i64 cd__op_KECCAK256(cd__frame *f, cd_u256 *sp, i64 gas)
+i64 cd__keccak(cd__frame *f, cd_u256 *out, const cd_u256 *off, const cd_u256 *len, i64 gas)
 {
-    gas = cd__mem_range(f, &sp[0], &sp[-1], gas);
+    gas = cd__mem_range(f, off, len, gas);
     if (CD_UNLIKELY(gas < 0)) {
         return gas;
     }
-    u64 n = sp[-1].w[0];
+    u64 n = len->w[0];
     CHARGE(CD_GAS_KECCAK_WORD * cd__words(n));
     cd_hash32 h;
-    cd_keccak256_memo(f->evm->memo, &h, cd_bytes_of(n == 0 ? NULL : f->mem + sp[0].w[0], n));
-    cd_u256_load_be(&sp[-1], h.b);
+    cd_keccak256_memo(f->evm->memo, &h, cd_bytes_of(n == 0 ? NULL : f->mem + off->w[0], n));
+    cd_u256_load_be(out, h.b);
     return gas;
+}
+
+i64 cd__op_KECCAK256(cd__frame *f, cd_u256 *sp, i64 gas)
+{
+    return cd__keccak(f, &sp[-1], &sp[0], &sp[-1], gas);
 }
 
 /* --- copying into memory ------------------------------------------------------------------------ */

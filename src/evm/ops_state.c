@@ -125,17 +125,22 @@ i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas)
 
 /* --- storage ------------------------------------------------------------------------------------ */
 
-i64 cd__op_SLOAD(cd__frame *f, cd_u256 *sp, i64 gas)
+i64 cd__sload(cd__frame *f, cd_u256 *out, const cd_u256 *key, i64 gas)
 {
     cd_evm *evm = f->evm;
-    cd_slot *s = cd_state_slot(evm->st, f->self, &sp[0]);
+    cd_slot *s = cd_state_slot(evm->st, f->self, key);
     i64 cost = evm->gas.sload;
     if (evm->gas.cold_slot != 0 && !cd_state_warm_slot(evm->st, s)) {
         cost += evm->gas.cold_slot;
     }
     CHARGE(cost);
-    cd_u256_set(&sp[0], &s->value);
+    cd_u256_set(out, &s->value);
     return gas;
+}
+
+i64 cd__op_SLOAD(cd__frame *f, cd_u256 *sp, i64 gas)
+{
+    return cd__sload(f, &sp[0], &sp[0], gas);
 }
 
 i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead)

@@ -13,7 +13,11 @@ typedef struct cd__pre_price {
 /* cd__pre_charge takes gas from the call; false when there is not enough. */
 CD_INLINE CD_CHECK bool cd__pre_charge(cd_precompile_call *call, u64 gas)
 {
-    return cd_sub_u64(&call->gas, call->gas, gas);
+    if (call->gas < gas) {
+        return false;
+    }
+    call->gas -= gas;
+    return true;
 }
 
 /* cd__pre_pay charges the price for n units; an overflow is more than any gas. */

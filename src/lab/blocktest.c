@@ -5,6 +5,7 @@
 #include "chains/evmchain/header_check.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
+#include "lab/parse_priv.h"
 #include "lab/reward.h"
 
 typedef struct runner {
@@ -214,23 +215,6 @@ static cd_err read_genesis(blockcase *c, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err read_config(blockcase *c, cd_errinfo *why)
-{
-    cd_json config = cd_json_get(c->json, "config");
-    cd_json blob = cd_json_get(cd_json_get(config, "blobSchedule"), "Cancun");
-    c->chain_id = 1;
-    c->blob = CD_BLOB_CANCUN;
-    if (cd_json_has(cd_json_get(config, "chainid"))) {
-        CD_TRY(cd_json_u64(&c->chain_id, cd_json_get(config, "chainid"), why));
-    }
-    if (!cd_json_has(blob)) {
-        return CD_OK;
-    }
-    CD_TRY(cd_json_u64(&c->blob.target, cd_json_get(blob, "target"), why));
-    CD_TRY(cd_json_u64(&c->blob.max, cd_json_get(blob, "max"), why));
-    return cd_json_u64(&c->blob.update_fraction, cd_json_get(blob, "baseFeeUpdateFraction"), why);
-}
-
 static cd_err judge(blockcase *c, cd_errinfo *why)
 {
     cd_hash32 want;
@@ -254,7 +238,7 @@ static cd_err judge(blockcase *c, cd_errinfo *why)
 
 static cd_err run_blocks(blockcase *c, cd_errinfo *why)
 {
-    CD_TRY(read_config(c, why));
+    CD_TRY(cd__lab_config(&c->chain_id, &c->blob, cd_json_get(c->json, "config"), why));
     CD_TRY(read_genesis(c, why));
     cd_json_it it = cd_json_iter(cd_json_get(c->json, "blocks"));
     for (usize i = 0; cd_json_next(&it); i++) {

@@ -6,6 +6,7 @@
 #include "crypto/keccak.h"
 #include "evm/transition.h"
 #include "lab/mapstate.h"
+#include "lab/parse_priv.h"
 #include "lab/trace.h"
 #include "types/hashes.h"
 #include "types/receipt.h"
@@ -48,29 +49,6 @@ static cd_err test_block_hash(void *ctx, cd_hash32 *out, u64 number)
     return CD_OK;
 }
 
-static cd_err opt_u256(cd_u256 *out, cd_json v, cd_errinfo *why)
-{
-    return cd_json_has(v) ? cd_json_u256(out, v, why) : CD_OK;
-}
-
-static cd_err read_config(test *t, cd_errinfo *why)
-{
-    cd_json chain_id = cd_json_get(cd_json_get(t->json, "config"), "chainid");
-    cd_json blob =
-        cd_json_get(cd_json_get(cd_json_get(t->json, "config"), "blobSchedule"), "Cancun");
-    t->chain_id = 1;
-    t->blob = CD_BLOB_CANCUN;
-    if (cd_json_has(chain_id)) {
-        CD_TRY(cd_json_u64(&t->chain_id, chain_id, why));
-    }
-    if (!cd_json_has(blob)) {
-        return CD_OK;
-    }
-    CD_TRY(cd_json_u64(&t->blob.target, cd_json_get(blob, "target"), why));
-    CD_TRY(cd_json_u64(&t->blob.max, cd_json_get(blob, "max"), why));
-    return cd_json_u64(&t->blob.update_fraction, cd_json_get(blob, "baseFeeUpdateFraction"), why);
-}
-
 static cd_err read_env(cd_block_env *out, const test *t, cd_fork fork, cd_errinfo *why)
 {
     cd_json env = cd_json_get(t->json, "env");
@@ -80,49 +58,17 @@ static cd_err read_env(cd_block_env *out, const test *t, cd_fork fork, cd_errinf
     CD_TRY(cd_json_u64(&b.gas_limit, cd_json_get(env, "currentGasLimit"), why));
     CD_TRY(cd_json_fixed(b.coinbase.b, 20, cd_json_get(env, "currentCoinbase"), why));
     cd_json random = cd_json_get(env, fork >= CD_PARIS ? "currentRandom" : "currentDifficulty");
-    CD_TRY(opt_u256(&b.prev_randao, random, why));
+    CD_TRY(cd__lab_opt_u256(&b.prev_randao, random, why));
     if (fork >= CD_LONDON) {
         b.base_fee = cd_u256_from_u64(DEFAULT_BASE_FEE);
-        CD_TRY(opt_u256(&b.base_fee, cd_json_get(env, "currentBaseFee"), why));
+        CD_TRY(cd__lab_opt_u256(&b.base_fee, cd_json_get(env, "currentBaseFee"), why));
     }
     if (fork >= CD_CANCUN) {
         u64 excess = 0;
-        cd_json v = cd_json_get(env, "currentExcessBlobGas");
-        if (cd_json_has(v)) {
-            CD_TRY(cd_json_u64(&excess, v, why));
-        }
+        CD_TRY(cd__lab_opt_u64(&excess, cd_json_get(env, "currentExcessBlobGas"), why));
         cd_eth_blob_base_fee(&b.blob_base_fee, excess, &t->blob);
     }
     *out = b;
-    return CD_OK;
-}
-
-static cd_err read_hashes(const cd_hash32 **out, usize *cnt, cd_arena *a, cd_json v,
-                          cd_errinfo *why)
-{
-    cd_hash32 *h = cd_arena_array(a, cd_hash32, cd_json_len(v));
-    usize n = 0;
-    cd_json_it it = cd_json_iter(v);
-    while (cd_json_next(&it)) {
-        CD_TRY(cd_json_fixed(h[n++].b, 32, it.val, why));
-    }
-    *out = h;
-    *cnt = n;
-    return CD_OK;
-}
-
-static cd_err read_access_list(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why)
-{
-    cd_access_tuple *tuples = cd_arena_array(a, cd_access_tuple, cd_json_len(v));
-    usize n = 0;
-    cd_json_it it = cd_json_iter(v);
-    while (cd_json_next(&it)) {
-        cd_access_tuple *t = &tuples[n++];
-        CD_TRY(cd_json_fixed(t->addr.b, 20, cd_json_get(it.val, "address"), why));
-        CD_TRY(read_hashes(&t->keys, &t->key_cnt, a, cd_json_get(it.val, "storageKeys"), why));
-    }
-    tx->access = tuples;
-    tx->access_cnt = n;
     return CD_OK;
 }
 
@@ -147,8 +93,8 @@ static cd_err read_fees(cd_tx *tx, cd_json v, cd_errinfo *why)
         return CD_OK;
     }
     CD_TRY(cd_json_u256(&tx->fee_cap, cd_json_get(v, "maxFeePerGas"), why));
-    CD_TRY(opt_u256(&tx->tip_cap, cd_json_get(v, "maxPriorityFeePerGas"), why));
-    return opt_u256(&tx->blob_fee_cap, cd_json_get(v, "maxFeePerBlobGas"), why);
+    CD_TRY(cd__lab_opt_u256(&tx->tip_cap, cd_json_get(v, "maxPriorityFeePerGas"), why));
+    return cd__lab_opt_u256(&tx->blob_fee_cap, cd_json_get(v, "maxFeePerBlobGas"), why);
 }
 
 static cd_err read_sender(cd_tx *tx, cd_json v, cd_errinfo *why)
@@ -189,9 +135,9 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
     if (!tx.is_create) {
         CD_TRY(cd_json_fixed(tx.to.b, 20, cd_json_get(v, "to"), why));
     }
-    CD_TRY(read_access_list(&tx, a, cd_json_at(cd_json_get(v, "accessLists"), data), why));
-    CD_TRY(
-        read_hashes(&tx.blob_hashes, &tx.blob_cnt, a, cd_json_get(v, "blobVersionedHashes"), why));
+    CD_TRY(cd__lab_access_list(&tx, a, cd_json_at(cd_json_get(v, "accessLists"), data), why));
+    CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, a, cd_json_get(v, "blobVersionedHashes"),
+                          why));
     CD_TRY(read_sender(&tx, v, why));
     /* Last, because a value beyond 256 bits only makes the transaction invalid. */
     cd_json val = cd_json_at(cd_json_get(v, "value"), value);
@@ -353,7 +299,7 @@ static cd_err open_test(test *out, runner *r, cd_bytes name, cd_json v, cd_errin
     usize cnt;
     CD_TRY(cd_json_obj(t.tx, why));
     CD_TRY(cd_json_obj(cd_json_get(v, "post"), why));
-    CD_TRY(read_config(&t, why));
+    CD_TRY(cd__lab_config(&t.chain_id, &t.blob, cd_json_get(v, "config"), why));
     CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->file_arena, cd_json_get(v, "pre"), why));
     t.pre = cd_mapstate_new(&r->file_arena, r->build, accounts, cnt);
     t.pre->block_hash = test_block_hash;

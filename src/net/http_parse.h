@@ -52,8 +52,9 @@ cd_bytes cd_http_parse_path(const cd_http_parse *p);  /* without the query; "*" 
 cd_bytes cd_http_parse_query(const cd_http_parse *p); /* behind '?', may be empty */
 bool cd_http_parse_keeps_alive(const cd_http_parse *p);
 bool cd_http_parse_is_http10(const cd_http_parse *p);
-bool cd_http_parse_wants_continue(const cd_http_parse *p); /* Expect: 100-continue, and a body comes */
-bool cd_http_parse_has_body(const cd_http_parse *p);       /* a body was announced */
+bool cd_http_parse_wants_continue(
+    const cd_http_parse *p);                         /* Expect: 100-continue, and a body comes */
+bool cd_http_parse_has_body(const cd_http_parse *p); /* a body was announced */
 
 /* cd_http_parse_header gives the value of the first header called name; p == NULL when absent. */
 cd_bytes cd_http_parse_header(const cd_http_parse *p, const char *name);

@@ -20,14 +20,14 @@ typedef struct cd_http_req cd_http_req;
 
 /* Zero in a number means its default. */
 typedef struct cd_http_cfg {
-    u32 conns_max;          /* 1024; beyond it a connection gets 503 and is closed */
-    usize header_max;       /* 65536 bytes of request line and headers (431, 414) */
-    usize body_max;         /* 5 MiB (413); a route may have its own */
-    u32 header_timeout_ms;  /* 30000: from the first byte to the end of the headers (408) */
-    u32 read_timeout_ms;    /* 30000: to the end of the body (408) */
-    u32 write_timeout_ms;   /* 30000: for the answer to be taken */
-    u32 idle_timeout_ms;    /* 120000: between requests */
-    const char *allowed_origins;      /* NULL: "*" */
+    u32 conns_max;               /* 1024; beyond it a connection gets 503 and is closed */
+    usize header_max;            /* 65536 bytes of request line and headers (431, 414) */
+    usize body_max;              /* 5 MiB (413); a route may have its own */
+    u32 header_timeout_ms;       /* 30000: from the first byte to the end of the headers (408) */
+    u32 read_timeout_ms;         /* 30000: to the end of the body (408) */
+    u32 write_timeout_ms;        /* 30000: for the answer to be taken */
+    u32 idle_timeout_ms;         /* 120000: between requests */
+    const char *allowed_origins; /* NULL: "*" */
     const char *const *allowed_hosts; /* none: "localhost" */
     usize allowed_hosts_cnt;
     const char *extra_headers; /* lines for every answer, each ended by CR LF; NULL: none */

@@ -293,7 +293,12 @@ static int listen_name(cd_listener *s, uv_loop_t *uv, const char *host, u16 port
     uv_getaddrinfo_t req;
     int rc = uv_getaddrinfo(uv, &req, NULL, host, service, &hints);
     if (rc == 0) {
-        rc = listen_at(s, req.addrinfo->ai_addr);
+        /* Of a name with both kinds of address, IPv4 is what clients try for "localhost". */
+        const struct addrinfo *best = req.addrinfo;
+        while (best != NULL && best->ai_family != AF_INET) {
+            best = best->ai_next;
+        }
+        rc = listen_at(s, best != NULL ? best->ai_addr : req.addrinfo->ai_addr);
         uv_freeaddrinfo(req.addrinfo);
     }
     return rc;

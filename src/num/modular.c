@@ -70,7 +70,10 @@ CD_INLINE u64 mac(u64 acc, u64 x, u64 y, u64 *carry)
     return (u64)t;
 }
 
-CD_INLINE u64 mul_hi(u64 x, u64 y) { return (u64)((u128)x * y >> 64); }
+CD_INLINE u64 mul_hi(u64 x, u64 y)
+{
+    return (u64)((u128)x * y >> 64);
+}
 
 /* The quotient of x by the modulus, at most three too small: limbs 3 to 7 of x times the reciprocal,
  * of which limbs 5 to 9 count. Of the products below limb 4 only the high halves are summed. */

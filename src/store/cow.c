@@ -5,11 +5,14 @@
 enum { FANOUT = 32, LOW = FANOUT / 4 };
 
 /* A leaf holds cells in key order. An inner node holds children; sep[i] <= every key of child i and
- * > every key of child i-1 (sep[0] is unused for searching). */
+ * > every key of child i-1 (sep[0] is unused for searching). All searched keys of a node share their
+ * first `skip` bytes, and head[i] is what follows in key i, so that a search rarely leaves the node. */
 struct cd__cow_node {
     atomic_uint refs;
     u16 cnt;
+    u16 skip;
     bool is_leaf;
+    u64 head[FANOUT];
     union {
         cd__cow_cell *cell[FANOUT];
         struct {
@@ -55,6 +58,7 @@ static cd__cow_node *node_new(bool is_leaf)
     cd__cow_node *n = cd_realloc(NULL, size);
     atomic_init(&n->refs, 1);
     n->cnt = 0;
+    n->skip = 0;
     n->is_leaf = is_leaf;
     return n;
 }
@@ -85,6 +89,8 @@ static cd__cow_node *own(cd__cow_node **slot)
     }
     cd__cow_node *c = node_new(n->is_leaf);
     c->cnt = n->cnt;
+    c->skip = n->skip;
+    memcpy(c->head, n->head, n->cnt * sizeof *n->head);
     for (u32 i = 0; i < n->cnt; i++) {
         if (n->is_leaf) {
             c->cell[i] = cell_ref(n->cell[i]);
@@ -99,43 +105,115 @@ static cd__cow_node *own(cd__cow_node **slot)
     return c;
 }
 
+/* --- searching ------------------------------------------------------------------------------------ */
+
+/* The first searched entry: an inner node's first separator says nothing. */
+static u32 first_entry(const cd__cow_node *n)
+{
+    return n->is_leaf ? 0 : 1;
+}
+
+static cd_bytes entry_key(const cd__cow_node *n, u32 i)
+{
+    return cd__cow_key(n->is_leaf ? n->cell[i] : n->sep[i]);
+}
+
+/* Eight bytes of key behind skip, zeros behind its end. */
+static u64 head_of(cd_bytes key, usize skip)
+{
+    if (key.n >= skip + 8) {
+        return cd_be64(key.p + skip);
+    }
+    u8 b[8] = {0};
+    if (key.n > skip) {
+        memcpy(b, key.p + skip, key.n - skip);
+    }
+    return cd_be64(b);
+}
+
+static usize common(cd_bytes a, cd_bytes b)
+{
+    usize n = a.n < b.n ? a.n : b.n;
+    usize i = 0;
+    while (i < n && a.p[i] == b.p[i]) {
+        i++;
+    }
+    return i;
+}
+
+static void set_skip(cd__cow_node *n, usize skip)
+{
+    n->skip = (u16)skip;
+    for (u32 i = first_entry(n); i < n->cnt; i++) {
+        n->head[i] = head_of(entry_key(n, i), skip);
+    }
+}
+
+/* Leaves out what all keys share once most of the heads is that. */
+static void tighten(cd__cow_node *n)
+{
+    u32 first = first_entry(n);
+    if (n->cnt > first + 1u && n->head[first] >> 32 == n->head[n->cnt - 1u] >> 32) {
+        set_skip(n, common(entry_key(n, first), entry_key(n, n->cnt - 1u)));
+    }
+}
+
+/* Makes room for a key that does not share what the others do. */
+static void loosen(cd__cow_node *n, cd_bytes key)
+{
+    u32 first = first_entry(n);
+    if (n->skip != 0 && n->cnt > first) {
+        usize same = common(entry_key(n, first), key);
+        if (same < n->skip) {
+            set_skip(n, same);
+        }
+    } else if (n->skip != 0) {
+        n->skip = 0;
+    }
+}
+
+/* The first entry >= key (> key when after). */
+static u32 search(const cd__cow_node *n, cd_bytes key, bool after)
+{
+    u32 lo = first_entry(n);
+    u32 hi = n->cnt;
+    if (n->skip != 0 && lo < hi) {
+        cd_bytes shared = cd_bytes_of(entry_key(n, lo).p, n->skip);
+        cd_bytes start = cd_bytes_of(key.p, key.n < n->skip ? key.n : n->skip);
+        int c = cd_bytes_cmp(start, shared);
+        if (c != 0) {
+            return c < 0 ? lo : hi;
+        }
+    }
+    u64 head = head_of(key, n->skip);
+    while (lo < hi) {
+        u32 mid = (lo + hi) / 2;
+        bool below = n->head[mid] < head;
+        if (n->head[mid] == head) {
+            int c = cd_bytes_cmp(entry_key(n, mid), key);
+            below = after ? c <= 0 : c < 0;
+        }
+        lo = below ? mid + 1 : lo;
+        hi = below ? hi : mid;
+    }
+    return lo;
+}
+
 /* The first cell of leaf n whose key is >= key; *found when it is equal. */
 static u32 find_cell(const cd__cow_node *n, cd_bytes key, bool *found)
 {
-    u32 lo = 0;
-    u32 hi = n->cnt;
-    *found = false;
-    while (lo < hi) {
-        u32 mid = (lo + hi) / 2;
-        int c = cd_bytes_cmp(cd__cow_key(n->cell[mid]), key);
-        if (c == 0) {
-            *found = true;
-            return mid;
-        }
-        if (c < 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo;
+    u32 at = search(n, key, false);
+    *found = at < n->cnt && cd_bytes_eq(cd__cow_key(n->cell[at]), key);
+    return at;
 }
 
 /* The child of inner node n that key belongs to. */
 static u32 find_kid(const cd__cow_node *n, cd_bytes key)
 {
-    u32 lo = 1;
-    u32 hi = n->cnt;
-    while (lo < hi) {
-        u32 mid = (lo + hi) / 2;
-        if (cd_bytes_cmp(cd__cow_key(n->sep[mid]), key) <= 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo - 1;
+    return search(n, key, true) - 1;
 }
+
+/* --- changing ------------------------------------------------------------------------------------- */
 
 /* The smallest separator that tells right's keys from those before: its own first one. */
 static cd__cow_cell *first_cell(const cd__cow_node *n)
@@ -146,6 +224,7 @@ static cd__cow_cell *first_cell(const cd__cow_node *n)
 static void move_tail(cd__cow_node *to, cd__cow_node *from, u32 at)
 {
     u32 cnt = from->cnt - at;
+    memcpy(to->head + to->cnt, from->head + at, cnt * sizeof *to->head);
     if (from->is_leaf) {
         memcpy(to->cell + to->cnt, from->cell + at, cnt * sizeof *to->cell);
     } else {
@@ -161,23 +240,33 @@ static void move_tail(cd__cow_node *to, cd__cow_node *from, u32 at)
 static cd__cow_node *split(cd__cow_node *n, u32 at)
 {
     cd__cow_node *right = node_new(n->is_leaf);
+    right->skip = n->skip;
     move_tail(right, n, at == FANOUT ? FANOUT - 1 : FANOUT / 2);
+    tighten(n);
+    tighten(right);
     return right;
 }
 
 static void insert_cell(cd__cow_node *n, u32 at, cd__cow_cell *c)
 {
+    loosen(n, cd__cow_key(c));
     memmove(n->cell + at + 1, n->cell + at, (n->cnt - at) * sizeof *n->cell);
+    memmove(n->head + at + 1, n->head + at, (n->cnt - at) * sizeof *n->head);
     n->cell[at] = c;
+    n->head[at] = head_of(cd__cow_key(c), n->skip);
     n->cnt++;
 }
 
 static void insert_kid(cd__cow_node *n, u32 at, cd__cow_node *kid)
 {
+    cd__cow_cell *sep = first_cell(kid);
+    loosen(n, cd__cow_key(sep));
     memmove(n->kid + at + 1, n->kid + at, (n->cnt - at) * sizeof *n->kid);
     memmove(n->sep + at + 1, n->sep + at, (n->cnt - at) * sizeof *n->sep);
+    memmove(n->head + at + 1, n->head + at, (n->cnt - at) * sizeof *n->head);
     n->kid[at] = kid;
-    n->sep[at] = cell_ref(first_cell(kid));
+    n->sep[at] = cell_ref(sep);
+    n->head[at] = head_of(cd__cow_key(sep), n->skip);
     n->cnt++;
 }
 
@@ -243,6 +332,7 @@ static void remove_kid(cd__cow_node *n, u32 at)
     n->cnt--;
     memmove(n->kid + at, n->kid + at + 1, (n->cnt - at) * sizeof *n->kid);
     memmove(n->sep + at, n->sep + at + 1, (n->cnt - at) * sizeof *n->sep);
+    memmove(n->head + at, n->head + at + 1, (n->cnt - at) * sizeof *n->head);
 }
 
 /* Joins the thin child k of n with a neighbour when both fit into one node. */
@@ -254,7 +344,14 @@ static void join_kid(cd__cow_node *n, u32 k)
     }
     cd__cow_node *a = own(&n->kid[left]);
     cd__cow_node *b = own(&n->kid[left + 1]);
+    if (!b->is_leaf) {
+        /* Its first separator may be too high by now; the parent's is right. */
+        cell_unref(b->sep[0]);
+        b->sep[0] = cell_ref(n->sep[left + 1]);
+    }
     move_tail(a, b, 0);
+    u32 first = first_entry(a);
+    set_skip(a, a->cnt > first ? common(entry_key(a, first), entry_key(a, a->cnt - 1u)) : 0);
     node_unref(b);
     remove_kid(n, left + 1);
 }
@@ -271,6 +368,7 @@ static void del_at(cd__cow *m, cd__cow_node **slot, cd_bytes key)
         cell_unref(n->cell[at]);
         n->cnt--;
         memmove(n->cell + at, n->cell + at + 1, (n->cnt - at) * sizeof *n->cell);
+        memmove(n->head + at, n->head + at + 1, (n->cnt - at) * sizeof *n->head);
         return;
     }
     u32 k = find_kid(n, key);

@@ -6,7 +6,7 @@
 
 /* A batch is a LevelDB write batch: u64 sequence (an engine's business, 0 here), u32 count, then per
  * record a tag and varint-prefixed strings. */
-enum { TAG_DEL = 0, TAG_PUT = 1, BATCH_HEADER = 12, BATCH_COUNT_AT = 8, VARINT_MAX = 5 };
+enum { TAG_DEL = 0, TAG_PUT = 1, BATCH_HEADER = 12, BATCH_COUNT_AT = 8, VARINT_MAX = 5, SLACK = 32 };
 
 void cd_kv_batch_fini(cd_kv_batch *b)
 {
@@ -47,7 +47,7 @@ static u8 *record(cd_kv_batch *b, u8 tag, cd_bytes prefix, cd_bytes key, usize r
     if (b->rec.n == 0) {
         cd_buf_fill(&b->rec, 0, BATCH_HEADER);
     }
-    u8 *p = cd_buf_reserve(&b->rec, 1 + VARINT_MAX + key_n + rest);
+    u8 *p = cd_buf_reserve(&b->rec, 1 + VARINT_MAX + key_n + rest + SLACK);
     cd_put_le32(b->rec.p + BATCH_COUNT_AT, ++b->cnt);
     *p++ = tag;
     p = put_varint(p, (u32)key_n);

@@ -50,7 +50,7 @@ void cd_kv_batch_put(cd_kv_batch *b, cd_bytes key, cd_bytes value);
 void cd_kv_batch_del(cd_kv_batch *b, cd_bytes key);
 
 /* cd_kv_batch_put2 appends a record whose key is prefix ‖ key, and returns the place for the value_n
- * bytes of its value, to be filled before the next call. */
+ * bytes of its value, to be filled before the next call; the filler may touch 32 bytes behind them. */
 u8 *cd_kv_batch_put2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key, usize value_n);
 void cd_kv_batch_del2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key);
 

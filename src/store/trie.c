@@ -22,8 +22,9 @@ cd_err cd_trie_open(cd_trie **out, const cd_trie_cfg *cfg, cd_errinfo *why)
         memcpy(t->ns, cfg->ns.p, cfg->ns.n);
     }
     if (!cd_hash32_is_zero(&cfg->root) && !cd_hash32_eq(&cfg->root, &CD_TRIE_EMPTY_ROOT)) {
-        cd__hashed *h = cd__slab_alloc(&t->slab, sizeof *h);
-        memcpy(h->hash, cfg->root.b, 32);
+        cd__enc *h = cd__slab_alloc(&t->slab, sizeof *h);
+        memcpy(h->b, cfg->root.b, 32);
+        h->n = 32;
         t->root = (cd__ref)h | CD__HASH;
         cd_err err = cd__load(t, &t->root, NULL, 0);
         if (err != CD_OK) {

@@ -140,7 +140,8 @@ typedef struct cd_trie_range {
 } cd_trie_range;
 
 /* cd_trie_prove_range gives up to limit items with start <= key <= end (an empty start or end is the
- * edge), all in arena memory, and the nodes towards start and towards the last item. */
+ * edge), all in arena memory, and the nodes towards start and towards the last item. When there would
+ * be none but keys follow, the next one is given: it shows the gap. */
 cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start, cd_bytes end,
                            usize limit) CD_CHECK;
 

@@ -21,6 +21,25 @@ static void list_slot(cd_trie *t, usize d, cd__ref *slot, uintptr_t mark)
     l->slot[l->cnt++] = (uintptr_t)slot | mark;
 }
 
+/* How many entries ahead nodes are fetched into the cache. */
+enum { AHEAD = 8 };
+
+/* The lines of a branch, or of a leaf of the usual size. */
+static void fetch_node(cd__ref r)
+{
+    const char *p = cd__node(r);
+    __builtin_prefetch(p);
+    __builtin_prefetch(p + 64);
+    __builtin_prefetch(p + 128);
+}
+
+static void fetch_ahead(const cd__level *l, usize i)
+{
+    if (i + AHEAD < l->cnt) {
+        fetch_node(*(cd__ref *)(l->slot[i + AHEAD] & ~(uintptr_t)INNER));
+    }
+}
+
 /* Lists every stale slot; gives the number of levels in use. */
 static usize list_stale(cd_trie *t)
 {
@@ -31,6 +50,7 @@ static usize list_stale(cd_trie *t)
     usize end = 1;
     for (usize d = 0; d < end; d++) {
         for (u32 i = 0; i < t->level[d].cnt; i++) {
+            fetch_ahead(&t->level[d], i);
             uintptr_t entry = t->level[d].slot[i];
             cd__ref *slot = (cd__ref *)(entry & ~(uintptr_t)INNER);
             cd__ref r = *slot;
@@ -115,7 +135,7 @@ static void hash_big_leaf(cd__leaf *l, usize d)
 static void hash_big_branch(cd__branch *b, usize payload)
 {
     cd_buf enc = {0};
-    u8 *p = cd_buf_reserve(&enc, payload + 9);
+    u8 *p = cd_buf_reserve(&enc, payload + 9 + CD__BRANCH_SLACK);
     usize n = (usize)(cd__branch_put(p, b, payload) - p);
     cd__enc *out = b->skip_n != 0 ? &b->skip->enc : &b->enc;
     cd_hash32 hash;
@@ -161,16 +181,31 @@ static void encode(round *r, uintptr_t entry, usize d)
         *slot = ref & ~(cd__ref)CD__STALE;
     }
     usize payload = cd__branch_payload(b);
-    if (payload + 9 > ROUND_BYTES - r->used) {
+    usize bound = payload + 9 + CD__BRANCH_SLACK;
+    if (bound > ROUND_BYTES - r->used) {
         round_flush(r);
     }
-    if (payload + 9 > ROUND_BYTES) {
+    if (bound > ROUND_BYTES) {
         hash_big_branch(b, payload);
         return;
     }
     u8 *p = r->text + r->used;
     u8 *end = cd__branch_put(p, b, payload);
     round_take(r, b->skip_n != 0 ? &b->skip->enc : &b->enc, (usize)(end - p));
+}
+
+/* The children of a branch that comes soon: their hashes go into it. */
+static void fetch_kids(const cd__level *l, usize i)
+{
+    if (i + AHEAD / 2 >= l->cnt) {
+        return;
+    }
+    cd__ref r = *(cd__ref *)(l->slot[i + AHEAD / 2] & ~(uintptr_t)INNER);
+    if (cd__is_branch(r)) {
+        for (unsigned k = 0; k < 16; k++) {
+            __builtin_prefetch(cd__node(cd__branch_of(r)->kid[k]));
+        }
+    }
 }
 
 /* A level cut into pieces for the pool; slot numbers choose the scratch area. */
@@ -189,6 +224,8 @@ static void hash_piece(void *arg, usize i, u32 slot)
     usize end = (i + 1) * PIECE;
     end = end < job->level->cnt ? end : job->level->cnt;
     for (usize at = i * PIECE; at < end; at++) {
+        fetch_ahead(job->level, at);
+        fetch_kids(job->level, at);
         encode(r, job->level->slot[at], job->d);
     }
     round_flush(r);
@@ -233,10 +270,6 @@ void cd_trie_root(cd_trie *t, cd_hash32 *out)
     }
     if (t->root & CD__STALE) {
         hash_stale(t);
-    }
-    if (cd__kind(t->root) == CD__HASH) {
-        memcpy(out->b, cd__hashed_of(t->root)->hash, 32);
-        return;
     }
     const cd__enc *e = cd__enc_of(t->root);
     if (e->n == 32) {
@@ -342,6 +375,11 @@ static void commit_dirty(commit *c)
                 cd__branch *b = cd__branch_of(r);
                 commit_branch(c, b, d);
                 b->end &= ~(cd__ref)CD__MARKS;
+                for (unsigned k = 0; k < 16; k++) {
+                    if (b->kid[k] & CD__DIRTY) {
+                        fetch_node(b->kid[k]);
+                    }
+                }
                 CD_ASSERT(depth < CD_COUNT(stack));
                 stack[depth].b = b;
                 stack[depth].d = (u16)(d + b->skip_n);
@@ -396,8 +434,8 @@ static void unload_below(cd_trie *t, usize cut)
         if (r != 0 && cd__kind(r) != CD__HASH) {
             const cd__enc *e = cd__enc_of(r);
             if (d >= cut && !(r & CD__MARKS) && e->n == 32) {
-                cd__hashed *h = cd__slab_alloc(&t->slab, sizeof *h);
-                memcpy(h->hash, e->b, 32);
+                cd__enc *h = cd__slab_alloc(&t->slab, sizeof *h);
+                *h = *e;
                 cd__ref_free(t, r);
                 *slot = (cd__ref)h | CD__HASH;
             } else if (cd__is_branch(r)) {

@@ -122,7 +122,7 @@ void cd__ref_free(cd_trie *t, cd__ref r)
         } else if (r != 0 && cd__kind(r) == CD__LEAF) {
             cd__leaf_free(t, cd__leaf_of(r));
         } else if (r != 0) {
-            cd__slab_free(&t->slab, cd__node(r), sizeof(cd__hashed));
+            cd__slab_free(&t->slab, cd__node(r), sizeof(cd__enc));
         }
         while (depth != 0 && stack[depth - 1].at > CD__END) {
             cd__branch_free(t, stack[--depth].b);
@@ -282,8 +282,9 @@ static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, 
 static cd_err build_ref(cd_trie *t, cd__ref *out, const cd__raw_ref *raw, const u8 *path, usize d)
 {
     if (raw->n == 32) {
-        cd__hashed *h = cd__slab_alloc(&t->slab, sizeof *h);
-        memcpy(h->hash, raw->p, 32);
+        cd__enc *h = cd__slab_alloc(&t->slab, sizeof *h);
+        memcpy(h->b, raw->p, 32);
+        h->n = 32;
         *out = (cd__ref)h | CD__HASH;
         return CD_OK;
     }
@@ -421,7 +422,7 @@ usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *
 
 cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
 {
-    cd__hashed *h = cd__hashed_of(*slot);
+    cd__enc *h = cd__enc_of(*slot);
     if (t->nodes == NULL) {
         return CD_EMISSING;
     }
@@ -431,18 +432,17 @@ cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
     }
     u8 key[CD_TRIE_MAX_NS + CD__MAX_STORE_KEY];
     memcpy(key, t->ns, t->ns_n);
-    usize key_n = cd__store_key(key + t->ns_n, t->scheme, path, d, h->hash);
+    usize key_n = cd__store_key(key + t->ns_n, t->scheme, path, d, h->b);
     cd_err err = cd_kv_get(t->nodes, &t->raw, cd_bytes_of(key, t->ns_n + key_n));
     if (err != CD_OK) {
         return err == CD_ENOENT ? CD_EMISSING : err;
     }
     cd_hash32 hash;
     cd_keccak256(&hash, cd_buf_bytes(&t->raw));
-    if (memcmp(hash.b, h->hash, 32) != 0) {
+    if (memcmp(hash.b, h->b, 32) != 0) {
         return CD_ECORRUPT;
     }
-    cd__enc ref = {.n = 32};
-    memcpy(ref.b, h->hash, 32);
+    cd__enc ref = *h;
     /* An extension loads its branch through the same scratch buffer: keep this one apart. */
     cd_buf raw = t->raw;
     t->raw = (cd_buf){0};

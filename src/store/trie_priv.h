@@ -22,7 +22,7 @@
 typedef uintptr_t cd__ref; /* 0 = no node */
 
 enum {
-    CD__HASH = 0, /* cd__hashed: not loaded */
+    CD__HASH = 0, /* not loaded */
     CD__LEAF = 1,
     CD__BRANCH = 2,
     CD__SKIPPER = 3, /* a branch with a skip */
@@ -37,15 +37,12 @@ enum {
     CD__END = 16, /* what follows the last nibble of a key; also the slot of a branch's value */
 };
 
-/* A node as its parent sees it: n == 32: a hash; n < 32: the whole encoding; 0: not computed. */
+/* A node as its parent sees it: n == 32: a hash; n < 32: the whole encoding; 0: not computed. It is the
+ * first member of every node, and all that there is of a node that is not loaded. */
 typedef struct cd__enc {
     u8 b[32];
     u8 n;
 } cd__enc;
-
-typedef struct cd__hashed {
-    u8 hash[32];
-} cd__hashed;
 
 typedef struct cd__leaf {
     cd__enc enc; /* meaningless for a branch's value */
@@ -63,19 +60,19 @@ typedef struct cd__skip {
 } cd__skip;
 
 typedef struct cd__branch {
-    cd__ref kid[16];
-    cd__ref end; /* the leaf whose key ends here */
-    cd__skip *skip;
     cd__enc enc;
     bool is_stored; /* the outer node */
     u8 skip_n;
+    cd__skip *skip;
+    cd__ref kid[16];
+    cd__ref end; /* the leaf whose key ends here */
 } cd__branch;
 
 CD_INLINE unsigned cd__kind(cd__ref r) { return (unsigned)(r & CD__KIND); }
 CD_INLINE void *cd__node(cd__ref r) { return (void *)(r & ~(cd__ref)15); }
 CD_INLINE cd__leaf *cd__leaf_of(cd__ref r) { return cd__node(r); }
 CD_INLINE cd__branch *cd__branch_of(cd__ref r) { return cd__node(r); }
-CD_INLINE cd__hashed *cd__hashed_of(cd__ref r) { return cd__node(r); }
+CD_INLINE cd__enc *cd__enc_of(cd__ref r) { return cd__node(r); }
 CD_INLINE bool cd__is_branch(cd__ref r) { return (r & CD__BRANCH) != 0; }
 CD_INLINE cd_bytes cd__leaf_key(const cd__leaf *l) { return cd_bytes_of(l->data, l->key_n); }
 
@@ -165,7 +162,7 @@ usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *
 /* --- encoding (inline: it is what hashing and committing consist of) ----------------------------- */
 
 enum {
-    CD__BRANCH_MAX = 3 + 16 * 33 + 1, /* without a value */
+    CD__BRANCH_SLACK = 32, /* bytes behind a branch that its writer may touch */
     CD__EXT_MAX = 1 + 3 + CD_TRIE_MAX_KEY + 33,
     CD__LEAF_EXTRA = 9 + 3 + 1 + 9, /* headers and the path's flag byte */
 };
@@ -261,41 +258,49 @@ CD_INLINE u8 *cd__ext_put(u8 *p, const u8 *nib, usize skip_n, const cd__enc *inn
     return cd__enc_put(p, inner->b, inner->n);
 }
 
-/* The reference to a child whose hash is current. */
-CD_INLINE const cd__enc *cd__enc_of(cd__ref r)
+/* Bit i: child i is there. */
+CD_INLINE unsigned cd__kid_mask(const cd__branch *b)
 {
-    return cd__kind(r) == CD__LEAF ? &cd__leaf_of(r)->enc : &cd__branch_of(r)->enc;
+    unsigned mask = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        mask |= (b->kid[i] != 0 ? 1u : 0u) << i;
+    }
+    return mask;
 }
 
+/* The hashes of all children must be current. */
 CD_INLINE usize cd__branch_payload(const cd__branch *b)
 {
-    usize n = b->end == 0 ? 1 : cd__str_size(cd__leaf_value(cd__leaf_of(b->end)));
-    for (unsigned i = 0; i < 16; i++) {
-        cd__ref r = b->kid[i];
-        n += r == 0 ? 1 : cd__kind(r) == CD__HASH ? 33 : cd__enc_size(cd__enc_of(r));
+    usize n = 16 + (b->end == 0 ? 1 : cd__str_size(cd__leaf_value(cd__leaf_of(b->end))));
+    for (unsigned mask = cd__kid_mask(b); mask != 0; mask &= mask - 1) {
+        n += cd__enc_size(cd__enc_of(b->kid[__builtin_ctz(mask)])) - 1;
     }
     return n;
 }
 
+/* Writes the node; up to 32 bytes behind it are overwritten, too. */
 CD_INLINE u8 *cd__branch_put(u8 *p, const cd__branch *b, usize payload)
 {
     p = cd__hdr_put(p, 0xc0, payload);
-    for (unsigned i = 0; i < 16; i++) {
-        cd__ref r = b->kid[i];
-        if (r == 0) {
-            *p++ = 0x80;
-        } else if (cd__kind(r) == CD__HASH) {
-            p = cd__enc_put(p, cd__hashed_of(r)->hash, 32);
+    unsigned next = 0;
+    for (unsigned mask = cd__kid_mask(b); mask != 0; mask &= mask - 1) {
+        unsigned i = (unsigned)__builtin_ctz(mask);
+        const cd__enc *e = cd__enc_of(b->kid[i]);
+        memset(p, 0x80, 16);
+        p += i - next;
+        next = i + 1;
+        if (CD_LIKELY(e->n == 32)) {
+            *p = 0xa0;
+            memcpy(p + 1, e->b, 32);
+            p += 33;
         } else {
-            const cd__enc *e = cd__enc_of(r);
-            p = cd__enc_put(p, e->b, e->n);
+            memcpy(p, e->b, 32);
+            p += e->n;
         }
     }
-    if (b->end == 0) {
-        *p++ = 0x80;
-        return p;
-    }
-    return cd__str_put(p, cd__leaf_value(cd__leaf_of(b->end)));
+    memset(p, 0x80, 17);
+    p += 16 - next;
+    return b->end == 0 ? p + 1 : cd__str_put(p, cd__leaf_value(cd__leaf_of(b->end)));
 }
 
 /* --- decoding ----------------------------------------------------------------------------------- */

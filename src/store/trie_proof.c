@@ -18,7 +18,7 @@ static u8 *open_node(way *w, usize d, const cd__enc *enc, usize n)
     if (enc->n != 32 && d != 0) {
         return NULL;
     }
-    u8 *p = cd_arena_alloc(w->arena, n);
+    u8 *p = cd_arena_alloc(w->arena, n + CD__BRANCH_SLACK);
     w->node[w->cnt++] = cd_bytes_of(p, n);
     return p;
 }
@@ -60,7 +60,9 @@ cd_err cd_trie_prove(cd_trie *t, cd_trie_proof *out, cd_arena *a, cd_bytes key)
     }
     cd_hash32 root;
     cd_trie_root(t, &root);
-    way w = {.arena = a};
+    way w;
+    w.arena = a;
+    w.cnt = 0;
     cd__ref *slot = &t->root;
     usize d = 0;
     while (*slot != 0) {

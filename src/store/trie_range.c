@@ -28,7 +28,8 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
     cd_err err;
     cd_trie_item item;
     while ((err = cd_trie_iter_next(it, &item)) == CD_OK) {
-        if (cnt == limit || (end.n != 0 && cd_bytes_cmp(item.key, end) > 0)) {
+        bool is_beyond = cnt >= limit || (end.n != 0 && cd_bytes_cmp(item.key, end) > 0);
+        if (is_beyond && cnt != 0) {
             more = true;
             break;
         }
@@ -54,15 +55,10 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
         goto out;
     }
     /* The way to start and the way to the last item; an empty start stands for all zero nibbles. */
+    static const u8 zero[CD_TRIE_MAX_KEY];
     cd_trie_proof left;
     cd_trie_proof right = {0};
-    u8 zero[CD_TRIE_MAX_KEY] = {0};
-    cd_bytes first = start;
-    if (start.n == 0) {
-        usize key_n = cnt != 0 ? kept[0].key.n : item.key.n;
-        first = cd_bytes_of(zero, key_n);
-    }
-    err = cd_trie_prove(t, &left, a, first);
+    err = cd_trie_prove(t, &left, a, start.n != 0 ? start : cd_bytes_of(zero, kept[0].key.n));
     if (err == CD_OK && cnt != 0) {
         err = cd_trie_prove(t, &right, a, kept[cnt - 1].key);
     }
@@ -86,6 +82,9 @@ out:
     cd_free(items);
     return err;
 }
+
+/* Two ways from the root; a longer list cannot be honest. */
+enum { PROOF_MAX = 2 * (2 * CD__MAX_NIBBLES + 2) };
 
 /* --- verifying ------------------------------------------------------------------------------------ */
 
@@ -216,6 +215,9 @@ static cd_err rebuild(cd_trie_build *b, cd_hash32 *out, const edge *left, const 
 cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start,
                             const cd_trie_item *items, usize cnt, const cd_trie_proof *proof)
 {
+    if (proof->cnt > PROOF_MAX) {
+        return CD_EPROOF;
+    }
     usize key_n = cnt != 0 ? items[0].key.n : start.n;
     if (key_n > CD_TRIE_MAX_KEY || (start.n != 0 && start.n != key_n)) {
         return CD_EPROOF;

@@ -9,8 +9,8 @@ enum { CD_LOG_TOPICS_MAX = 4 };
 typedef struct cd_log {
     cd_addr20 addr;
     u32 topic_cnt; /* 0..4 */
-    cd_hash32 topics[CD_LOG_TOPICS_MAX];
     cd_bytes data; /* borrowed from whoever hands out the log */
+    cd_hash32 topics[CD_LOG_TOPICS_MAX]; /* last: most logs leave some of them unused and untouched */
 } cd_log;
 
 #endif

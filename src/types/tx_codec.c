@@ -82,8 +82,7 @@ static void dec_fields(cd_tx *tx, cd_arena *a, cd_rlp *r)
     }
 }
 
-/* Splits v into y parity and chain id (EIP-155). */
-static cd_err set_v(cd_tx *tx, const cd_u256 *v)
+cd_err cd_tx_set_v(cd_tx *tx, const cd_u256 *v)
 {
     u64 low = v->w[0];
     if (tx->type != CD_TX_LEGACY) {
@@ -121,7 +120,7 @@ static cd_err dec_payload(cd_tx *tx, cd_arena *a, cd_bytes in)
     tx->s = cd_rlp_u256(&r);
     cd_rlp_leave(&top, &r);
     CD_TRY(cd_rlp_end(&top));
-    return set_v(tx, &v);
+    return cd_tx_set_v(tx, &v);
 }
 
 /* The network form of a blob transaction starts with the transaction itself as an inner list. */

@@ -43,4 +43,8 @@ cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32]) CD_CHECK;
 /* cd_tx_v gives the legacy v of the signature: 27/28, or 35/36 + 2 * chain id; y parity for typed ones. */
 cd_u256 cd_tx_v(const cd_tx *tx);
 
+/* cd_tx_set_v splits v into y parity and, for legacy transactions, chain id. Errors: CD_ESIG for a v
+ * that no signature has, CD_ERANGE for a chain id over 64 bits. */
+cd_err cd_tx_set_v(cd_tx *tx, const cd_u256 *v) CD_CHECK;
+
 #endif

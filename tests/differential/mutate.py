@@ -1,9 +1,10 @@
 """Mutation of Ethereum state tests.
 
-A case is a state test with one fork, one set of transaction values and no expectations. Everything is drawn
-from the random.Random that the caller passes, so a case is a function of its seed. Cases stay inside what the
-state test format says the same way to everyone: transaction types exist at the fork, fees fit 128 bits, and no
-account has storage without code and nonce (creation there, EIP-7610, is where public clients part ways).
+A case is a state test with one fork, one set of transaction values and no expectations. Everything
+is drawn from the random.Random that the caller passes, so a case is a function of its seed. Cases
+stay inside what the state test format says the same way to everyone: transaction types exist at
+the fork, fees fit 128 bits, the balances' sum fits 256, and no account has storage without code
+and nonce (creation there, EIP-7610, is where public clients part ways).
 """
 
 import copy
@@ -11,22 +12,28 @@ import copy
 FORKS = ["Istanbul", "Berlin", "London", "Paris", "Shanghai", "Cancun"]
 BERLIN, LONDON, PARIS, CANCUN = 1, 2, 3, 5
 
-# Opcodes by how often a mutation picks them; the rest, undefined ones included, come by a random byte.
-STATE_OPS = [0x31, 0x3B, 0x3C, 0x3F, 0x40, 0x47, 0x54, 0x55, 0x5C, 0x5D, 0xF0, 0xF1, 0xF2, 0xF4, 0xF5, 0xFA, 0xFF]
-WORD_OPS = list(range(0x01, 0x0C)) + list(range(0x10, 0x1E))
-MEMORY_OPS = [0x20, 0x35, 0x37, 0x39, 0x3D, 0x3E, 0x51, 0x52, 0x53, 0x59, 0x5E, 0xA0, 0xA1, 0xA2, 0xA4, 0xF3, 0xFD]
-CONTEXT_OPS = [0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3A, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x48, 0x49, 0x4A, 0x58, 0x5A]
-STACK_OPS = [0x50, 0x5F, 0x60, 0x61, 0x7F, 0x80, 0x81, 0x83, 0x8F, 0x90, 0x91, 0x9F]
-FLOW_OPS = [0x00, 0x56, 0x57, 0x5B, 0xFE]
+# Opcodes that mutations prefer, by kind; the others, undefined ones too, come by a random byte.
+STATE_OPS = bytes.fromhex("313b3c3f40475455 5c5df0f1f2f4f5fa ff")
+WORD_OPS = bytes([*range(0x01, 0x0C), *range(0x10, 0x1E)])
+MEMORY_OPS = bytes.fromhex("20353739 3d3e5152 53595ea0 a1a2a4f3 fd")
+CONTEXT_OPS = bytes.fromhex("30323334 36383a41 42434445 4648494a 585a")
+STACK_OPS = bytes.fromhex("505f6061 7f808183 8f90919f")
+FLOW_OPS = bytes.fromhex("0056575b fe")
+
+# Init code for CREATE: stores, reverts, deploys zeros, destroys itself, fails, deploys 0xEF.
+INIT_CODES = [
+    bytes.fromhex(code)
+    for code in ("600160005500", "60006000fd", "60206000f3", "33ff", "fe", "60ef60005360016000f3")
+]
 
 JUMPDEST, PUSH0, PUSH1, PUSH32 = 0x5B, 0x5F, 0x60, 0x7F
 
 MAX_CODE = 24576
 MAX_GAS = 4_000_000
 MAX_BALANCE = 2**240  # the sum of all balances stays below 2^256, as on any chain
-WORDS = [0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 33, 64, 96, 128, 192, 213, 255, 256, 1023, 1024, 0x6000, 0xFFFF, 2**31,
-         2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 33, 2**64 - 1, 2**64, 2**127, 2**128 - 1, 2**255 - 1, 2**255,
-         2**256 - 32, 2**256 - 2, 2**256 - 1]
+WORDS = [0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 33, 64, 96, 128, 192, 213, 255, 256, 1023, 1024, 0x6000]
+WORDS += [2**16 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 33, 2**64 - 1, 2**64]
+WORDS += [2**127, 2**128 - 1, 2**255 - 1, 2**255, 2**256 - 32, 2**256 - 2, 2**256 - 1]
 
 
 def parse_int(text):
@@ -65,9 +72,6 @@ def word(rng, addresses):
     return rng.getrandbits(256)
 
 
-# --- byte code ------------------------------------------------------------------------------------------------
-
-
 def push(value):
     """The shortest PUSH1..PUSH32 of a value, as an instruction."""
     data = value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
@@ -75,7 +79,10 @@ def push(value):
 
 
 def disassemble(code):
-    """Instructions [opcode, immediate, target]; target is the JUMPDEST whose offset the immediate spells."""
+    """Instructions [opcode, immediate, target].
+
+    The target is the JUMPDEST whose offset the immediate spells, or None.
+    """
     instructions, offsets, i = [], {}, 0
     while i < len(code):
         size = code[i] - PUSH1 + 1 if PUSH1 <= code[i] <= PUSH32 else 0
@@ -122,6 +129,24 @@ def random_op(rng):
     return rng.randrange(256)
 
 
+# Opcodes that take and leave equally many words: one in another's place keeps the code running.
+ALIKE = [
+    bytes.fromhex("01020304050607 0a0b 1011121314 161718 1a1b1c1d 20"),
+    bytes.fromhex("1519313f404951545c"),
+    bytes.fromhex("5253555d"),
+    CONTEXT_OPS,
+    bytes.fromhex("37393e5e"),
+    bytes.fromhex("f1f2"),
+    bytes.fromhex("f4fa"),
+    bytes.fromhex("f3fd"),
+]
+
+
+def similar_op(rng, op):
+    groups = [group for group in ALIKE if op in group]
+    return rng.choice(groups[0]) if groups else random_op(rng)
+
+
 def random_instruction(rng, addresses):
     op = random_op(rng)
     if PUSH1 <= op <= PUSH32:
@@ -131,35 +156,44 @@ def random_instruction(rng, addresses):
 
 
 def snippet(rng, addresses):
-    """A well-formed use of one state, memory or call opcode: operands pushed, result kept or stored."""
-    small = lambda: push(rng.choice((0, 0, 1, 2, 32, 33, 64, rng.randrange(300))))
-    where = lambda: push(word(rng, addresses))
+    """A well-formed use of one state, memory or call opcode, its operands pushed."""
+
+    def small():
+        return push(rng.choice((0, 0, 1, 2, 32, 33, 64, rng.randrange(300))))
+
+    def any_word():
+        return push(word(rng, addresses))
+
+    def op(choices):
+        return [rng.choice(choices), b"", None]
+
     kind = rng.randrange(10)
-    if kind == 0:
-        body = [where(), small(), [0x55, b"", None]]
-    elif kind == 1:
-        body = [where(), small(), [0x5D, b"", None], small(), [0x5C, b"", None]]
-    elif kind in (2, 3, 4):
-        op = rng.choice((0xF1, 0xF2, 0xF4, 0xFA))
-        value = [small()] if op in (0xF1, 0xF2) else []
+    if kind == 0:  # SSTORE
+        body = [any_word(), small(), op([0x55])]
+    elif kind == 1:  # TSTORE, TLOAD
+        body = [any_word(), small(), op([0x5D]), small(), op([0x5C])]
+    elif kind in (2, 3, 4):  # the calls
+        call = op([0xF1, 0xF2, 0xF4, 0xFA])
+        value = [small()] if call[0] in (0xF1, 0xF2) else []
         gas = push(rng.choice((0, 700, 2300, 5000, 30000, 10**6, 2**64)))
-        body = [small(), small(), small(), small()] + value + [where(), gas, [op, b"", None]]
-    elif kind == 5:
-        code = rng.choice((b"\x60\x01\x60\x00\x55\x00", b"\x60\x00\x60\x00\xfd", b"\x60\x20\x60\x00\xf3", b"\xff", b"\xfe",
-                           b"\x33\xff", b"\x60\xef\x60\x00\x53\x60\x01\x60\x00\xf3"))
-        body = [push(int.from_bytes(code, "big") or 1), small(), [0x52, b"", None]]
-        create2 = rng.random() < 0.5
-        body += ([small()] if create2 else []) + [push(len(code)), push(32 - len(code)), small(), [0xF5 if create2 else 0xF0, b"", None]]
-    elif kind == 6:
-        body = [where(), small(), [rng.choice((0x52, 0x53)), b"", None], small(), small(), [rng.choice((0x20, 0xA0, 0xF3, 0xFD)), b"", None]]
-    elif kind == 7:
-        body = [small(), small(), small(), [rng.choice((0x37, 0x39, 0x3E, 0x5E)), b"", None]]
-    elif kind == 8:
-        body = [where(), where(), where(), [rng.choice(WORD_OPS), b"", None], small(), [0x55, b"", None]]
-    else:
-        body = [where(), [rng.choice((0x31, 0x3B, 0x3F, 0x40, 0x49, 0x54, 0xFF)), b"", None]]
+        body = [small(), small(), small(), small(), *value, any_word(), gas, call]
+    elif kind == 5:  # CREATE or CREATE2 of a small init code
+        init = rng.choice(INIT_CODES)
+        create = op([0xF0, 0xF5])
+        salt = [small()] if create[0] == 0xF5 else []
+        place = [push(len(init)), push(32 - len(init)), small()]
+        body = [push(int.from_bytes(init, "big")), push(0), op([0x52]), *salt, *place, create]
+    elif kind == 6:  # MSTORE, then a reader of memory
+        reader = op([0x20, 0xA0, 0xF3, 0xFD])
+        body = [any_word(), small(), op([0x52, 0x53]), small(), small(), reader]
+    elif kind == 7:  # the copies
+        body = [small(), small(), small(), op([0x37, 0x39, 0x3E, 0x5E])]
+    elif kind == 8:  # arithmetic, the result stored
+        body = [any_word(), any_word(), any_word(), op(WORD_OPS), small(), op([0x55])]
+    else:  # queries, SLOAD, SELFDESTRUCT
+        body = [any_word(), op([0x31, 0x3B, 0x3F, 0x40, 0x49, 0x54, 0xFF])]
     if rng.random() < 0.3:
-        body += [small(), [0x55, b"", None]]
+        body += [small(), op([0x55])]
     return body
 
 
@@ -174,10 +208,15 @@ def mutate_code(rng, code, pool, addresses):
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
         at = rng.randrange(len(ops) + 1)
         kind = rng.random()
-        if kind < 0.2:
+        if kind < 0.15:
             ops[at:at] = [random_instruction(rng, addresses)]
-        elif kind < 0.4:
+        elif kind < 0.28:
             ops[at : at + 1] = [random_instruction(rng, addresses)]
+        elif kind < 0.44:
+            plain = [op for op in ops if not op[1]]
+            if plain:
+                chosen = rng.choice(plain)
+                chosen[0] = similar_op(rng, chosen[0])
         elif kind < 0.48:
             del ops[at : at + rng.choice((1, 1, 2, 5))]
         elif kind < 0.68:
@@ -198,9 +237,6 @@ def mutate_code(rng, code, pool, addresses):
             end = at + rng.randrange(1, 8)
             ops[at:at] = copy.deepcopy(ops[at:end])
     return assemble(ops, rng.random() < 0.85)
-
-
-# --- the case -------------------------------------------------------------------------------------------------
 
 
 def flatten(test, rng):
@@ -270,10 +306,18 @@ def fit_fork(case, fork):
         bare = account["code"] in ("", "0x") and parse_int(account["nonce"]) == 0
         if bare and any(parse_int(v) for v in account["storage"].values()):
             account["nonce"] = "0x01"
-        if account["code"].lower().startswith("0xef01"):  # a delegation (EIP-7702) to those who know it
+        if (
+            account["code"].lower().startswith("0xef01")
+        ):  # a delegation (EIP-7702) to those who know it
             account["code"] = "0x00" + account["code"][4:]
     case["post"] = {
-        FORKS[fork]: [{"hash": "0x" + "00" * 32, "logs": "0x" + "00" * 32, "indexes": {"data": 0, "gas": 0, "value": 0}}]
+        FORKS[fork]: [
+            {
+                "hash": "0x" + "00" * 32,
+                "logs": "0x" + "00" * 32,
+                "indexes": {"data": 0, "gas": 0, "value": 0},
+            }
+        ]
     }
 
 
@@ -313,7 +357,9 @@ class Mutator:
         pre, tx = case["pre"], case["transaction"]
         addresses = sorted(pre)
         if not tx["to"] and rng.random() < 0.6:
-            tx["data"] = ["0x" + mutate_code(rng, unhex(tx["data"][0]), self.pool, addresses)[:60000].hex()]
+            tx["data"] = [
+                "0x" + mutate_code(rng, unhex(tx["data"][0]), self.pool, addresses)[:60000].hex()
+            ]
             return
         with_code = [a for a in addresses if len(pre[a]["code"]) > 2]
         target = tx["to"] if tx["to"] in pre and rng.random() < 0.6 else None
@@ -332,25 +378,59 @@ class Mutator:
         kind = rng.randrange(9)
         if kind == 0:
             floor = rng.choice((0, 20000, 21000, 21000, 53000, 60000))
-            tx["gasLimit"] = [quantity(floor + rng.choice((0, rng.randrange(3000), rng.randrange(200_000), rng.randrange(MAX_GAS))))]
+            tx["gasLimit"] = [
+                quantity(
+                    floor
+                    + rng.choice(
+                        (0, rng.randrange(3000), rng.randrange(200_000), rng.randrange(MAX_GAS))
+                    )
+                )
+            ]
         elif kind == 1:
-            tx["value"] = [quantity(rng.choice((0, 1, rng.randrange(10**6), parse_int(pre.get(tx["sender"], {}).get("balance", "0x0")), 2**255)))]
+            tx["value"] = [
+                quantity(
+                    rng.choice(
+                        (
+                            0,
+                            1,
+                            rng.randrange(10**6),
+                            parse_int(pre.get(tx["sender"], {}).get("balance", "0x0")),
+                            2**255,
+                        )
+                    )
+                )
+            ]
         elif kind == 2:
             data = bytearray(unhex(tx["data"][0]) or b"\x00" * rng.randrange(1, 260))
             for _ in range(rng.randrange(1, 6)):
                 at = rng.randrange(len(data))
                 piece = word(rng, addresses).to_bytes(32, "big")[-rng.choice((1, 4, 32)) :]
                 data[at : at + len(piece)] = piece
-            tx["data"] = ["0x" + bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.2 else data).hex()]
+            tx["data"] = [
+                "0x"
+                + bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.2 else data).hex()
+            ]
         elif kind == 3:
-            tx["to"] = rng.choice((rng.choice(addresses), rng.choice(addresses), "0x" + precompile(rng).hex(), "0x" + rng.randbytes(20).hex(), ""))
+            tx["to"] = rng.choice(
+                (
+                    rng.choice(addresses),
+                    rng.choice(addresses),
+                    "0x" + precompile(rng).hex(),
+                    "0x" + rng.randbytes(20).hex(),
+                    "",
+                )
+            )
             if not tx["to"] and rng.random() < 0.8:
                 tx["data"] = ["0x" + rng.choice(self.pool).hex()]
         elif kind == 4 and fork >= BERLIN:
             entries = []
             for _ in range(rng.randrange(4)):
-                address = rng.choice(addresses + ["0x" + precompile(rng).hex(), case["env"]["currentCoinbase"]])
-                slots = list(pre.get(address, {"storage": {}})["storage"])[:3] + [quantity(rng.randrange(4))]
+                address = rng.choice(
+                    addresses + ["0x" + precompile(rng).hex(), case["env"]["currentCoinbase"]]
+                )
+                slots = list(pre.get(address, {"storage": {}})["storage"])[:3] + [
+                    quantity(rng.randrange(4))
+                ]
                 keys = [f"0x{parse_int(rng.choice(slots)):064x}" for _ in range(rng.randrange(4))]
                 entries.append({"address": address, "storageKeys": keys})
             tx["accessLists"] = [entries]
@@ -372,7 +452,9 @@ class Mutator:
             tx["blobVersionedHashes"] = hashes
             tx["maxFeePerBlobGas"] = quantity(rng.choice((0, 1, 1, 2, 10, 10**6)))
         else:
-            tx["gasLimit"] = [quantity(max(0, parse_int(tx["gasLimit"][0]) - rng.randrange(1, 50000)))]
+            tx["gasLimit"] = [
+                quantity(max(0, parse_int(tx["gasLimit"][0]) - rng.randrange(1, 50000)))
+            ]
 
     def change_state(self, rng, case):
         pre = case["pre"]
@@ -381,19 +463,50 @@ class Mutator:
         account = pre[address]
         kind = rng.randrange(7)
         if kind == 0:
-            account["balance"] = quantity(rng.choice((0, 1, rng.randrange(10**7), rng.getrandbits(64), rng.getrandbits(100), MAX_BALANCE)))
+            account["balance"] = quantity(
+                rng.choice(
+                    (
+                        0,
+                        1,
+                        rng.randrange(10**7),
+                        rng.getrandbits(64),
+                        rng.getrandbits(100),
+                        MAX_BALANCE,
+                    )
+                )
+            )
         elif kind == 1 and address != case["transaction"]["sender"]:
-            account["nonce"] = quantity(rng.choice((0, 1, rng.randrange(300), 2**64 - 2, 2**64 - 1)))
+            account["nonce"] = quantity(
+                rng.choice((0, 1, rng.randrange(300), 2**64 - 2, 2**64 - 1))
+            )
         elif kind in (2, 3):
             slots = list(account["storage"])
             slot = rng.choice(slots) if slots and rng.random() < 0.6 else quantity(rng.randrange(5))
             account["storage"][slot] = quantity(rng.choice((0, 1, word(rng, addresses))))
-        elif kind == 4 and len(addresses) > 2 and address not in (case["transaction"]["sender"], case["transaction"]["to"]):
+        elif (
+            kind == 4
+            and len(addresses) > 2
+            and address not in (case["transaction"]["sender"], case["transaction"]["to"])
+        ):
             del pre[address]
         elif kind == 5:
-            new = rng.choice(("0x" + precompile(rng).hex(), "0x" + rng.randbytes(20).hex(), case["env"]["currentCoinbase"]))
+            new = rng.choice(
+                (
+                    "0x" + precompile(rng).hex(),
+                    "0x" + rng.randbytes(20).hex(),
+                    case["env"]["currentCoinbase"],
+                )
+            )
             code = "0x" + rng.choice(self.pool).hex() if rng.random() < 0.6 else "0x"
-            pre.setdefault(new, {"balance": quantity(rng.choice((0, 1, 10**9))), "nonce": quantity(rng.choice((0, 1))), "code": code, "storage": {}})
+            pre.setdefault(
+                new,
+                {
+                    "balance": quantity(rng.choice((0, 1, 10**9))),
+                    "nonce": quantity(rng.choice((0, 1))),
+                    "code": code,
+                    "storage": {},
+                },
+            )
         else:
             other = rng.choice(addresses)
             if case["transaction"]["sender"] not in (address, other):
@@ -404,7 +517,9 @@ class Mutator:
         addresses = sorted(case["pre"])
         kind = rng.randrange(7)
         if kind == 0:
-            env["currentCoinbase"] = rng.choice(addresses + ["0x" + precompile(rng).hex(), "0x" + rng.randbytes(20).hex()])
+            env["currentCoinbase"] = rng.choice(
+                addresses + ["0x" + precompile(rng).hex(), "0x" + rng.randbytes(20).hex()]
+            )
         elif kind == 1:
             env["currentNumber"] = quantity(rng.choice((0, 1, 2, 255, 256, 257, 10**6, 2**32)))
         elif kind == 2:
@@ -414,6 +529,10 @@ class Mutator:
         elif kind == 4:
             env["currentRandom"] = "0x" + rng.randbytes(32).hex()
         elif kind == 5:
-            env["currentGasLimit"] = quantity(rng.choice((21000, 100_000, MAX_GAS, 30_000_000, 2**62)))
+            env["currentGasLimit"] = quantity(
+                rng.choice((21000, 100_000, MAX_GAS, 30_000_000, 2**62))
+            )
         else:
-            env["currentExcessBlobGas"] = quantity(rng.choice((0, 1, 393216, 3 * 10**6, 10**7, 5 * 10**7)))
+            env["currentExcessBlobGas"] = quantity(
+                rng.choice((0, 1, 393216, 3 * 10**6, 10**7, 5 * 10**7))
+            )

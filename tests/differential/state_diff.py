@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Differential fuzzing of state tests: mutated cases go to several EVM implementations, which must agree.
+"""Differential fuzzing of state tests: several EVM implementations must agree on mutated cases.
 
-Each implementation is a process that reads names of state test files on standard input and answers each with one
-JSON line per case {"name","fork","index","root","logs","error",…} and an empty line. Compared are: whether the
-transaction was valid, the post state root and the hash of the logs. Every batch of cases is a function of the seed
-and its number, so `--seed S --first K --batches 1` repeats batch K. What differs is reduced to a small file in the
-output folder. Ends with the line `N passed, M failed`; exits 1 when something failed, 2 when it could not run.
+Each implementation is a process that reads names of state test files on standard input and answers
+each with one JSON line per case {"name","fork","index","root","logs","error"} and an empty line.
+Compared are the post state root and the hash of the logs; whether the transaction was valid shows in
+the root, since a valid one raises the sender's nonce. Every batch of cases is a function of the seed
+and its number, so `--seed S --first K --batches 1` repeats batch K. What differs is reduced to a
+small file in the output folder. Ends with the line `N passed, M failed` and exits 1 when something
+failed; says SKIP when nothing can be compared.
 """
 
 import argparse
@@ -28,7 +30,9 @@ from mutate import FORKS, Mutator, fit_fork, parse_int, unhex
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "build" / "bench" / "peers"
 ANSWER_SECONDS = 120  # for one batch; far above what the gas in it can take
-MAX_SOURCE = 100_000  # bytes of a corpus file; the few bigger ones would slow every batch they are in
+MAX_SOURCE = (
+    100_000  # bytes of a corpus file; the few bigger ones would slow every batch they are in
+)
 
 
 class Implementation:
@@ -38,10 +42,16 @@ class Implementation:
         self.name, self.command, self.process = name, shlex.split(command), None
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         self.answers, self.tail = queue.Queue(), []
-        threading.Thread(target=self.read_answers, args=(self.process, self.answers), daemon=True).start()
-        threading.Thread(target=self.read_errors, args=(self.process, self.tail), daemon=True).start()
+        threading.Thread(
+            target=self.read_answers, args=(self.process, self.answers), daemon=True
+        ).start()
+        threading.Thread(
+            target=self.read_errors, args=(self.process, self.tail), daemon=True
+        ).start()
 
     @staticmethod
     def read_answers(process, answers):
@@ -70,7 +80,7 @@ class Implementation:
             pass  # the reader thread reports the end
 
     def answer(self):
-        """Results by case name, or None and a reason when the process died, hung or spoke nonsense."""
+        """Results by case name; or None and a reason: it died, hung or spoke nonsense."""
         try:
             lines = self.answers.get(timeout=ANSWER_SECONDS)
         except queue.Empty:
@@ -100,7 +110,7 @@ def outcome(case):
     """What must be equal, or None when the implementation gave up on the case (a peer's panic)."""
     if case is None or case.get("error", "").startswith("panic"):
         return None
-    return (bool(case.get("error")), case["root"], case["logs"])
+    return (case["root"], case["logs"])
 
 
 class Fuzzer:
@@ -110,13 +120,17 @@ class Fuzzer:
         self.files = self.find_corpus()
         self.cache = {}
         self.mutator = Mutator(self.pick)
-        self.passed = self.failed = self.undecided = self.invalid = 0
+        self.passed = self.failed = self.undecided = 0
 
     def find_corpus(self):
         root = pathlib.Path(self.args.testdata) / "ethereum-state"
         slow = set((root / "slow.txt").read_text().split())
         files = [p for part in ("general", "eest") for p in sorted((root / part).rglob("*.json"))]
-        return [p for p in files if str(p.relative_to(root)) not in slow and p.stat().st_size <= MAX_SOURCE]
+        return [
+            p
+            for p in files
+            if str(p.relative_to(root)) not in slow and p.stat().st_size <= MAX_SOURCE
+        ]
 
     def pick(self, rng):
         path = rng.choice(self.files)
@@ -126,7 +140,7 @@ class Fuzzer:
         return rng.choice(tests)
 
     def batch(self, number):
-        """Cases of one batch by name. The splice pool starts anew, so nothing earlier has an influence."""
+        """Cases of one batch by name. The splice pool starts anew: nothing earlier matters."""
         rng = random.Random(f"{self.args.seed}/{number}")
         self.mutator.pool = [b"\x60\x00"]
         return {f"b{number}c{i}": self.mutator.case(rng) for i in range(self.args.cases)}
@@ -141,7 +155,11 @@ class Fuzzer:
         started = time.monotonic()
         number, waiting = self.args.first, None
         while True:
-            over = number - self.args.first >= self.args.batches if self.args.batches else time.monotonic() - started >= self.args.seconds
+            over = (
+                number - self.args.first >= self.args.batches
+                if self.args.batches
+                else time.monotonic() - started >= self.args.seconds
+            )
             fresh = None
             if not over:
                 cases = self.batch(number)
@@ -154,15 +172,13 @@ class Fuzzer:
             for implementation in self.implementations:
                 implementation.ask(fresh[1])
             waiting = fresh
-            done = self.passed + self.failed
             if sys.stderr.isatty():
-                print(f"\r{done} cases, {done / (time.monotonic() - started):.0f}/s, {self.failed} failed ", end="", file=sys.stderr)
+                rate = (self.passed + self.failed) / (time.monotonic() - started)
+                print(f"\r{rate:.0f} cases/s, {self.failed} failed ", end="", file=sys.stderr)
         return time.monotonic() - started
 
     def collect(self, cases, path):
-        results, dead = {}, {}
-        for implementation in self.implementations:
-            results[implementation.name], dead[implementation.name] = implementation.answer()
+        results = {i.name: i.answer()[0] for i in self.implementations}
         for name, case in cases.items():
             found = {i.name: (results[i.name] or {}).get(name) for i in self.implementations}
             lost = [i for i in found if found[i] is None]
@@ -176,14 +192,22 @@ class Fuzzer:
         found = {}
         for implementation in self.implementations:
             results, why = implementation.run(path)
-            found[implementation.name] = (results or {}).get("case") or {"lost": why or "no line for the case"}
+            found[implementation.name] = (results or {}).get("case") or {
+                "lost": why or "no line for the case"
+            }
         return found
 
     @staticmethod
     def differs(found):
-        if any("lost" in case for case in found.values()):
+        """True when an implementation has no answer or two answers differ."""
+        if Fuzzer.lost(found):
             return True
         return len({outcome(case) for case in found.values()} - {None}) > 1
+
+    @staticmethod
+    def lost(found):
+        """Implementations without an answer: while a case is reduced, they must stay the same."""
+        return {name for name, case in found.items() if "lost" in case}
 
     def judge(self, found):
         """Counts a case; true when implementations differ on it."""
@@ -191,9 +215,7 @@ class Fuzzer:
             self.failed += 1
             return True
         self.passed += 1
-        outcomes = [outcome(case) for case in found.values()]
-        self.undecided += outcomes.count(None) > 0
-        self.invalid += any(o and o[0] for o in outcomes)
+        self.undecided += None in map(outcome, found.values())
         return False
 
     def report(self, name, case, found):
@@ -206,12 +228,14 @@ class Fuzzer:
         again = self.run_alone(small)
         print(f"DIFFERS {stem} {next(iter(case['post']))}")
         for implementation, result in again.items():
-            print(f"  {implementation}: {json.dumps({k: result.get(k) for k in ('root', 'logs', 'gas', 'error', 'lost') if k in result})}")
+            shown = {k: v for k, v in result.items() if k not in ("name", "fork", "index", "pass")}
+            print(f"  {implementation}: {json.dumps(shown)}")
         sys.stdout.flush()
 
     def reduce(self, case):
-        """Greedy reduction: drop accounts, slots, code and transaction parts while the difference stays."""
+        """Drops accounts, slots, code and transaction parts while the difference stays."""
         tries = 300
+        lost = self.lost(self.run_alone(case))
 
         def keeps(candidate):
             nonlocal tries
@@ -220,7 +244,8 @@ class Fuzzer:
                 fit_fork(candidate, FORKS.index(next(iter(candidate["post"]))))
             except (KeyError, ValueError):
                 return False
-            return self.differs(self.run_alone(candidate))
+            found = self.run_alone(candidate)
+            return self.differs(found) and self.lost(found) == lost
 
         def attempt(edit):
             nonlocal case
@@ -267,38 +292,51 @@ def default_implementations():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="mutated state tests through several EVM implementations")
+    parser = argparse.ArgumentParser(
+        description="mutated state tests through several EVM implementations"
+    )
     parser.add_argument("--seconds", type=float, default=60, help="how long to run (default 60)")
-    parser.add_argument("--batches", type=int, default=0, help="run this many batches instead of a time")
+    parser.add_argument(
+        "--batches", type=int, default=0, help="run this many batches instead of a time"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first batch")
     parser.add_argument("--cases", type=int, default=64, help="cases in a batch")
     parser.add_argument("--reduce", type=int, default=5, help="reduce this many differing cases")
-    parser.add_argument("--impl", action="append", metavar="NAME=COMMAND", help="implementation to run; default: all that are built")
-    parser.add_argument("--testdata", default=os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata"))
+    parser.add_argument(
+        "--impl",
+        action="append",
+        metavar="NAME=COMMAND",
+        help="implementation to run; default: all that are built",
+    )
+    parser.add_argument(
+        "--testdata",
+        default=os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata"),
+    )
     parser.add_argument("--output", default=ROOT / "build" / "differential")
     args = parser.parse_args()
 
-    commands = dict(item.split("=", 1) for item in args.impl) if args.impl else default_implementations()
-    problem = None
+    commands = (
+        dict(item.split("=", 1) for item in args.impl) if args.impl else default_implementations()
+    )
+    if not (pathlib.Path(args.testdata) / "ethereum-state").is_dir():
+        print(f"SKIP no folder ethereum-state below {args.testdata}")
+        return 1 if os.environ.get("CI") == "true" else 0
     if len(commands) < 2:
-        problem = f"two implementations are needed, found: {', '.join(commands) or 'none'} (peers: bench/run.py --build)"
-    elif not (pathlib.Path(args.testdata) / "ethereum-state").is_dir():
-        problem = f"no folder ethereum-state below {args.testdata}"
-    if problem:
-        print(f"SKIP {problem}")
-        return 2 if os.environ.get("CI") == "true" else 0
+        found = ", ".join(commands) or "none"
+        print(f"SKIP two implementations are needed, found: {found} (peers: bench/run.py --build)")
+        return 0
 
     fuzzer = Fuzzer(args, [Implementation(name, command) for name, command in commands.items()])
     try:
         seconds = fuzzer.run()
     finally:
         fuzzer.close()
-    total = fuzzer.passed + fuzzer.failed
-    print(
-        f"{', '.join(commands)}: {total / max(seconds, 1e-9):.0f} cases/s, {fuzzer.invalid} invalid transactions, "
-        f"{fuzzer.undecided} that a peer gave up on; seed {args.seed}"
-    )
+    rate = (fuzzer.passed + fuzzer.failed) / max(seconds, 1e-9)
+    names = ", ".join(commands)
+    print(f"{names}: {rate:.0f} cases/s, seed {args.seed}")
+    if fuzzer.undecided:
+        print(f"{fuzzer.undecided} cases that an implementation gave up on")
     print(f"{fuzzer.passed} passed, {fuzzer.failed} failed")
     return 1 if fuzzer.failed else 0
 

@@ -170,7 +170,7 @@ static void run_ecdsa_valid(vec *v)
         cd_bytes sig = hex_of(v, it.val, "signature");
         memcpy(msg.b, padded(v, hex_of(v, it.val, "m"), 32), 32);
         bool ok = sig.n == 64 && cd_secp256k1_pub_dec(pub, hex_of(v, it.val, "Q")) == CD_OK &&
-                  cd_secp256k1_verify(&msg, sig.p, pub);
+                  cd_secp256k1_verify(&msg, sig.p, pub) && cd_secp256k1_is_low_s(sig.p);
         vec_check(v, !ok, "invalid verify: %s", text_of(v, it.val, "description"));
     }
 }

@@ -9,7 +9,6 @@ import (
 	"math/big"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sort"
 	"strconv"
 	"time"
@@ -113,7 +112,7 @@ func benchTrie(n int, want *trieRoots) error {
 			ops, result = min(n, trieProofs), updated
 		}
 		emit(trieResult{
-			Bench: "trie", Name: fmt.Sprintf("%s/%d", step, n), Impl: "geth", N: n,
+			Bench: "trie", Name: fmt.Sprintf("%s_%d", step, n), Impl: "geth", N: n,
 			NsPerOp: float64(best[step].Nanoseconds()) / float64(ops), Iters: iters, Root: result,
 		})
 	}
@@ -145,10 +144,9 @@ func newKeySet(n int) *keySet {
 }
 
 // round runs all steps once. Hashing and committing use several goroutines, so CPU time of the whole
-// process counts; the collector is off while a step runs and collects between steps.
+// process counts. It includes the collector, as a C program's time includes its memory management;
+// collecting before a step keeps it from paying for the garbage of the one before.
 func (set *keySet) round() (spent map[string]time.Duration, root, updated common.Hash, err error) {
-	old := debug.SetGCPercent(-1)
-	defer debug.SetGCPercent(old)
 	spent = make(map[string]time.Duration)
 	n := len(set.keys)
 	timed := func(step string, run func() error) {

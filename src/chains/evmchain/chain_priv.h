@@ -44,6 +44,9 @@ cd_err cd__block_fee_check(const cd_header *h, const cd_u256 *tips, cd_errinfo *
 cd_err cd__chain_parent(cd_chain *c, const cd_header **header, cd_chain_block **block, const cd_hash32 *hash)
     CD_CHECK;
 
+/* cd__chain_decode makes a block of its bytes; senders are not recovered. */
+cd_err cd__chain_decode(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
+
 /* cd__chain_set_head makes the block in rlp the head in memory; its bytes move into the head's own arena. */
 cd_err cd__chain_set_head(cd_chain *c, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
 

@@ -42,21 +42,24 @@ cd_err cd_chain_recover(cd_pool *pool, cd_tx *txs, usize cnt, cd_errinfo *why)
 
 /* --- parsing ------------------------------------------------------------------------------------ */
 
-cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why)
+cd_err cd__chain_decode(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why)
 {
     cd_chain_block *b = cd__chain_block_new(c);
     b->rlp = cd_arena_dup(&b->arena, rlp);
     cd_err e = cd_block_dec(&b->block, &b->arena, c->rules.layout, b->rlp, why);
-    if (e == CD_OK) {
-        cd_hash32 root;
-        cd_block_tx_root(&root, b->block.txs, b->block.tx_cnt);
-        if (!cd_hash32_eq(&root, &b->block.header.tx_root)) {
-            e = cd_fail(why, CD_EINVAL, "transaction root of header and body differ");
-        }
+    if (e != CD_OK) {
+        cd__chain_block_free(c, b);
+        return e;
     }
-    if (e == CD_OK) {
-        e = cd_chain_recover(c->cfg.pool, b->block.txs, b->block.tx_cnt, why);
-    }
+    *out = b;
+    return CD_OK;
+}
+
+cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why)
+{
+    cd_chain_block *b;
+    CD_TRY(cd__chain_decode(c, &b, rlp, why));
+    cd_err e = cd_chain_recover(c->cfg.pool, b->block.txs, b->block.tx_cnt, why);
     if (e != CD_OK) {
         cd__chain_block_free(c, b);
         return e;
@@ -73,7 +76,15 @@ static cd_err check_header(const cd_chain *c, const cd_block *b, const cd_header
     if (c->rules.layout == CD_HEADER_L1) {
         return cd__header_check_l1(c, b, parent, now, why);
     }
-    return cd_header_check_eth(&c->rules, b, parent, why);
+    cd_eth_ctx ctx = {
+        .chain_id = c->rules.chain_id,
+        .fork = cd_chain_rules_fork(&c->rules, b->header.number, b->header.time),
+        .parent_fork = cd_chain_rules_fork(&c->rules, parent->number, parent->time),
+        .blob = &CD_BLOB_CANCUN,
+        .parent = parent,
+    };
+    CD_TRY(cd_eth_header_check(&b->header, &ctx, why));
+    return cd_eth_body_check(b, &ctx, why);
 }
 
 static cd_err compare(const cd_block_exec *x, const cd_header *h, const cd_hash32 *receipt_root,

@@ -1,7 +1,6 @@
 #include "chains/evmchain/header_check.h"
 
-#include "base/mem.h"
-#include "store/trie.h"
+#include "chains/evmchain/list_root.h"
 #include "types/hashes.h"
 
 #include <inttypes.h>
@@ -114,23 +113,14 @@ cd_err cd_eth_header_check(const cd_header *h, const cd_eth_ctx *ctx, cd_errinfo
 
 /* --- body ----------------------------------------------------------------------------------------- */
 
-static void withdrawals_root(cd_hash32 *out, const cd_withdrawal *w, usize cnt)
+void cd_eth_withdrawals_root(cd_hash32 *out, const cd_withdrawal *w, usize cnt)
 {
-    cd_buf enc = {0};
-    cd_bytes *items = cd_new_array(cd_bytes, cnt);
+    cd_list_root l = {0};
     for (usize i = 0; i < cnt; i++) {
-        items[i].n = enc.n;
-        cd_withdrawal_enc(&enc, &w[i]);
+        cd_withdrawal_enc(&l.enc, &w[i]);
+        cd_list_root_mark(&l);
     }
-    /* Only now does the buffer stay where it is. */
-    for (usize i = 0; i < cnt; i++) {
-        usize start = items[i].n;
-        usize end = i + 1 < cnt ? items[i + 1].n : enc.n;
-        items[i] = cd_bytes_of(enc.p + start, end - start);
-    }
-    cd_trie_list_root(out, items, cnt);
-    cd_free(items);
-    cd_buf_fini(&enc);
+    cd_list_root_final(&l, out);
 }
 
 cd_err cd_eth_body_check(const cd_block *b, const cd_eth_ctx *ctx, cd_errinfo *why)
@@ -148,7 +138,7 @@ cd_err cd_eth_body_check(const cd_block *b, const cd_eth_ctx *ctx, cd_errinfo *w
         return cd_fail(why, CD_EINVAL, "withdrawals list does not fit the fork");
     }
     if (b->has_withdrawals) {
-        withdrawals_root(&root, b->withdrawals, b->withdrawal_cnt);
+        cd_eth_withdrawals_root(&root, b->withdrawals, b->withdrawal_cnt);
         if (!cd_hash32_eq(&root, &b->header.withdrawals_root)) {
             return cd_fail(why, CD_EINVAL, "withdrawals root hash mismatch");
         }

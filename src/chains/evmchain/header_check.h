@@ -27,6 +27,9 @@ cd_err cd_eth_header_check(const cd_header *h, const cd_eth_ctx *ctx, cd_errinfo
 /* cd_eth_body_check checks that a block's lists are those its header commits to. */
 cd_err cd_eth_body_check(const cd_block *b, const cd_eth_ctx *ctx, cd_errinfo *why) CD_CHECK;
 
+/* cd_eth_withdrawals_root gives the root of the withdrawals trie. */
+void cd_eth_withdrawals_root(cd_hash32 *out, const cd_withdrawal *w, usize cnt);
+
 /* cd_eth_env fills in what byte code sees of a block. */
 void cd_eth_env(cd_block_env *out, const cd_header *h, const cd_eth_ctx *ctx);
 

@@ -42,6 +42,11 @@ static cd_err check_constants(const cd_chain *c, const cd_block *b, cd_errinfo *
     if (!c->rules.config.allow_fee_recipients && !cd_addr20_eq(&h->coinbase, &cd__blackhole)) {
         return cd_fail(why, CD_EINVAL, "invalid coinbase: it does not match the required coinbase address");
     }
+    cd_hash32 root;
+    cd_block_tx_root(&root, b->txs, b->tx_cnt);
+    if (!cd_hash32_eq(&root, &h->tx_root)) {
+        return cd_fail(why, CD_EINVAL, "invalid transaction root: header and body differ");
+    }
     if (b->tx_cnt == 0 && !c->cfg.allow_empty) {
         return cd_fail(why, CD_EINVAL, "empty block");
     }

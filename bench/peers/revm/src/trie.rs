@@ -81,7 +81,7 @@ fn bench(n: u64, want: Option<B256>) -> Result<(), Failure> {
     println!(
         "{}",
         json!({
-            "bench": "trie", "name": format!("stacktrie/{n}"), "impl": "revm", "n": n,
+            "bench": "trie", "name": format!("stacktrie_{n}"), "impl": "revm", "n": n,
             "ns_per_op": timing.best.as_nanos() as f64 / n as f64, "iters": timing.iters, "root": root,
         })
     );

@@ -1,0 +1,1 @@
+cd_fuzz(bls_decode DEPS crypto)

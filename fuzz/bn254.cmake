@@ -1,0 +1,1 @@
+cd_fuzz(bn254 DEPS crypto)

@@ -1,0 +1,98 @@
+/* Transactions on their way in: signed ones, and those of the unlocked accounts of the dev network. */
+#include "base/hex.h"
+#include "chains/evmchain/evm_vm_priv.h"
+
+static cd_err add_raw(cd_rpc_call *call, cd_bytes raw)
+{
+    cd_evm_vm *e = cd__vm_of(call);
+    cd_hash32 hash;
+    cd_errinfo why = {0};
+    cd_err err = cd_txpool_add(e->pool, &hash, raw, &why);
+    if (err != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg[0] != '\0' ? why.msg : cd_err_str(err));
+    }
+    e->ctx.host->wants_block(e->ctx.host);
+    cd_json_w_hex(call->out, cd_bytes_of(hash.b, 32));
+    return CD_OK;
+}
+
+static cd_err eth_send_raw(cd_rpc_call *call)
+{
+    cd_bytes raw;
+    CD_TRY(cd_rpc_read_data(call, &raw, cd_rpc_arg(call, 0), 0));
+    return add_raw(call, raw);
+}
+
+static const cd__dev_account *dev_account(const cd_evm_vm *e, const cd_addr20 *addr)
+{
+    for (usize i = 0; i < e->dev_cnt; i++) {
+        if (cd_addr20_eq(&e->dev[i].addr, addr)) {
+            return &e->dev[i];
+        }
+    }
+    return NULL;
+}
+
+/* Fills in what the client left out. */
+static cd_err complete(cd_rpc_call *call, cd__tx_args *args)
+{
+    cd_evm_vm *e = cd__vm_of(call);
+    cd_tx *tx = &args->tx;
+    if (!args->has_nonce) {
+        cd_state_source *src = &e->head.world.src;
+        cd_account a = {0};
+        bool found;
+        cd_err err = src->account(src, &a, &found, &tx->sender);
+        if (err != CD_OK) {
+            return cd__api_store(call, err);
+        }
+        tx->nonce = cd_txpool_nonce(e->pool, &tx->sender, a.nonce);
+    }
+    if (tx->type == CD_TX_DYNAMIC_FEE) {
+        cd_u256 tip;
+        cd_u256 fee_cap;
+        CD_TRY(cd__api_prices(call, &tip, &fee_cap));
+        if (cd_u256_is_zero(&tx->fee_cap)) {
+            tx->fee_cap = fee_cap;
+            if (cd_u256_lt(&tx->fee_cap, &tx->tip_cap)) {
+                cd_u256_add(&tx->fee_cap, &fee_cap, &tx->tip_cap);
+            }
+        }
+        if (cd_u256_is_zero(&tx->tip_cap)) {
+            tx->tip_cap = cd_u256_lt(&tx->fee_cap, &tip) ? tx->fee_cap : tip;
+        }
+    }
+    return args->has_gas ? CD_OK : cd__api_estimate(call, &tx->gas_limit, args);
+}
+
+static cd_err eth_send_tx(cd_rpc_call *call)
+{
+    cd_evm_vm *e = cd__vm_of(call);
+    cd__tx_args args;
+    CD_TRY(cd__api_tx_args(call, &args, 0));
+    if (!args.has_from && e->dev_cnt != 0) {
+        args.tx.sender = e->dev[0].addr;
+    }
+    const cd__dev_account *from = dev_account(e, &args.tx.sender);
+    if (from == NULL) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
+    }
+    if (args.tx.is_create && args.tx.data.n == 0) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "contract creation without any data provided");
+    }
+    CD_TRY(complete(call, &args));
+    if (cd_tx_sign(&args.tx, from->secret) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
+    }
+    cd_buf raw = {0};
+    cd_tx_enc(&raw, &args.tx);
+    cd_err err = add_raw(call, cd_buf_bytes(&raw));
+    cd_buf_fini(&raw);
+    return err;
+}
+
+const cd_rpc_method cd__api_send[] = {
+    {"eth_sendRawTransaction", eth_send_raw, 1, 1},
+    {"eth_sendTransaction", eth_send_tx, 1, 1},
+};
+const usize cd__api_send_cnt = CD_COUNT(cd__api_send);

@@ -1,0 +1,171 @@
+#include "crypto/secp256k1.h"
+
+#include "base/hex.h"
+#include "base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* The order of the group. */
+static const u8 ORDER[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                             0xff, 0xff, 0xff, 0xff, 0xfe, 0xba, 0xae, 0xdc, 0xe6, 0xaf, 0x48,
+                             0xa0, 0x3b, 0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41};
+
+static void from_hex(u8 *out, const char *text)
+{
+    assert_int_equal(cd_hex_parse(out, cd_bytes_str(text)), CD_OK);
+}
+
+/* s -> n - s turns a signature into its mirror image, valid with the other parity. */
+static void mirror(u8 sig[64])
+{
+    int borrow = 0;
+    for (int i = 31; i >= 0; i--) {
+        int d = ORDER[i] - sig[32 + i] - borrow;
+        borrow = d < 0;
+        sig[32 + i] = (u8)d;
+    }
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    u8 secret[32] = {[31] = 1};
+    u8 pub[64];
+    u8 want[64];
+    cd_addr20 addr;
+    assert_int_equal(cd_secp256k1_pub(pub, secret), CD_OK);
+    from_hex(want, "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+                   "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8");
+    assert_memory_equal(pub, want, 64);
+    cd_secp256k1_addr(&addr, pub);
+    from_hex(want, "7e5f4552091a69125d5dfcb7b8c2659029395bdf");
+    assert_memory_equal(addr.b, want, 20);
+}
+
+static void sign_and_recover(void **state)
+{
+    (void)state;
+    cd_rng rng = cd_rng_seeded(1);
+    for (int i = 0; i < 200; i++) {
+        cd_hash32 msg;
+        u8 secret[32];
+        u8 pub[64];
+        u8 sig[64];
+        u8 got[64];
+        u8 recid;
+        cd_addr20 a;
+        cd_addr20 b;
+        cd_rng_fill(&rng, &msg, sizeof msg);
+        cd_rng_fill(&rng, secret, sizeof secret);
+        assert_int_equal(cd_secp256k1_pub(pub, secret), CD_OK);
+        assert_int_equal(cd_secp256k1_sign(sig, &recid, &msg, secret), CD_OK);
+        assert_true(cd_secp256k1_is_low_s(sig));
+        assert_true(cd_secp256k1_verify(&msg, sig, pub));
+        assert_int_equal(cd_secp256k1_recover(got, &msg, sig, recid), CD_OK);
+        assert_memory_equal(got, pub, 64);
+        assert_int_equal(cd_secp256k1_recover_addr(&a, &msg, sig, recid), CD_OK);
+        cd_secp256k1_addr(&b, pub);
+        assert_true(cd_addr20_eq(&a, &b));
+
+        mirror(sig);
+        assert_false(cd_secp256k1_is_low_s(sig));
+        assert_true(cd_secp256k1_verify(&msg, sig, pub));
+        assert_int_equal(cd_secp256k1_recover(got, &msg, sig, recid ^ 1), CD_OK);
+        assert_memory_equal(got, pub, 64);
+
+        sig[i % 64] ^= 1;
+        assert_false(cd_secp256k1_verify(&msg, sig, pub));
+        cd_err e = cd_secp256k1_recover(got, &msg, sig, recid ^ 1);
+        assert_true(e == CD_ESIG || memcmp(got, pub, 64) != 0);
+    }
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    cd_hash32 msg = {{1}};
+    u8 zero[32] = {0};
+    u8 secret[32] = {[31] = 7};
+    u8 sig[64];
+    u8 pub[64];
+    u8 bad[64];
+    u8 recid;
+    assert_int_equal(cd_secp256k1_pub(pub, zero), CD_EKEY);
+    assert_int_equal(cd_secp256k1_pub(pub, ORDER), CD_EKEY);
+    assert_int_equal(cd_secp256k1_sign(sig, &recid, &msg, zero), CD_EKEY);
+    assert_int_equal(cd_secp256k1_sign(sig, &recid, &msg, ORDER), CD_EKEY);
+    assert_int_equal(cd_secp256k1_sign(sig, &recid, &msg, secret), CD_OK);
+    assert_int_equal(cd_secp256k1_pub(pub, secret), CD_OK);
+
+    u8 out[64] = {0xaa};
+    assert_int_equal(cd_secp256k1_recover(out, &msg, sig, 4), CD_ESIG);
+    for (usize at = 0; at < 64; at += 32) { /* r, then s: zero, the order */
+        memcpy(bad, sig, 64);
+        memset(bad + at, 0, 32);
+        assert_int_equal(cd_secp256k1_recover(out, &msg, bad, recid), CD_ESIG);
+        assert_false(cd_secp256k1_verify(&msg, bad, pub));
+        memcpy(bad + at, ORDER, 32);
+        assert_int_equal(cd_secp256k1_recover(out, &msg, bad, recid), CD_ESIG);
+        assert_false(cd_secp256k1_verify(&msg, bad, pub));
+    }
+    assert_int_equal(out[0], 0xaa);
+
+    memset(bad, 0, 64);
+    assert_false(cd_secp256k1_is_low_s(bad));
+    assert_false(cd_secp256k1_verify(&msg, sig, bad));
+    memset(bad, 0xff, 64);
+    assert_false(cd_secp256k1_is_low_s(bad));
+}
+
+static void half_order(void **state)
+{
+    (void)state;
+    u8 sig[64] = {0};
+    from_hex(sig + 32, "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0");
+    assert_true(cd_secp256k1_is_low_s(sig));
+    sig[63]++;
+    assert_false(cd_secp256k1_is_low_s(sig));
+}
+
+static void key_encodings(void **state)
+{
+    (void)state;
+    cd_rng rng = cd_rng_seeded(2);
+    for (int i = 0; i < 50; i++) {
+        u8 secret[32];
+        u8 pub[64];
+        u8 full[65] = {4};
+        u8 shorter[33];
+        u8 got[64];
+        cd_rng_fill(&rng, secret, sizeof secret);
+        assert_int_equal(cd_secp256k1_pub(pub, secret), CD_OK);
+        assert_int_equal(cd_secp256k1_pub_enc(shorter, pub), CD_OK);
+        assert_int_equal(shorter[0], 2 + (pub[63] & 1));
+        assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(shorter, 33)), CD_OK);
+        assert_memory_equal(got, pub, 64);
+        memcpy(full + 1, pub, 64);
+        assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 65)), CD_OK);
+        assert_memory_equal(got, pub, 64);
+        full[0] = 6; /* the hybrid form is not ours */
+        assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 65)), CD_EPOINT);
+        assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 64)), CD_EPOINT);
+        pub[5] ^= 1;
+        assert_int_equal(cd_secp256k1_pub_enc(shorter, pub), CD_EPOINT);
+    }
+    assert_int_equal(cd_secp256k1_pub_dec((u8[64]){0}, cd_bytes_of(NULL, 0)), CD_EPOINT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses),     cmocka_unit_test(sign_and_recover),
+        cmocka_unit_test(refusals),      cmocka_unit_test(half_order),
+        cmocka_unit_test(key_encodings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* evm/translate_priv.h - the symbolic stack of the block that is being translated to cells.
+ *
+ *   position   -2    -1     0     1     2         0 = top of the stack when the block starts
+ *   item      slot  slot   slot  const slot       what the position holds: the contents of a slot, or a
+ *              -2     2     0      9    -1        constant that no slot holds yet
+ *
+ * DUP, SWAP, POP and PUSH change items only. refs counts the items that name a slot: a slot without any may
+ * be overwritten. Results go to the slot of their position if it is free, else to another one; at the end of
+ * a block cd__block_flush brings every item home. Threading: confined. */
+#ifndef CD_EVM_TRANSLATE_PRIV_H
+#define CD_EVM_TRANSLATE_PRIV_H
+
+#include "evm/cells_priv.h"
+#include "evm/evm_priv.h"
+
+enum {
+    /* A block ends after this many instructions, or when it reaches this deep. */
+    CD__BLOCK_OPS = 256,
+    CD__BLOCK_REACH = 880,
+    /* Positions and slots run from -CENTER to CENTER - 1. */
+    CD__CENTER = 1024,
+    CD__POSITIONS = 2 * CD__CENTER,
+};
+
+/* What a position holds: constant number cnst of the block, or when that is -1 the contents of slot. */
+typedef struct cd__item {
+    i16 slot;
+    i16 cnst;
+} cd__item;
+
+/* A slot's history in the block; cell numbers count from 1, 0 = never. */
+typedef struct cd__slot_use {
+    u32 refs;
+    u32 touched; /* last cell that read or wrote it */
+    u32 read;    /* last cell that read it */
+    u32 made_by; /* the cell whose result it holds, if that may be sent elsewhere */
+} cd__slot_use;
+
+typedef struct cd__translation {
+    cd__cell *cells;
+    u32 cnt;
+    u32 cap;
+    cd_u256 *pool;
+    u32 pool_cnt;
+    u32 pool_cap;
+
+    /* The current block. */
+    i32 top;  /* position of the top item */
+    i32 low;  /* lowest position whose item was looked at; below, every item is at home */
+    i32 high; /* highest slot used */
+    u32 first; /* its first cell */
+    u32 cnst_cnt;
+    cd_u256 cnst[2 * CD__BLOCK_OPS];
+    cd__item items[CD__POSITIONS];
+    cd__slot_use slots[CD__POSITIONS];
+} cd__translation;
+
+/* cd__block_open starts a block whose first cell will be the next one; _close forgets its items. */
+void cd__block_open(cd__translation *t);
+void cd__block_close(cd__translation *t);
+
+/* cd__block_cell appends a cell; valid until the next one. */
+cd__cell *cd__block_cell(cd__translation *t, cd__cell_op op);
+
+/* Items: pop gives the top one, which keeps its reference until cd__block_release; push adds one. */
+cd__item cd__block_pop(cd__translation *t);
+void cd__block_release(cd__translation *t, cd__item it);
+void cd__block_push(cd__translation *t, cd__item it);
+void cd__block_push_const(cd__translation *t, const cd_u256 *v);
+void cd__block_dup(cd__translation *t, u32 n);
+void cd__block_swap(cd__translation *t, u32 n);
+
+CD_INLINE bool cd__is_const(cd__item it)
+{
+    return it.cnst >= 0;
+}
+
+CD_INLINE const cd_u256 *cd__const_of(const cd__translation *t, cd__item it)
+{
+    return &t->cnst[it.cnst];
+}
+
+/* cd__block_in_slot gives the item as one in a slot, loading a constant into a free one. */
+cd__item cd__block_in_slot(cd__translation *t, cd__item it);
+
+/* The offset of a slot, noting that the next cell reads it. */
+i16 cd__block_read(cd__translation *t, cd__item it);
+
+/* cd__block_result pushes the result of the cell appended last and gives the offset of its slot. Operands
+ * must have been released. */
+i16 cd__block_result(cd__translation *t);
+
+/* cd__block_is_fresh: the item is what the last cell gave, and nobody else refers to it. */
+bool cd__block_is_fresh(const cd__translation *t, cd__item it);
+
+/* cd__block_function appends the call of an instruction that is a function: its in operands in neighbouring
+ * slots, out (0 or 1) results. */
+void cd__block_function(cd__translation *t, u8 op, u32 in, u32 out);
+
+/* cd__block_survive keeps a popped item readable over the flush, moving it if its slot will be overwritten. */
+cd__item cd__block_survive(cd__translation *t, cd__item it);
+
+/* cd__block_is_stable: the flush will not overwrite that slot (given as offset). */
+bool cd__block_is_stable(const cd__translation *t, i16 offset);
+
+/* cd__block_hold counts one more reference to a slot given as offset. */
+void cd__block_hold(cd__translation *t, i16 offset);
+
+/* cd__block_flush brings all items home and gives the bytes the stack pointer moves by. */
+i16 cd__block_flush(cd__translation *t);
+
+/* cd__pool_add gives the number of a constant in the pool. */
+i32 cd__pool_add(cd__translation *t, const cd_u256 *v);
+
+#endif

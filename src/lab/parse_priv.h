@@ -1,0 +1,24 @@
+/* lab/parse_priv.h - pieces of test documents that several runners read. */
+#ifndef CD_LAB_PARSE_PRIV_H
+#define CD_LAB_PARSE_PRIV_H
+
+#include "codec/json.h"
+#include "types/genesis.h"
+#include "types/tx.h"
+
+/* Optional values: an absent or null one leaves *out alone. */
+cd_err cd__lab_opt_u64(u64 *out, cd_json v, cd_errinfo *why) CD_CHECK;
+cd_err cd__lab_opt_u256(cd_u256 *out, cd_json v, cd_errinfo *why) CD_CHECK;
+
+/* A list of 32-byte hashes; an absent one is empty. */
+cd_err cd__lab_hashes(const cd_hash32 **out, usize *cnt, cd_arena *a, cd_json v,
+                      cd_errinfo *why) CD_CHECK;
+
+/* A list of {address, storageKeys}; an absent one is empty. */
+cd_err cd__lab_access_list(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why) CD_CHECK;
+
+/* The "config" of a test: chain id (1 unless given) and Cancun's blob schedule. */
+cd_err cd__lab_config(u64 *chain_id, cd_blob_schedule *blob, cd_json config,
+                      cd_errinfo *why) CD_CHECK;
+
+#endif

@@ -1,0 +1,705 @@
+/* The server over real loopback sockets: the loop runs in a thread of its own, the test is the client. */
+#include "net/http_server.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/thread.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+typedef struct rig {
+    cd_loop *loop;
+    cd_http_server *server;
+    cd_pool *pool;
+    cd_thread thread;
+    u16 port;
+    cd_mutex lock; /* the gate of /gate */
+    cd_cond cond;
+    u32 waiting;
+    bool is_open;
+    cd_loop_task stop;
+    u32 grace_ms;
+    _Atomic bool is_done;
+} rig;
+
+/* GET, POST /echo: method, path, query and body of what came. */
+static void on_echo(void *ctx, cd_http_req *r)
+{
+    (void)ctx;
+    cd_bytes path = cd_http_req_path(r);
+    cd_bytes query = cd_http_req_query(r);
+    cd_buf *out = cd_http_req_out(r);
+    cd_buf_fmt(out, "%s ", cd_http_method_name(cd_http_req_method(r)));
+    cd_buf_put(out, path);
+    cd_buf_str(out, "?");
+    cd_buf_put(out, query);
+    cd_buf_str(out, " ");
+    cd_buf_put(out, cd_http_req_body(r));
+    cd_http_req_add_header(r, "X-Echo", "yes");
+    cd_http_reply(r, 200, "text/plain");
+}
+
+static void worker_reply(void *arg)
+{
+    cd_http_req *r = arg;
+    cd_bytes body = cd_http_req_body(r);
+    cd_buf_fmt(cd_http_req_out(r), "worker %zu", body.n);
+    cd_http_reply(r, 200, "text/plain");
+}
+
+static void on_later(void *ctx, cd_http_req *r)
+{
+    rig *g = ctx;
+    if (cd_pool_submit(g->pool, worker_reply, r) != CD_OK) {
+        cd_http_reply_error(r, 503, "busy");
+    }
+}
+
+typedef struct gated {
+    rig *g;
+    cd_http_req *r;
+} gated;
+
+static void gate_wait(void *arg)
+{
+    gated *x = arg;
+    cd_mutex_lock(&x->g->lock);
+    x->g->waiting++;
+    cd_cond_wake_all(&x->g->cond);
+    while (!x->g->is_open) {
+        cd_cond_wait(&x->g->cond, &x->g->lock);
+    }
+    cd_mutex_unlock(&x->g->lock);
+    cd_buf_str(cd_http_req_out(x->r), "gate");
+    cd_http_reply(x->r, 200, "text/plain");
+    cd_free(x);
+}
+
+/* Answers when the test opens the gate. */
+static void on_gate(void *ctx, cd_http_req *r)
+{
+    gated *x = cd_new(gated);
+    *x = (gated){.g = ctx, .r = r};
+    assert_int_equal(cd_pool_submit(x->g->pool, gate_wait, x), CD_OK);
+}
+
+enum { BIG = 32 * 1024 * 1024 };
+
+static void on_big(void *ctx, cd_http_req *r)
+{
+    (void)ctx;
+    cd_buf_fill(cd_http_req_out(r), 'b', BIG);
+    cd_http_reply(r, 200, NULL);
+}
+
+static void on_nothing(void *ctx, cd_http_req *r)
+{
+    (void)ctx;
+    cd_http_reply(r, 204, NULL);
+}
+
+static void loop_main(void *arg)
+{
+    rig *g = arg;
+    cd_loop_run(g->loop);
+}
+
+static void rig_open(rig *g, const cd_http_cfg *cfg)
+{
+    *g = (rig){.grace_ms = 5000};
+    cd_mutex_init(&g->lock);
+    cd_cond_init(&g->cond);
+    assert_int_equal(cd_pool_new(&g->pool, 2, 64, "worker", NULL), CD_OK);
+    assert_int_equal(cd_loop_new(&g->loop, NULL), CD_OK);
+    g->server = cd_http_server_new(g->loop, cfg);
+    const cd_http_route routes[] = {
+        {.path = "/echo", .methods = CD_HTTP_GET | CD_HTTP_POST, .handler = on_echo},
+        {.path = "/small", .methods = CD_HTTP_POST, .handler = on_echo, .body_max = 10},
+        {.path = "/later", .methods = CD_HTTP_POST, .handler = on_later, .ctx = g},
+        {.path = "/gate", .methods = CD_HTTP_ANY, .handler = on_gate, .ctx = g},
+        {.path = "/big", .methods = CD_HTTP_GET, .handler = on_big},
+        {.path = "/nothing", .methods = CD_HTTP_GET, .handler = on_nothing},
+    };
+    for (usize i = 0; i < CD_COUNT(routes); i++) {
+        cd_http_server_route(g->server, &routes[i]);
+    }
+    assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
+    g->port = cd_http_server_port(g->server);
+    assert_int_equal(cd_thread_start(&g->thread, "loop", loop_main, g, NULL), CD_OK);
+}
+
+static void on_stopped(void *ctx)
+{
+    rig *g = ctx;
+    atomic_store(&g->is_done, true);
+    cd_http_server_free(g->server);
+    cd_loop_stop(g->loop);
+}
+
+static void stop_task(cd_loop_task *t)
+{
+    rig *g = (rig *)(void *)((char *)t - offsetof(rig, stop));
+    cd_http_server_stop(g->server, g->grace_ms, on_stopped, g);
+}
+
+static void rig_stop(rig *g)
+{
+    g->stop.fn = stop_task;
+    cd_loop_post(g->loop, &g->stop);
+}
+
+static void rig_join(rig *g)
+{
+    cd_thread_join(&g->thread);
+    assert_true(atomic_load(&g->is_done));
+    cd_pool_free(g->pool);
+    cd_loop_free(g->loop);
+    cd_cond_fini(&g->cond);
+    cd_mutex_fini(&g->lock);
+}
+
+static void rig_close(rig *g)
+{
+    rig_stop(g);
+    rig_join(g);
+}
+
+static void gate_await(rig *g, u32 waiting)
+{
+    cd_mutex_lock(&g->lock);
+    while (g->waiting != waiting) {
+        cd_cond_wait(&g->cond, &g->lock);
+    }
+    cd_mutex_unlock(&g->lock);
+}
+
+static void gate_open(rig *g)
+{
+    cd_mutex_lock(&g->lock);
+    g->is_open = true;
+    cd_cond_wake_all(&g->cond);
+    cd_mutex_unlock(&g->lock);
+}
+
+/* ---- a client ---- */
+
+static int dial(const rig *g)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval limit = {.tv_sec = 20};
+    addr.sin_port = htons(g->port);
+    assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof addr), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+    return fd;
+}
+
+static void say_n(int fd, const char *text, usize n)
+{
+    while (n != 0) {
+        ssize_t sent = send(fd, text, n, MSG_NOSIGNAL);
+        assert_true(sent > 0);
+        text += sent;
+        n -= (usize)sent;
+    }
+}
+
+static void say(int fd, const char *text)
+{
+    say_n(fd, text, strlen(text));
+}
+
+/* Reads one answer (its body by Content-Length unless no_body) into out; false at the end of input. */
+static bool hear(int fd, cd_buf *out, bool no_body)
+{
+    cd_buf_clear(out);
+    usize head = 0;
+    usize want = 0;
+    for (;;) {
+        if (head == 0) {
+            const char *end = strstr(cd_buf_cstr(out), "\r\n\r\n");
+            if (end != NULL) {
+                head = (usize)(end - (const char *)out->p) + 4;
+                const char *cl = strstr((const char *)out->p, "Content-Length: ");
+                want = head;
+                if (cl != NULL && !no_body) {
+                    want += (usize)strtoul(cl + 16, NULL, 10);
+                }
+            }
+        }
+        if (head != 0 && out->n == want) {
+            (void)cd_buf_cstr(out);
+            return true;
+        }
+        /* One byte at a time in the head, so that nothing of the next answer is taken. */
+        usize step = head == 0 ? 1 : want - out->n;
+        ssize_t n = recv(fd, cd_buf_reserve(out, step), step, 0);
+        if (n <= 0) {
+            assert_int_equal(out->n, 0);
+            return false;
+        }
+        out->n += (usize)n;
+    }
+}
+
+static const char *body_of(cd_buf *b)
+{
+    return strstr(cd_buf_cstr(b), "\r\n\r\n") + 4;
+}
+
+static void assert_status(cd_buf *b, u32 status)
+{
+    char want[32];
+    (void)snprintf(want, sizeof want, "HTTP/1.1 %u ", status);
+    assert_memory_equal(cd_buf_cstr(b), want, strlen(want));
+}
+
+static bool has(cd_buf *b, const char *text)
+{
+    return strstr(cd_buf_cstr(b), text) != NULL;
+}
+
+/* One request on a connection of its own; the answer must be the last. */
+static void ask(const rig *g, cd_buf *out, const char *text)
+{
+    cd_buf rest = {0};
+    int fd = dial(g);
+    say(fd, text);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_true(hear(fd, out, false));
+    assert_false(hear(fd, &rest, false));
+    (void)close(fd);
+    cd_buf_fini(&rest);
+}
+
+#define H "Host: localhost\r\n"
+
+static void test_basics(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    const cd_http_cfg cfg = {.extra_headers = "Node-Id: NodeID-x\r\n"};
+    rig_open(&g, &cfg);
+    int fd = dial(&g);
+
+    say(fd, "GET /echo?a=b HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 200);
+    assert_string_equal(body_of(&b), "GET /echo?a=b ");
+    assert_true(has(&b, "\r\nContent-Type: text/plain\r\n"));
+    assert_true(has(&b, "\r\nContent-Length: 14\r\n"));
+    assert_true(has(&b, "\r\nX-Echo: yes\r\n"));
+    assert_true(has(&b, "\r\nNode-Id: NodeID-x\r\n"));
+    assert_true(has(&b, "\r\nVary: Origin\r\n"));
+    assert_true(has(&b, "\r\nDate: "));
+    assert_false(has(&b, "\r\nConnection:"));
+
+    /* The same connection goes on: HEAD, POST, chunked POST, a worker's answer, 204, errors. */
+    say(fd, "HEAD /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, true));
+    assert_status(&b, 200);
+    assert_true(has(&b, "\r\nContent-Length: 12\r\n"));
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Content-Length: 5\r\n\r\nhello");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "POST /echo? hello");
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n"
+            "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "POST /echo? abcde");
+    say(fd, "POST /later HTTP/1.1\r\n" H "Content-Length: 3\r\n\r\nabc");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "worker 3");
+    say(fd, "GET /nothing HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 204);
+    assert_false(has(&b, "Content-Length"));
+    say(fd, "GET /none HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 404);
+    assert_string_equal(body_of(&b), "404 page not found\n");
+    assert_true(has(&b, "\r\nContent-Type: text/plain; charset=utf-8\r\n"));
+    say(fd, "DELETE /echo HTTP/1.1\r\n" H "Accept: application/json, */*\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 405);
+    assert_true(has(&b, "\r\nAllow: GET, HEAD, POST\r\n"));
+    assert_string_equal(body_of(&b),
+                        "{\"error\":{\"code\":405,\"message\":\"method not allowed\"}}");
+    say(fd, "GET /echo HTTP/1.1\r\n" H "Connection: close\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_true(has(&b, "\r\nConnection: close\r\n"));
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+
+    ask(&g, &b, "GET /echo HTTP/1.0\r\n\r\n");
+    assert_true(has(&b, "\r\nConnection: close\r\n"));
+    fd = dial(&g);
+    say(fd, "GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_true(has(&b, "\r\nConnection: keep-alive\r\n"));
+    (void)close(fd);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* Requests sent ahead are answered in order, whatever thread answers them. */
+static void test_pipeline(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    cd_buf text = {0};
+    rig_open(&g, &(cd_http_cfg){.header_max = 2000});
+    int fd = dial(&g);
+    enum { N = 400 };
+    for (u32 i = 0; i < N; i++) {
+        const char *path = i % 3 == 0 ? "/later" : "/echo";
+        cd_buf_fmt(&text, "POST %s HTTP/1.1\r\n" H "Content-Length: %u\r\n\r\n", path, i);
+        cd_buf_fill(&text, 'x', i);
+    }
+    say_n(fd, (const char *)text.p, text.n);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    for (u32 i = 0; i < N; i++) {
+        char want[32];
+        assert_true(hear(fd, &b, false));
+        assert_status(&b, 200);
+        (void)snprintf(want, sizeof want, i % 3 == 0 ? "worker %u" : "POST /echo? ", i);
+        assert_memory_equal(body_of(&b), want, strlen(want));
+        usize body = (usize)(b.p + b.n - (const u8 *)body_of(&b));
+        assert_int_equal(body, i % 3 == 0 ? strlen(want) : 12 + i);
+    }
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+    cd_buf_fini(&text);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.body_max = 100, .header_max = 2000});
+    ask(&g, &b,
+        "POST /echo HTTP/1.1\r\n" H "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "0\r\n\r\nGET /echo?smuggled HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 400);
+    assert_true(has(&b, "\r\nConnection: close\r\n"));
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n\r\n");
+    assert_status(&b, 400);
+    assert_string_equal(body_of(&b), "no Host header\n");
+    ask(&g, &b,
+        "GET /echo HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n"
+        "Connection: close\r\n\r\n");
+    assert_status(&b, 403);
+    assert_string_equal(body_of(&b), "invalid host specified\n");
+    assert_true(has(&b, "\r\nX-Content-Type-Options: nosniff\r\n"));
+    assert_true(has(&b, "\r\nAccess-Control-Allow-Origin: *\r\n"));
+    ask(&g, &b, "POST /echo HTTP/1.1\r\n" H "Content-Length: 101\r\n\r\n");
+    assert_status(&b, 413);
+    assert_string_equal(body_of(&b), "content length too large (101>100)\n");
+    ask(&g, &b, "POST /small HTTP/1.1\r\n" H "Content-Length: 11\r\n\r\n");
+    assert_status(&b, 413);
+    ask(&g, &b, "BREW / HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 501);
+    ask(&g, &b, "GET / HTTP/3.0\r\n" H "\r\n");
+    assert_status(&b, 505);
+
+    /* The client is still sending when the answer comes, and can read it. */
+    cd_buf big = {0};
+    cd_buf_str(&big, "POST /echo HTTP/1.1\r\n" H "Content-Length: 5000000\r\n\r\n");
+    cd_buf_fill(&big, 'x', 5000000);
+    int fd = dial(&g);
+    say_n(fd, (const char *)big.p, big.n);
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 413);
+    (void)close(fd);
+    cd_buf_clear(&big);
+    cd_buf_str(&big, "GET /echo HTTP/1.1\r\n" H "X: ");
+    cd_buf_fill(&big, 'x', 3000);
+    ask(&g, &b, cd_buf_cstr(&big));
+    assert_status(&b, 431);
+    cd_buf_clear(&big);
+    cd_buf_str(&big, "GET /");
+    cd_buf_fill(&big, 'x', 3000);
+    ask(&g, &b, cd_buf_cstr(&big));
+    assert_status(&b, 414);
+    cd_buf_fini(&big);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void test_continue(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.body_max = 100});
+    int fd = dial(&g);
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(cd_buf_cstr(&b), "HTTP/1.1 100 Continue\r\n\r\n");
+    say(fd, "abc");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "POST /echo? abc");
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 300\r\n\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 413);
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void test_cors(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    const cd_http_cfg cfg = {.allowed_origins = "https://*.lux.network"};
+    rig_open(&g, &cfg);
+    ask(&g, &b,
+        "OPTIONS /echo HTTP/1.1\r\n" H "Origin: https://a.lux.network\r\n"
+        "Access-Control-Request-Method: POST\r\n"
+        "Access-Control-Request-Headers: content-type\r\n\r\n");
+    assert_status(&b, 204);
+    assert_true(has(&b, "\r\nAccess-Control-Allow-Methods: POST\r\n"));
+    assert_true(has(&b, "\r\nAccess-Control-Allow-Headers: Content-Type\r\n"));
+    assert_true(has(&b, "\r\nAccess-Control-Allow-Origin: https://a.lux.network\r\n"));
+    ask(&g, &b, "OPTIONS /echo HTTP/1.1\r\n" H "Origin: https://a.lux.network\r\n\r\n");
+    assert_status(&b, 405);
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "Origin: https://b.lux.network\r\n\r\n");
+    assert_true(has(&b, "\r\nAccess-Control-Allow-Origin: https://b.lux.network\r\n"));
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "Origin: https://evil.example\r\n\r\n");
+    assert_status(&b, 200);
+    assert_false(has(&b, "Access-Control"));
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void nap(u32 ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+/* A client that drips bytes does not get more time by it; an idle one is closed without a word. */
+static void test_timeouts(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    const cd_http_cfg cfg = {
+        .header_timeout_ms = 100, .read_timeout_ms = 200, .idle_timeout_ms = 100};
+    static const char request[] = "GET /echo HTTP/1.1\r\n" H "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    rig_open(&g, &cfg);
+    const cd_clock *clock = cd_clock_real();
+
+    int fd = dial(&g);
+    u64 start = cd_clock_mono_ns(clock);
+    usize i = 0;
+    while (i < sizeof request - 1 && cd_clock_mono_ns(clock) - start < 400 * CD_NS_PER_MS) {
+        if (send(fd, request + i++, 1, MSG_NOSIGNAL) != 1) {
+            break;
+        }
+        nap(10);
+    }
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 408);
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+
+    fd = dial(&g); /* half a body */
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Content-Length: 10\r\n\r\nabc");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 408);
+    (void)close(fd);
+
+    fd = dial(&g); /* nothing at all */
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+
+    fd = dial(&g); /* idle between requests */
+    say(fd, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+
+    fd = dial(&g); /* half a body and gone: no answer */
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Content-Length: 10\r\n\r\nabc");
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_false(hear(fd, &b, false));
+    (void)close(fd);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void test_big_answer(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){0});
+    int fd = dial(&g);
+    for (u32 i = 0; i < 2; i++) {
+        say(fd, "GET /big HTTP/1.1\r\n" H "\r\nGET /echo HTTP/1.1\r\n" H "\r\n");
+        assert_true(hear(fd, &b, false));
+        assert_status(&b, 200);
+        assert_int_equal(b.n, (usize)(body_of(&b) - (const char *)b.p) + BIG);
+        assert_int_equal(b.p[b.n - 1], 'b');
+        assert_true(hear(fd, &b, false));
+        assert_string_equal(body_of(&b), "GET /echo? ");
+    }
+    (void)close(fd);
+    rig_close(&g);
+
+    /* A client that does not take its answer is cut off. */
+    rig_open(&g, &(cd_http_cfg){.write_timeout_ms = 100});
+    fd = dial(&g);
+    say(fd, "GET /big HTTP/1.1\r\n" H "\r\n");
+    nap(400);
+    usize got = 0;
+    for (;;) {
+        ssize_t n = recv(fd, cd_buf_reserve(&b, 65536), 65536, 0);
+        if (n <= 0) {
+            break;
+        }
+        got += (usize)n;
+    }
+    assert_true(got < BIG);
+    (void)close(fd);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+static void test_too_many(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.conns_max = 2});
+    int a = dial(&g);
+    int c = dial(&g);
+    say(a, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(a, &b, false));
+    say(c, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(c, &b, false));
+    int d = dial(&g);
+    assert_true(hear(d, &b, false));
+    assert_status(&b, 503);
+    assert_string_equal(body_of(&b), "too many connections\n");
+    (void)close(d);
+    (void)close(c);
+    /* The freed place is found sooner or later. */
+    for (;;) {
+        d = dial(&g);
+        say(d, "GET /echo HTTP/1.1\r\n" H "\r\n");
+        assert_true(hear(d, &b, false));
+        (void)close(d);
+        if (has(&b, "HTTP/1.1 200")) {
+            break;
+        }
+        nap(5);
+    }
+    (void)close(a);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* Clients that leave while a worker has their request, in several ways. */
+static void test_gone(void **state)
+{
+    (void)state;
+    rig g;
+    rig_open(&g, &(cd_http_cfg){0});
+    int a = dial(&g);
+    int c = dial(&g);
+    say(a, "GET /gate HTTP/1.1\r\n" H "\r\n");
+    say(c, "GET /gate HTTP/1.1\r\n" H "\r\n");
+    gate_await(&g, 2);
+    struct linger hard = {.l_onoff = 1};
+    assert_int_equal(setsockopt(a, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
+    (void)close(a); /* reset */
+    (void)close(c); /* orderly */
+    nap(20);
+    gate_open(&g);
+    cd_buf b = {0};
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 200);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* Stopping lets a running request finish, and closes idle connections and the door. */
+static void test_graceful_stop(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){0});
+    int idle = dial(&g);
+    say(idle, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(idle, &b, false));
+    int busy = dial(&g);
+    say(busy, "GET /gate HTTP/1.1\r\n" H "\r\n");
+    gate_await(&g, 1);
+    rig_stop(&g);
+    assert_false(hear(idle, &b, false));
+    assert_false(atomic_load(&g.is_done));
+    int late = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    addr.sin_port = htons(g.port);
+    assert_int_equal(connect(late, (struct sockaddr *)&addr, sizeof addr), -1);
+    gate_open(&g);
+    assert_true(hear(busy, &b, false));
+    assert_true(has(&b, "\r\nConnection: close\r\n"));
+    assert_string_equal(body_of(&b), "gate");
+    assert_false(hear(busy, &b, false));
+    (void)close(late);
+    (void)close(busy);
+    (void)close(idle);
+    rig_join(&g);
+
+    /* When the grace is over, clients are cut, and the end waits only for the worker. */
+    rig_open(&g, &(cd_http_cfg){0});
+    g.grace_ms = 20;
+    busy = dial(&g);
+    say(busy, "GET /gate HTTP/1.1\r\n" H "\r\n");
+    gate_await(&g, 1);
+    rig_stop(&g);
+    assert_false(hear(busy, &b, false));
+    assert_false(atomic_load(&g.is_done));
+    gate_open(&g);
+    (void)close(busy);
+    rig_join(&g);
+    cd_buf_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_basics),     cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_cors),       cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_big_answer), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
