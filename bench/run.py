@@ -177,7 +177,7 @@ def expectations(group, data):
 
 
 def pieces(group, args):
-    """A group's work in pieces that all programs run in turn: arguments by program, number of CPUs."""
+    """A group's work in pieces that all programs run in turn: arguments by program, CPUs."""
     found = []
     if group == "evm":
         for part in [args.only] if args.only else EVM_PARTS:
@@ -186,10 +186,10 @@ def pieces(group, args):
     elif group == "crypto":
         for part in [args.only] if args.only else CRYPTO_PARTS:
             command = ["crypto", str(CRYPTO_INPUTS), "--only", part, "--min-ms", str(args.min_ms)]
-            found.append((dict.fromkeys(IMPLEMENTATIONS, command), 1))
+            found.append((dict.fromkeys(TITLES, command), 1))
     elif group == "trie":
         for size in args.sizes:
-            found.append((dict.fromkeys(IMPLEMENTATIONS, ["trie", size]), 1))
+            found.append((dict.fromkeys(TITLES, ["trie", size]), 1))
     else:
         for chain in [args.only] if args.only else IMPORT_CHAINS:
             command = ["import", str(args.data / "blocks"), chain]

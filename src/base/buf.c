@@ -51,14 +51,20 @@ void cd_buf_str(cd_buf *b, const char *s)
 
 void cd_buf_fmt(cd_buf *b, const char *fmt, ...)
 {
+    /* Most text fits at the first try; otherwise its length is known for the second. */
+    enum { FIRST = 64 };
     va_list ap;
     va_list again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *at = (char *)cd_buf_reserve(b, FIRST);
+    usize room = b->cap - b->n;
+    int n = vsnprintf(at, room, fmt, ap);
     va_end(ap);
     CD_ASSERT(n >= 0);
-    (void)vsnprintf((char *)cd_buf_reserve(b, (usize)n + 1), (usize)n + 1, fmt, again);
+    if ((usize)n >= room) {
+        (void)vsnprintf((char *)cd_buf_reserve(b, (usize)n + 1), (usize)n + 1, fmt, again);
+    }
     va_end(again);
     b->n += (usize)n;
 }

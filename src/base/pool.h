@@ -30,8 +30,8 @@ void cd_pool_free(cd_pool *p);
  * once on the caller. Errors: CD_EFULL. */
 cd_err cd_pool_submit(cd_pool *p, cd_pool_job *job, void *arg) CD_CHECK;
 
-/* cd_pool_help runs one queued job on the calling thread; false when none waits. For callers that wait for
- * jobs of their own. p may be NULL. */
+/* cd_pool_help runs one queued job on the calling thread; false when none waits. For callers that
+ * wait for jobs of their own. p may be NULL. */
 bool cd_pool_help(cd_pool *p);
 
 /* cd_pool_for calls fn(arg, i, slot) once for every i in [0, n), in no particular order, and

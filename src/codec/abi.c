@@ -42,6 +42,7 @@ static bool accept_number(parser *p, u32 *out)
         v = v * 10 + (u32)(p->text.p[p->at++] - '0');
     }
     if (p->at == start || p->text.p[start] == '0') {
+        p->at = start;
         return false;
     }
     *out = v;

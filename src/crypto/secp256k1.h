@@ -22,6 +22,18 @@ cd_err cd_secp256k1_recover_addr(cd_addr20 *out, const cd_hash32 *msg, const u8 
 /* cd_secp256k1_addr gives the account address: the last 20 bytes of keccak256(x || y). */
 void cd_secp256k1_addr(cd_addr20 *out, const u8 pub[64]);
 
+/* One signature whose signer is asked for. */
+typedef struct cd_secp256k1_query {
+    cd_hash32 msg;
+    u8 sig[64];
+    u8 recid;
+} cd_secp256k1_query;
+
+/* cd_secp256k1_recover_many is cd_secp256k1_recover_addr for cnt signatures: ok[i] says whether out[i] was
+ * found (where not, it is left alone). Groups of eight are computed side by side on CPUs with AVX-512
+ * IFMA, at a fraction of the time each: the way to the senders of a block. */
+void cd_secp256k1_recover_many(cd_addr20 *out, bool *ok, const cd_secp256k1_query *in, usize cnt);
+
 /* cd_secp256k1_sign signs msg with the RFC 6979 nonce: low s, *recid in 0..3.
  * Errors: CD_EKEY when the secret is zero or not below the group order. */
 cd_err cd_secp256k1_sign(u8 sig[64], u8 *recid, const cd_hash32 *msg, const u8 secret[32]) CD_CHECK;

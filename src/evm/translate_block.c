@@ -324,8 +324,7 @@ static void settle(cd__translation *t, i32 pos)
         u32 maker = from->made_by;
         if (maker != 0 && from->refs == 1 && from->read <= maker && home->touched <= maker) {
             t->cells[maker - 1].d = offset_of(pos);
-            home->touched = maker;
-            from->made_by = 0;
+            note_write(t, pos, maker, false);
         } else {
             load(t, pos, it, false);
             pair(t);

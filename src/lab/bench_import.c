@@ -69,7 +69,12 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, cd_errinfo *
         e = cd_pool_new(&pool, threads - 1, 4096, "import", why);
     }
     if (e == CD_OK) {
-        cd_chain_cfg ccfg = {.kv = kv, .genesis = cd_buf_bytes(&w->genesis), .sync = CD_KV_NOSYNC};
+        cd_chain_cfg ccfg = {
+            .kv = kv,
+            .genesis = cd_buf_bytes(&w->genesis),
+            .sync = CD_KV_NOSYNC,
+            .is_ethereum = true,
+        };
         e = cd_chain_open(&chain, &ccfg, why);
     }
     if (e == CD_OK) {

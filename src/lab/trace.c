@@ -29,9 +29,8 @@ static void key_str(cd_json_w *w, const char *key, const char *v)
     cd_json_w_cstr(w, v);
 }
 
-static void on_step(cd_tracer *tracer, const cd_trace_step *s)
+static void put_step(const cd_trace3155 *t, const cd_trace_step *s, const char *error)
 {
-    const cd_trace3155 *t = (const cd_trace3155 *)tracer;
     cd_json_w w = {.out = t->out};
     cd_json_w_obj(&w);
     key_num(&w, "pc", s->pc);
@@ -60,10 +59,42 @@ static void on_step(cd_tracer *tracer, const cd_trace_step *s)
     key_num(&w, "depth", s->depth);
     key_num(&w, "refund", s->refund);
     key_str(&w, "opName", cd_op_name(s->op));
-    if (s->error != 0) {
-        key_str(&w, "error", cd_evm_status_str((cd_evm_status)s->error));
+    if (error != NULL) {
+        key_str(&w, "error", error);
     }
     end_line(&w);
+}
+
+/* The size of memory after REVERT has touched what it returns. */
+static usize reverted_size(const cd_trace_step *s)
+{
+    const cd_u256 *top = s->stack + s->stack_cnt;
+    usize end;
+    if (cd_u256_is_zero(&top[-2]) || __builtin_add_overflow(top[-1].w[0], top[-2].w[0], &end)) {
+        return s->memory.n;
+    }
+    end = (end + 31) / 32 * 32;
+    return end > s->memory.n ? end : s->memory.n;
+}
+
+/* go-ethereum writes an instruction that fails while it runs twice, the second time with the error and
+ * with its operands gone. Which these are is known before: REVERT and unknown instructions. */
+static void on_step(cd_tracer *tracer, const cd_trace_step *s)
+{
+    const cd_trace3155 *t = (const cd_trace3155 *)tracer;
+    cd_evm_status status = (cd_evm_status)s->error;
+    if (status == CD_EVM_INVALID_OPCODE) {
+        put_step(t, s, NULL);
+    }
+    put_step(t, s, status == CD_EVM_OK ? NULL : cd_evm_status_str(status));
+    if (s->op == CD_OP_REVERT && status == CD_EVM_OK) {
+        cd_trace_step after = *s;
+        after.stack_cnt -= 2;
+        after.memory.n = reverted_size(s);
+        cd_trace3155 plain = *t;
+        plain.memory = false; /* what is new is not there yet */
+        put_step(&plain, &after, cd_evm_status_str(CD_EVM_REVERT));
+    }
 }
 
 /* What a message is called in traces, by the instruction that sent it. */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/num_text.h"
 #include "net/http_access.h"
 #include "net/http_parse.h"
 
@@ -36,7 +37,7 @@ typedef struct conn conn;
 struct cd_http_req {
     cd_loop_task task;
     cd_http_server *server;
-    conn *conn; /* loop thread only, like in_dispatch and is_closing */
+    conn *conn; /* loop thread only, like in_dispatch */
     bool in_dispatch;
     cd_http_parse *parse;
     cd_buf head;  /* of the answer */
@@ -162,19 +163,32 @@ static const char *date_now(cd_http_server *s)
     return s->date;
 }
 
+static void put_u64(cd_buf *b, u64 v)
+{
+    char *at = (char *)cd_buf_reserve(b, CD_U64_TEXT_MAX);
+    b->n += cd_u64_fmt(at, v);
+}
+
 static void head_build(cd_http_req *r, bool is_last)
 {
     cd_http_server *s = r->server;
     cd_buf *h = &r->head;
     cd_buf_clear(h);
-    cd_buf_fmt(h, "HTTP/1.1 %u %s\r\nDate: %.*s\r\n", r->status, cd_http_reason(r->status),
-               CD_HTTP_DATE_LEN, date_now(s));
+    cd_buf_str(h, "HTTP/1.1 ");
+    put_u64(h, r->status);
+    cd_buf_u8(h, ' ');
+    cd_buf_str(h, cd_http_reason(r->status));
+    cd_buf_str(h, "\r\nDate: ");
+    cd_buf_put(h, cd_bytes_of(date_now(s), CD_HTTP_DATE_LEN));
     if (r->content_type[0] != '\0') {
-        cd_buf_fmt(h, "Content-Type: %s\r\n", r->content_type);
+        cd_buf_str(h, "\r\nContent-Type: ");
+        cd_buf_str(h, r->content_type);
     }
     if (r->status != 204 && r->status != 304) {
-        cd_buf_fmt(h, "Content-Length: %zu\r\n", r->out.n);
+        cd_buf_str(h, "\r\nContent-Length: ");
+        put_u64(h, r->out.n);
     }
+    cd_buf_str(h, "\r\n");
     if (is_last) {
         cd_buf_str(h, "Connection: close\r\n");
     } else if (cd_http_parse_is_http10(r->parse)) {

@@ -149,6 +149,60 @@ CD_INLINE bool cd__num_slt4(const u64 *a, const u64 *b)
 #endif
 }
 
+/* cd__num_up4 moves four limbs up by n / 64 places (n < 256), zeros coming in below; cd__num_down4 down,
+ * fill coming in above. Conditional moves: shift counts are data to the branch predictor. */
+CD_INLINE void cd__num_up4(u64 *w0, u64 *w1, u64 *w2, u64 *w3, u64 n)
+{
+#if CD__LIMB_ASM
+    __asm__("testb $128, %b[n]\n\t"
+            "cmovnzq %[w1], %[w3]\n\t"
+            "cmovnzq %[w0], %[w2]\n\t"
+            "cmovnzq %[zero], %[w1]\n\t"
+            "cmovnzq %[zero], %[w0]\n\t"
+            "testb $64, %b[n]\n\t"
+            "cmovnzq %[w2], %[w3]\n\t"
+            "cmovnzq %[w1], %[w2]\n\t"
+            "cmovnzq %[w0], %[w1]\n\t"
+            "cmovnzq %[zero], %[w0]"
+            : [w0] "+&r"(*w0), [w1] "+&r"(*w1), [w2] "+&r"(*w2), [w3] "+&r"(*w3)
+            : [n] "r"(n), [zero] "r"(UINT64_C(0))
+            : "cc");
+#else
+    u64 w[8] = {0, 0, 0, 0, *w0, *w1, *w2, *w3};
+    const u64 *from = w + 4 - (n >> 6);
+    *w0 = from[0];
+    *w1 = from[1];
+    *w2 = from[2];
+    *w3 = from[3];
+#endif
+}
+
+CD_INLINE void cd__num_down4(u64 *w0, u64 *w1, u64 *w2, u64 *w3, u64 n, u64 fill)
+{
+#if CD__LIMB_ASM
+    __asm__("testb $128, %b[n]\n\t"
+            "cmovnzq %[w2], %[w0]\n\t"
+            "cmovnzq %[w3], %[w1]\n\t"
+            "cmovnzq %[fill], %[w2]\n\t"
+            "cmovnzq %[fill], %[w3]\n\t"
+            "testb $64, %b[n]\n\t"
+            "cmovnzq %[w1], %[w0]\n\t"
+            "cmovnzq %[w2], %[w1]\n\t"
+            "cmovnzq %[w3], %[w2]\n\t"
+            "cmovnzq %[fill], %[w3]"
+            : [w0] "+&r"(*w0), [w1] "+&r"(*w1), [w2] "+&r"(*w2), [w3] "+&r"(*w3)
+            : [n] "r"(n), [fill] "r"(fill)
+            : "cc");
+#else
+    u64 w[8] = {*w0, *w1, *w2, *w3, fill, fill, fill, fill};
+    const u64 *from = w + (n >> 6);
+    *w0 = from[0];
+    *w1 = from[1];
+    *w2 = from[2];
+    *w3 = from[3];
+#endif
+}
+
 /* cd__num_mul4lo stores the low four limbs of a * b: six full and four half products. */
 CD_INLINE void cd__num_mul4lo(u64 *r, const u64 *a, const u64 *b)
 {
@@ -212,73 +266,6 @@ CD_INLINE void cd__num_mul4lo(u64 *r, const u64 *a, const u64 *b)
 #endif
 }
 
-/* cd__num_mul4 stores all eight limbs of a * b. r must not alias a or b. */
-CD_INLINE void cd__num_mul4(u64 *r, const u64 *a, const u64 *b)
-{
-#if CD__LIMB_MULX
-    /* Row i adds a[i] * b into s1..s4, stores the finished lowest word and renames the rest down. */
-#define CD__MUL4_ROW(off, s0, s1, s2, s3, s4)                                                      \
-    "movq " off "(%[a]), %%rdx\n\t"                                                                \
-    "mulxq (%[b]), %[lo], %[hi]\n\t"                                                               \
-    "addq %[lo], %[" s0 "]\n\t"                                                                    \
-    "movq %[" s0 "], " off "(%[r])\n\t"                                                            \
-    "mulxq 8(%[b]), %[lo], %[" s4 "]\n\t"                                                          \
-    "adcq %[hi], %[" s1 "]\n\t"                                                                    \
-    "mulxq 16(%[b]), %[" s0 "], %[hi]\n\t"                                                         \
-    "adcq %[" s4 "], %[" s2 "]\n\t"                                                                \
-    "mulxq 24(%[b]), %%rdx, %[" s4 "]\n\t"                                                         \
-    "adcq %[hi], %[" s3 "]\n\t"                                                                    \
-    "adcq $0, %[" s4 "]\n\t"                                                                       \
-    "addq %[lo], %[" s1 "]\n\t"                                                                    \
-    "adcq %[" s0 "], %[" s2 "]\n\t"                                                                \
-    "adcq %%rdx, %[" s3 "]\n\t"                                                                    \
-    "adcq $0, %[" s4 "]\n\t"
-    u64 w0;
-    u64 w1;
-    u64 w2;
-    u64 w3;
-    u64 w4;
-    u64 lo;
-    u64 hi;
-    __asm__("movq (%[a]), %%rdx\n\t"
-            "mulxq (%[b]), %[lo], %[w1]\n\t"
-            "mulxq 8(%[b]), %[hi], %[w2]\n\t"
-            "movq %[lo], (%[r])\n\t"
-            "mulxq 16(%[b]), %[lo], %[w3]\n\t"
-            "addq %[hi], %[w1]\n\t"
-            "mulxq 24(%[b]), %[hi], %[w4]\n\t"
-            "adcq %[lo], %[w2]\n\t"
-            "adcq %[hi], %[w3]\n\t"
-            "adcq $0, %[w4]\n\t" CD__MUL4_ROW("8", "w1", "w2", "w3", "w4", "w0")
-                CD__MUL4_ROW("16", "w2", "w3", "w4", "w0", "w1")
-                    CD__MUL4_ROW("24", "w3", "w4", "w0", "w1", "w2")
-            : [w0] "=&r"(w0), [w1] "=&r"(w1), [w2] "=&r"(w2), [w3] "=&r"(w3), [w4] "=&r"(w4),
-              [lo] "=&r"(lo), [hi] "=&r"(hi), "=m"(*(cd__limb4 *)(void *)r)
-            : [a] "r"(a), [b] "r"(b), [r] "r"(r), "m"(*(const cd__limb4 *)(const void *)a),
-              "m"(*(const cd__limb4 *)(const void *)b)
-            : "rdx", "cc");
-    r[4] = w4;
-    r[5] = w0;
-    r[6] = w1;
-    r[7] = w2;
-#undef CD__MUL4_ROW
-#else
-    u64 p[8] = {0};
-    for (int i = 0; i < 4; i++) {
-        u64 carry = 0;
-        for (int j = 0; j < 4; j++) {
-            u128 t = (u128)a[i] * b[j] + p[i + j] + carry;
-            p[i + j] = (u64)t;
-            carry = (u64)(t >> 64);
-        }
-        p[i + 4] = carry;
-    }
-    for (int i = 0; i < 8; i++) {
-        r[i] = p[i];
-    }
-#endif
-}
-
 /* cd__num_mul4x1 stores the low four limbs of a * m and gives the fifth. */
 CD_INLINE u64 cd__num_mul4x1(u64 *r, const u64 *a, u64 m)
 {
@@ -291,6 +278,67 @@ CD_INLINE u64 cd__num_mul4x1(u64 *r, const u64 *a, u64 m)
     r[2] = (u64)t2;
     r[3] = (u64)t3;
     return (u64)(t3 >> 64);
+}
+
+/* cd__num_mac4 adds x * y[0..3] to the words p0..p3 and gives the limb carried out of them. The row of
+ * products is finished before the words are touched, so that rows following each other overlap. */
+CD_INLINE u64 cd__num_mac4(u64 *p0, u64 *p1, u64 *p2, u64 *p3, u64 x, const u64 *y)
+{
+#if CD__LIMB_MULX
+    u64 l0;
+    u64 l1;
+    u64 l2;
+    u64 hi;
+    u64 top;
+    __asm__("mulxq (%[y]), %[l0], %[hi]\n\t"
+            "mulxq 8(%[y]), %[l1], %[top]\n\t"
+            "addq %[hi], %[l1]\n\t"
+            "mulxq 16(%[y]), %[l2], %[hi]\n\t"
+            "adcq %[top], %[l2]\n\t"
+            "mulxq 24(%[y]), %%rdx, %[top]\n\t"
+            "adcq %[hi], %%rdx\n\t"
+            "adcq $0, %[top]\n\t"
+            "addq %[l0], %[p0]\n\t"
+            "adcq %[l1], %[p1]\n\t"
+            "adcq %[l2], %[p2]\n\t"
+            "adcq %%rdx, %[p3]\n\t"
+            "adcq $0, %[top]"
+            : [p0] "+&r"(*p0), [p1] "+&r"(*p1), [p2] "+&r"(*p2), [p3] "+&r"(*p3), [l0] "=&r"(l0),
+              [l1] "=&r"(l1), [l2] "=&r"(l2), [hi] "=&r"(hi), [top] "=&r"(top), "+&d"(x)
+            : [y] "r"(y), "m"(*(const cd__limb4 *)(const void *)y)
+            : "cc");
+    return top;
+#else
+    u128 t = (u128)x * y[0] + *p0;
+    *p0 = (u64)t;
+    t = (u128)x * y[1] + *p1 + (u64)(t >> 64);
+    *p1 = (u64)t;
+    t = (u128)x * y[2] + *p2 + (u64)(t >> 64);
+    *p2 = (u64)t;
+    t = (u128)x * y[3] + *p3 + (u64)(t >> 64);
+    *p3 = (u64)t;
+    return (u64)(t >> 64);
+#endif
+}
+
+/* cd__num_mul4 stores all eight limbs of a * b. r must not alias a or b. */
+CD_INLINE void cd__num_mul4(u64 *r, const u64 *a, const u64 *b)
+{
+    u64 p[4];
+    u64 p4 = cd__num_mul4x1(p, b, a[0]);
+    u64 p1 = p[1];
+    u64 p2 = p[2];
+    u64 p3 = p[3];
+    r[0] = p[0];
+    u64 p5 = cd__num_mac4(&p1, &p2, &p3, &p4, a[1], b);
+    r[1] = p1;
+    u64 p6 = cd__num_mac4(&p2, &p3, &p4, &p5, a[2], b);
+    r[2] = p2;
+    r[7] = cd__num_mac4(&p3, &p4, &p5, &p6, a[3], b);
+    r[3] = p3;
+    r[4] = p4;
+    r[5] = p5;
+    r[6] = p6;
 }
 
 #endif

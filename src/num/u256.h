@@ -278,7 +278,7 @@ CD_INLINE void cd_u256_not(cd_u256 *out, const cd_u256 *a)
 }
 
 /* cd_u256_shl / shr / sar shift by n bits: n >= 256 gives 0, or the sign for sar. The _by forms take
- * the count as a word, as SHL, SHR and SAR do [EIP-145]. Whole limbs move by masks, not branches. */
+ * the count as a word, as SHL, SHR and SAR do [EIP-145]. */
 CD_INLINE void cd_u256_shl(cd_u256 *out, const cd_u256 *a, u64 n)
 {
     if (CD_UNLIKELY(n > 255)) {
@@ -289,18 +289,10 @@ CD_INLINE void cd_u256_shl(cd_u256 *out, const cd_u256 *a, u64 n)
     u64 w1 = a->w[1];
     u64 w2 = a->w[2];
     u64 w3 = a->w[3];
-    u64 two = 0 - (n >> 7);
-    w3 = (w3 & ~two) | (w1 & two);
-    w2 = (w2 & ~two) | (w0 & two);
-    w1 &= ~two;
-    w0 &= ~two;
-    u64 one = 0 - ((n >> 6) & 1);
-    w3 = (w3 & ~one) | (w2 & one);
-    w2 = (w2 & ~one) | (w1 & one);
-    w1 = (w1 & ~one) | (w0 & one);
-    w0 &= ~one;
+    cd__num_up4(&w0, &w1, &w2, &w3, n);
+    /* The shift by 64 - n goes in two steps, so that n = 0 needs no case of its own. */
     u64 up = n & 63;
-    u64 down = 63 - up;
+    u64 down = ~n & 63;
     w3 = (w3 << up) | ((w2 >> 1) >> down);
     w2 = (w2 << up) | ((w1 >> 1) >> down);
     w1 = (w1 << up) | ((w0 >> 1) >> down);
@@ -319,18 +311,9 @@ CD_INLINE void cd__u256_shr_fill(cd_u256 *out, const cd_u256 *a, u64 n, u64 fill
     u64 w1 = a->w[1];
     u64 w2 = a->w[2];
     u64 w3 = a->w[3];
-    u64 two = 0 - (n >> 7);
-    w0 = (w0 & ~two) | (w2 & two);
-    w1 = (w1 & ~two) | (w3 & two);
-    w2 = (w2 & ~two) | (fill & two);
-    w3 = (w3 & ~two) | (fill & two);
-    u64 one = 0 - ((n >> 6) & 1);
-    w0 = (w0 & ~one) | (w1 & one);
-    w1 = (w1 & ~one) | (w2 & one);
-    w2 = (w2 & ~one) | (w3 & one);
-    w3 = (w3 & ~one) | (fill & one);
+    cd__num_down4(&w0, &w1, &w2, &w3, n, fill);
     u64 down = n & 63;
-    u64 up = 63 - down;
+    u64 up = ~n & 63;
     w0 = (w0 >> down) | ((w1 << 1) << up);
     w1 = (w1 >> down) | ((w2 << 1) << up);
     w2 = (w2 >> down) | ((w3 << 1) << up);

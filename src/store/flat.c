@@ -1,16 +1,7 @@
 #include "store/flat.h"
 
 #include "base/mem.h"
-#include "store/trie_priv.h"
-
-enum {
-    T_ACCOUNT = 'a',
-    T_SLOT = 's',
-    T_ACCOUNT_NODE = 'n',
-    T_SLOT_NODE = 'N',
-    T_HEAD = 'H',
-    T_UNDO = 'U',
-};
+#include "store/flat_priv.h"
 
 /* Table, account, slot: the longest key. */
 enum { KEY_MAX = 1 + 32 + 32 };
@@ -32,7 +23,7 @@ static cd_bytes key_of(u8 out[KEY_MAX], u8 table, const cd_hash32 *a, const cd_h
 
 static cd_bytes undo_key(u8 out[KEY_MAX], u64 height)
 {
-    out[0] = T_UNDO;
+    out[0] = CD__FLAT_UNDO;
     cd_put_be64(out + 1, height);
     return cd_bytes_of(out, 9);
 }
@@ -51,33 +42,33 @@ static void put_or_del(cd_kv_batch *batch, cd_bytes key, cd_bytes value)
 cd_err cd_flat_account_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account)
 {
     u8 key[KEY_MAX];
-    return cd_kv_get(kv, out, key_of(key, T_ACCOUNT, account, NULL));
+    return cd_kv_get(kv, out, key_of(key, CD__FLAT_ACCOUNT, account, NULL));
 }
 
 cd_err cd_flat_slot_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account, const cd_hash32 *slot)
 {
     u8 key[KEY_MAX];
-    return cd_kv_get(kv, out, key_of(key, T_SLOT, account, slot));
+    return cd_kv_get(kv, out, key_of(key, CD__FLAT_SLOT, account, slot));
 }
 
 void cd_flat_account_put(cd_kv_batch *batch, const cd_hash32 *account, cd_bytes value)
 {
     u8 key[KEY_MAX];
-    put_or_del(batch, key_of(key, T_ACCOUNT, account, NULL), value);
+    put_or_del(batch, key_of(key, CD__FLAT_ACCOUNT, account, NULL), value);
 }
 
 void cd_flat_slot_put(cd_kv_batch *batch, const cd_hash32 *account, const cd_hash32 *slot,
                       cd_bytes value)
 {
     u8 key[KEY_MAX];
-    put_or_del(batch, key_of(key, T_SLOT, account, slot), value);
+    put_or_del(batch, key_of(key, CD__FLAT_SLOT, account, slot), value);
 }
 
 cd_err cd_flat_storage_clear(cd_kv_batch *batch, cd_kv *kv, const cd_hash32 *account)
 {
     u8 key[KEY_MAX];
-    CD_TRY(cd_kv_batch_del_prefix(batch, kv, key_of(key, T_SLOT, account, NULL)));
-    return cd_kv_batch_del_prefix(batch, kv, key_of(key, T_SLOT_NODE, account, NULL));
+    CD_TRY(cd_kv_batch_del_prefix(batch, kv, key_of(key, CD__FLAT_SLOT, account, NULL)));
+    return cd_kv_batch_del_prefix(batch, kv, key_of(key, CD__FLAT_SLOT_NODE, account, NULL));
 }
 
 static cd_err table_iter(cd_kv_iter **out, cd_kv *kv, u8 table, const cd_hash32 *account,
@@ -95,12 +86,12 @@ static cd_err table_iter(cd_kv_iter **out, cd_kv *kv, u8 table, const cd_hash32 
 
 cd_err cd_flat_accounts(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *start)
 {
-    return table_iter(out, kv, T_ACCOUNT, NULL, start);
+    return table_iter(out, kv, CD__FLAT_ACCOUNT, NULL, start);
 }
 
 cd_err cd_flat_slots(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *account, const cd_hash32 *start)
 {
-    return table_iter(out, kv, T_SLOT, account, start);
+    return table_iter(out, kv, CD__FLAT_SLOT, account, start);
 }
 
 cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_trie_scheme scheme,
@@ -108,7 +99,7 @@ cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_
 {
     u8 ns[KEY_MAX];
     cd_trie_cfg cfg = {.nodes = kv,
-                       .ns = key_of(ns, T_ACCOUNT_NODE, NULL, NULL),
+                       .ns = key_of(ns, CD__FLAT_ACCOUNT_NODE, NULL, NULL),
                        .root = *root,
                        .scheme = scheme,
                        .pool = pool};
@@ -122,7 +113,7 @@ cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account,
     u8 ns[KEY_MAX];
     cd_trie_cfg cfg = {
         .nodes = kv,
-        .ns = key_of(ns, T_SLOT_NODE, scheme == CD_TRIE_BY_PATH ? account : NULL, NULL),
+        .ns = key_of(ns, CD__FLAT_SLOT_NODE, scheme == CD_TRIE_BY_PATH ? account : NULL, NULL),
         .root = *root,
         .scheme = scheme,
         .pool = pool};
@@ -137,7 +128,7 @@ cd_err cd_flat_head_get(cd_kv *kv, cd_flat_head *out)
 {
     u8 key[KEY_MAX];
     cd_buf value = {0};
-    cd_err err = cd_kv_get(kv, &value, key_of(key, T_HEAD, NULL, NULL));
+    cd_err err = cd_kv_get(kv, &value, key_of(key, CD__FLAT_HEAD, NULL, NULL));
     if (err == CD_OK && value.n != HEAD_SIZE) {
         err = CD_ECORRUPT;
     }
@@ -157,7 +148,7 @@ void cd_flat_head_put(cd_kv_batch *batch, const cd_flat_head *head)
     cd_put_be64(value, head->height);
     memcpy(value + 8, head->block.b, 32);
     memcpy(value + 40, head->root.b, 32);
-    cd_kv_batch_put(batch, key_of(key, T_HEAD, NULL, NULL), cd_bytes_of(value, HEAD_SIZE));
+    cd_kv_batch_put(batch, key_of(key, CD__FLAT_HEAD, NULL, NULL), cd_bytes_of(value, HEAD_SIZE));
 }
 
 cd_err cd_flat_journal(cd_kv_batch *batch, cd_kv *kv, u64 height)
@@ -199,7 +190,7 @@ cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height)
     u8 end[KEY_MAX];
     cd_bytes limit = undo_key(end, height);
     cd_kv_iter *it = NULL;
-    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = key_of(table, T_UNDO, NULL, NULL)}));
+    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
     while (cd_kv_iter_next(it) && cd_bytes_cmp(cd_kv_iter_key(it), limit) < 0) {
         cd_kv_batch_del(batch, cd_kv_iter_key(it));
     }

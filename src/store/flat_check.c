@@ -1,6 +1,7 @@
 /* Checking a stored state against itself: flat tables, tries, head. */
 #include "base/mem.h"
 #include "store/flat.h"
+#include "store/flat_priv.h"
 
 /* The third item of an account's list: its storage root; false when the value is no such list. */
 static bool storage_root(cd_hash32 *out, cd_bytes account)
@@ -64,7 +65,7 @@ cd_err cd_flat_root(cd_kv *kv, cd_hash32 *out, cd_errinfo *why)
     cd_kv_iter *accounts = NULL;
     slots s = {.build = cd_trie_build_new(NULL, NULL)};
     cd_trie_build *build = cd_trie_build_new(NULL, NULL);
-    static const u8 slot_table[] = {'s'};
+    static const u8 slot_table[] = {CD__FLAT_SLOT};
     cd_err err = cd_flat_accounts(&accounts, kv, NULL);
     if (err == CD_OK) {
         err = cd_kv_iter_new(&s.it, kv, &(cd_kv_range){.prefix = cd_bytes_of(slot_table, 1)});
@@ -115,24 +116,29 @@ out:
 static cd_err compare(cd_trie *t, cd_kv_iter *it, usize key_n, cd_errinfo *why)
 {
     cd_trie_iter *ti = cd_trie_iter_new(t, (cd_bytes){0}, false);
-    cd_trie_item item;
-    cd_err err;
-    while ((err = cd_trie_iter_next(ti, &item)) == CD_OK) {
-        if (!cd_kv_iter_next(it)) {
-            err = cd_fail(why, CD_ECORRUPT, "the trie holds a key that the flat table lacks");
+    cd_err err = CD_OK;
+    while (err == CD_OK) {
+        cd_trie_item item;
+        cd_err step = cd_trie_iter_next(ti, &item);
+        if (step != CD_OK && step != CD_ENOENT) {
+            err = cd_fail(why, step, "%s", cd_err_str(step));
+            break;
+        }
+        if (cd_kv_iter_next(it) != (step == CD_OK)) {
+            err = cd_kv_iter_err(it);
+            if (err == CD_OK) {
+                err = cd_fail(why, CD_ECORRUPT, "trie and flat table hold different keys");
+            }
+            break;
+        }
+        if (step == CD_ENOENT) {
             break;
         }
         cd_bytes key = cd_kv_iter_key(it);
         if (!cd_bytes_eq(item.key, cd_bytes_sub(key, key.n - key_n, key_n)) ||
             !cd_bytes_eq(item.value, cd_kv_iter_value(it))) {
             err = spoilt(why, item.key, "trie and flat table differ");
-            break;
         }
-    }
-    if (err == CD_ENOENT) {
-        err = cd_kv_iter_next(it)
-                  ? cd_fail(why, CD_ECORRUPT, "the flat table holds a key that the trie lacks")
-                  : cd_kv_iter_err(it);
     }
     cd_trie_iter_free(ti);
     return err;

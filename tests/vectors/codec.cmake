@@ -1,4 +1,5 @@
 cd_vector_test(rlp DEPS codec)
 cd_vector_test(json DEPS codec)
 cd_vector_test(abi DEPS codec)
+cd_vector_test(block DEPS types)
 cd_vector_test(tx DEPS evm)

@@ -142,12 +142,16 @@ static void test_submit(void **state)
     assert_int_equal(cd_pool_submit(p, ran, &g), CD_EFULL);
     run_for(p, 100); /* the only worker is busy: the caller does it all */
     assert_int_equal(atomic_load(&g.ran), 0);
+    assert_true(cd_pool_help(p)); /* and may take a job over */
+    assert_int_equal(atomic_load(&g.ran), 1);
+    assert_int_equal(cd_pool_submit(p, ran, &g), CD_OK);
     atomic_store(&g.is_open, true);
     cd_pool_free(p); /* runs what is queued */
-    assert_int_equal(atomic_load(&g.ran), 3);
+    assert_int_equal(atomic_load(&g.ran), 4);
 
     assert_int_equal(cd_pool_submit(NULL, ran, &g), CD_OK);
-    assert_int_equal(atomic_load(&g.ran), 4);
+    assert_int_equal(atomic_load(&g.ran), 5);
+    assert_false(cd_pool_help(NULL));
     cd_pool_free(NULL);
 }
 

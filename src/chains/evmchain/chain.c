@@ -151,6 +151,9 @@ cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
     cd_chain *c = cd_new(cd_chain);
     c->cfg = *cfg;
     cd_err e = cd_genesis_parse(&g, &a, cfg->genesis, why);
+    if (cfg->is_ethereum) {
+        g.config.layout = CD_HEADER_ETHEREUM;
+    }
     if (e == CD_OK) {
         e = cd_chain_rules_init(&c->rules, &g.config, why);
     }

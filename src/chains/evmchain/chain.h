@@ -24,6 +24,7 @@ typedef struct cd_chain_cfg {
     cd_kv_sync sync;      /* how durable an accepted block is when accept returns */
     bool allow_empty;     /* dev network: blocks without transactions are valid */
     u64 commit_interval;  /* see cd_world_cfg */
+    bool is_ethereum;     /* the laboratory: Ethereum's own layout and rules, whatever the genesis selects */
 } cd_chain_cfg;
 
 /* A block that is not accepted yet, with what its verification found. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <gmp.h>
 
 /* The order of the group. */
 static const u8 ORDER[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -160,12 +161,136 @@ static void key_encodings(void **state)
     assert_int_equal(cd_secp256k1_pub_dec((u8[64]){0}, cd_bytes_of(NULL, 0)), CD_EPOINT);
 }
 
+/* ---- batches, with the one-by-one code as the oracle ---- */
+
+enum { BATCH = 40 };
+
+static void check_batch(const cd_secp256k1_query *q, usize cnt)
+{
+    cd_addr20 got[BATCH];
+    bool ok[BATCH];
+    memset(got, 0xee, sizeof got);
+    cd_secp256k1_recover_many(got, ok, q, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        cd_addr20 want;
+        memset(&want, 0xee, sizeof want);
+        cd_err e = cd_secp256k1_recover_addr(&want, &q[i].msg, q[i].sig, q[i].recid);
+        assert_int_equal(ok[i], e == CD_OK);
+        assert_memory_equal(&got[i], &want, sizeof want);
+    }
+}
+
+static void random_query(cd_rng *rng, cd_secp256k1_query *q)
+{
+    u8 secret[32];
+    cd_rng_fill(rng, &q->msg, sizeof q->msg);
+    cd_rng_fill(rng, secret, sizeof secret);
+    assert_int_equal(cd_secp256k1_sign(q->sig, &q->recid, &q->msg, secret), CD_OK);
+}
+
+static void batch_random(void **state)
+{
+    (void)state;
+    cd_rng rng = cd_rng_seeded(10);
+    cd_secp256k1_query q[BATCH];
+    for (usize cnt = 0; cnt <= BATCH; cnt++) {
+        for (usize i = 0; i < cnt; i++) {
+            random_query(&rng, &q[i]);
+        }
+        check_batch(q, cnt);
+    }
+    for (int round = 0; round < 50; round++) { /* anything that is no signature between good ones */
+        for (usize i = 0; i < BATCH; i++) {
+            random_query(&rng, &q[i]);
+            usize part = 32 * cd_rng_below(&rng, 2);
+            switch (cd_rng_below(&rng, 8)) {
+            case 0:
+                cd_rng_fill(&rng, q[i].sig, 64);
+                break;
+            case 1:
+                memset(q[i].sig + part, 0, 32);
+                break;
+            case 2:
+                memcpy(q[i].sig + part, ORDER, 32);
+                q[i].sig[part + 31] += (u8)(cd_rng_below(&rng, 3) - 1);
+                break;
+            case 3:
+                q[i].recid = (u8)cd_rng_below(&rng, 256);
+                break;
+            case 4: /* x = r + n exists only for small r */
+                memset(q[i].sig, 0, 32);
+                q[i].sig[31] = (u8)cd_rng_below(&rng, 256);
+                q[i].recid = (u8)cd_rng_below(&rng, 4);
+                break;
+            case 5:
+                memset(&q[i].msg, cd_rng_below(&rng, 2) != 0 ? 0xff : 0, 32);
+                break;
+            default:
+                break;
+            }
+        }
+        check_batch(q, BATCH);
+    }
+}
+
+static void put_mpz(u8 out[32], const mpz_t z)
+{
+    size_t n = 0;
+    u8 raw[40] = {0};
+    mpz_export(raw, &n, -1, 1, 0, 0, z);
+    for (int i = 0; i < 32; i++) {
+        out[31 - i] = raw[i];
+    }
+}
+
+/* R = k G and key = u1 G + u2 R with small numbers: sums meet their own summands on the way, and some end
+ * at infinity. */
+static void batch_collisions(void **state)
+{
+    (void)state;
+    cd_rng rng = cd_rng_seeded(11);
+    mpz_t n;
+    mpz_t r;
+    mpz_t t;
+    mpz_inits(n, r, t, NULL);
+    mpz_import(n, 32, 1, 1, 0, 0, ORDER);
+    for (int round = 0; round < 40; round++) {
+        cd_secp256k1_query q[BATCH];
+        for (usize i = 0; i < BATCH; i++) {
+            u8 k[32] = {0};
+            u8 pub[64];
+            long u1 = (long)cd_rng_below(&rng, 600) - 300;
+            long u2 = (long)cd_rng_below(&rng, 40) - 20;
+            k[31] = (u8)(1 + cd_rng_below(&rng, 20));
+            if (cd_rng_below(&rng, 2) != 0) {
+                u1 = -u2 * k[31]; /* infinity */
+            }
+            if (cd_rng_below(&rng, 3) == 0) {
+                k[15] = k[31]; /* and k G + k 2^128 G */
+            }
+            assert_int_equal(cd_secp256k1_pub(pub, k), CD_OK);
+            memcpy(q[i].sig, pub, 32);
+            mpz_import(r, 32, 1, 1, 0, 0, pub);
+            mpz_mul_si(t, r, u2); /* s = u2 r, z = -u1 r */
+            mpz_mod(t, t, n);
+            put_mpz(q[i].sig + 32, t);
+            mpz_mul_si(t, r, -u1);
+            mpz_mod(t, t, n);
+            put_mpz(q[i].msg.b, t);
+            q[i].recid = pub[63] & 1;
+        }
+        check_batch(q, BATCH);
+    }
+    mpz_clears(n, r, t, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),     cmocka_unit_test(sign_and_recover),
-        cmocka_unit_test(refusals),      cmocka_unit_test(half_order),
-        cmocka_unit_test(key_encodings),
+        cmocka_unit_test(addresses),        cmocka_unit_test(sign_and_recover),
+        cmocka_unit_test(refusals),         cmocka_unit_test(half_order),
+        cmocka_unit_test(key_encodings),    cmocka_unit_test(batch_random),
+        cmocka_unit_test(batch_collisions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

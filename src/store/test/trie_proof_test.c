@@ -175,7 +175,9 @@ static void test_ranges(void **state)
                 memmove(bad + gap, bad + gap + 1, (g.cnt - gap - 1) * sizeof *bad);
                 cd_err err =
                     cd_trie_verify_range(&more, &f.root, from, bad, g.cnt - 1, &g.proof);
-                assert_true(err == CD_EPROOF);
+                /* Without the last one it is a shorter run, which the nodes may happen to prove. */
+                assert_true(err == CD_EPROOF ||
+                            (err == CD_OK && gap == g.cnt - 1 && g.cnt > 1 && more));
                 /* An altered value. */
                 memcpy(bad, g.items, g.cnt * sizeof *bad);
                 bad[gap].value = cd_bytes_str("something else");

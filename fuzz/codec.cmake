@@ -1,0 +1,6 @@
+cd_fuzz(rlp DEPS codec)
+cd_fuzz(json DEPS codec)
+cd_fuzz(abi DEPS codec)
+cd_fuzz(tx DEPS types)
+cd_fuzz(block DEPS types)
+cd_fuzz(genesis DEPS types)

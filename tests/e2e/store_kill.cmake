@@ -1,0 +1,7 @@
+add_executable(store_kill ${CMAKE_CURRENT_LIST_DIR}/store_kill.c)
+set_target_properties(store_kill PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+target_compile_options(store_kill PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+target_link_options(store_kill PRIVATE ${CD_LDFLAGS})
+target_link_libraries(store_kill PRIVATE cd_store)
+add_test(NAME e2e/store_kill COMMAND store_kill ${CMAKE_BINARY_DIR}/test/store_kill.data)
+set_tests_properties(e2e/store_kill PROPERTIES LABELS e2e TIMEOUT 1800)
