@@ -218,7 +218,9 @@ bool cd_hmap_next(const cd_hmap *m, usize *it, const void **key, void **val)
     for (usize i = *it; i < m->cap; i++) {
         if (m->ctrl[i] != 0) {
             *it = i + 1;
-            *key = slot_at(m, i);
+            if (key != NULL) {
+                *key = slot_at(m, i);
+            }
             if (val != NULL) {
                 *val = slot_at(m, i) + m->val_off;
             }

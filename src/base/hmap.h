@@ -61,8 +61,8 @@ CD_INLINE usize cd_hmap_cnt(const cd_hmap *m)
     return m->cnt;
 }
 
-/* cd_hmap_next steps through all entries: start with *it = 0, ends with false. *key and *val (NULL
- * allowed) are borrowed. The map must not be changed meanwhile, values may.
+/* cd_hmap_next steps through all entries: start with *it = 0, ends with false. *key and *val (key and
+ * val may be NULL) are borrowed. The map must not be changed meanwhile, values may.
  *     for (usize it = 0; cd_hmap_next(&m, &it, &key, &val);) */
 bool cd_hmap_next(const cd_hmap *m, usize *it, const void **key, void **val);
 

@@ -66,16 +66,6 @@ usize cd_trie_mem(const cd_trie *t)
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
-/* The nibbles of a skip that key continues with from d on. */
-static usize match_skip(const cd__branch *b, cd_bytes key, usize d)
-{
-    usize i = 0;
-    while (i < b->skip_n && b->skip->nib[i] == cd__nib(key.p, 2 * key.n, d + i)) {
-        i++;
-    }
-    return i;
-}
-
 cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key)
 {
     if (key.n > CD_TRIE_MAX_KEY) {
@@ -96,7 +86,7 @@ cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key)
             *value = cd__leaf_value(cd__leaf_of(r));
             return CD_OK;
         case CD__SKIPPER:
-            if (match_skip(cd__branch_of(r), key, d) != cd__branch_of(r)->skip_n) {
+            if (cd__match_skip(cd__branch_of(r), key, d) != cd__branch_of(r)->skip_n) {
                 return CD_ENOENT;
             }
             d += cd__branch_of(r)->skip_n;
@@ -245,7 +235,7 @@ cd_err cd_trie_put(cd_trie *t, cd_bytes key, cd_bytes value)
             return CD_OK;
         }
         case CD__SKIPPER: {
-            usize same = match_skip(cd__branch_of(r), key, d);
+            usize same = cd__match_skip(cd__branch_of(r), key, d);
             if (same != cd__branch_of(r)->skip_n) {
                 split_skip(t, slot, d, same, key, cd__leaf_new(t, key, value));
                 return CD_OK;
@@ -350,7 +340,7 @@ cd_err cd_trie_del(cd_trie *t, cd_bytes key)
             continue;
         }
         cd__branch *b = cd__branch_of(r);
-        if (kind == CD__SKIPPER && match_skip(b, key, d) != b->skip_n) {
+        if (kind == CD__SKIPPER && cd__match_skip(b, key, d) != b->skip_n) {
             return CD_OK;
         }
         way[top++] = slot;
@@ -391,8 +381,17 @@ cd_err cd_trie_del(cd_trie *t, cd_bytes key)
 
 cd_err cd_trie_update_many(cd_trie *t, const cd_trie_item *items, usize cnt)
 {
-    for (usize i = 0; i < cnt; i++) {
-        CD_TRY(cd_trie_put(t, items[i].key, items[i].value));
+    enum { CHUNK = 512 };
+    cd_bytes keys[CHUNK];
+    for (usize at = 0; at < cnt; at += CHUNK) {
+        usize n = cnt - at < CHUNK ? cnt - at : CHUNK;
+        for (usize i = 0; i < n; i++) {
+            keys[i] = items[at + i].key;
+        }
+        CD_TRY(cd_trie_load_many(t, keys, n));
+        for (usize i = 0; i < n; i++) {
+            CD_TRY(cd_trie_put(t, items[at + i].key, items[at + i].value));
+        }
     }
     return CD_OK;
 }

@@ -86,6 +86,10 @@ cd_err cd_trie_put(cd_trie *t, cd_bytes key, cd_bytes value) CD_CHECK;
 /* cd_trie_del removes key; an absent key is no error. */
 cd_err cd_trie_del(cd_trie *t, cd_bytes key) CD_CHECK;
 
+/* cd_trie_load_many loads the nodes on the ways to cnt keys; whoever is going to read, change or prove
+ * many keys saves by it, because nodes are hashed side by side. Sorted keys are best. */
+cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt) CD_CHECK;
+
 /* cd_trie_update_many puts and deletes cnt items whose keys ascend strictly: a block's changes.
  * On an error a prefix of the items is applied. */
 cd_err cd_trie_update_many(cd_trie *t, const cd_trie_item *items, usize cnt) CD_CHECK;

@@ -93,6 +93,16 @@ CD_INLINE unsigned cd__nib(const u8 *key, usize nibbles, usize d)
     return d & 1 ? key[d >> 1] & 15u : key[d >> 1] >> 4;
 }
 
+/* The nibbles of b's skip that key continues with from d on. */
+CD_INLINE usize cd__match_skip(const cd__branch *b, cd_bytes key, usize d)
+{
+    usize i = 0;
+    while (i < b->skip_n && b->skip->nib[i] == cd__nib(key.p, 2 * key.n, d + i)) {
+        i++;
+    }
+    return i;
+}
+
 /* Sets nibble d of a packed path; the low half behind an odd end is kept zero. */
 CD_INLINE void cd__path_set(u8 *path, usize d, unsigned n)
 {
@@ -149,6 +159,8 @@ void cd__skip_free(cd_trie *t, cd__skip *s, usize n);
 
 /* cd__ref_free frees the node and everything loaded below it. */
 void cd__ref_free(cd_trie *t, cd__ref r);
+
+/* --- trie_load.c -------------------------------------------------------------------------------- */
 
 /* cd__load replaces the HASH node in *slot by what the store holds for it. path: its position, d
  * nibbles packed. Errors: CD_EMISSING, CD_ECORRUPT, the store's. */

@@ -79,10 +79,7 @@ cd_err cd_trie_prove(cd_trie *t, cd_trie_proof *out, cd_arena *a, cd_bytes key)
         usize same = 0;
         if (b->skip_n != 0) {
             list_ext(&w, b, d);
-            while (same < b->skip_n &&
-                   b->skip->nib[same] == cd__nib(key.p, 2 * key.n, d + same)) {
-                same++;
-            }
+            same = cd__match_skip(b, key, d);
         }
         if (same != b->skip_n) {
             break;

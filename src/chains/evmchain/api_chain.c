@@ -322,7 +322,7 @@ static cd_err eth_fee_history(cd_rpc_call *call)
     for (u64 i = 0; i < count; i++) {
         char text[32];
         const cd_header *h = &blocks[i].header;
-        (void)snprintf(text, sizeof text, "%.17g", (double)h->gas_used / (double)h->gas_limit);
+        (void)snprintf(text, sizeof text, "%.15g", (double)h->gas_used / (double)h->gas_limit);
         cd_json_w_raw(w, cd_bytes_str(text));
     }
     cd_json_w_arr_end(w);

@@ -24,7 +24,7 @@ static void choose(chosen *c, cd_arena *a, const cd_pool_tx *t)
         c->cap = cap;
     }
     c->txs[c->cnt++] = t->tx;
-    c->size += t->raw.n;
+    c->size += t->tx.raw.n;
 }
 
 static cd_err fill(cd_block_exec *x, chosen *c, cd_arena *a, cd_txpool *pool, const cd_u256 *base_fee)
@@ -33,7 +33,7 @@ static cd_err fill(cd_block_exec *x, chosen *c, cd_arena *a, cd_txpool *pool, co
     CD_TRY(cd_txpool_pick_new(&pick, pool, base_fee));
     const cd_pool_tx *t;
     while (x->gas_left >= TX_GAS_MIN && (t = cd_txpool_pick_next(pick)) != NULL) {
-        bool fits = t->tx.gas_limit <= x->gas_left && c->size + t->raw.n <= TXS_SIZE_MAX;
+        bool fits = t->tx.gas_limit <= x->gas_left && c->size + t->tx.raw.n <= TXS_SIZE_MAX;
         if (fits && cd_block_exec_tx(x, &t->tx) == CD_TX_VALID) {
             choose(c, a, t);
         } else {

@@ -70,10 +70,11 @@ static cd_pool_tx *tx_own(const cd_tx *tx, cd_bytes raw, u64 arrival)
     memcpy(bytes, raw.p, raw.n);
     t->tx = *tx;
     t->tx.access = tuples;
+    t->tx.raw = cd_bytes_of(bytes, raw.n);
+    t->tx.unsigned_fields.p = bytes + (tx->unsigned_fields.p - raw.p);
     if (tx->data.n != 0) {
         t->tx.data.p = bytes + (tx->data.p - raw.p);
     }
-    t->raw = cd_bytes_of(bytes, raw.n);
     t->arrival = arrival;
     return t;
 }

@@ -18,9 +18,8 @@ typedef struct cd_txpool cd_txpool;
 
 /* A waiting transaction; owned by the pool, variable parts included. */
 struct cd_pool_tx {
-    cd_tx tx;
-    cd_bytes raw; /* canonical encoding */
-    u64 arrival;  /* order of arrival, breaks ties of price */
+    cd_tx tx;    /* with its canonical encoding */
+    u64 arrival; /* order of arrival, breaks ties of price */
 };
 
 /* What the head of the chain asks of newcomers. */
