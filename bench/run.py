@@ -32,6 +32,7 @@ CANDELA = ROOT / "build" / "release" / "bin" / "candela-evmtool"
 EVM_PARTS = ["contract/", "ipsilon_main/", "micro/", "precompile/"]  # micro/: ipsilon_micro/ too
 CRYPTO_PARTS = ["keccak", "sha256", "ripemd160", "blake2f", "ecrecover", "secp256k1", "p256"]
 CRYPTO_PARTS += ["modexp", "bn254", "kzg", "bls"]
+PATIENCE = 1200  # seconds for one run of a program
 IMPORT_CHAINS = ["eth", "erc20", "swap"]
 
 
@@ -126,7 +127,12 @@ class Runner:
     def run(self, implementation, command, cpu_count):
         """Runs a program once and takes in its lines."""
         title = TITLES[implementation]
-        done = subprocess.run(self.pinned(command, cpu_count), capture_output=True, text=True)
+        pinned = self.pinned(command, cpu_count)
+        try:
+            done = subprocess.run(pinned, capture_output=True, text=True, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.failures.append(f"{title}: {' '.join(command[1:4])}: no end in {PATIENCE} s")
+            return
         for line in done.stdout.splitlines():
             try:
                 result = json.loads(line)
@@ -192,13 +198,10 @@ def pieces(group, args):
             found.append((dict.fromkeys(TITLES, ["trie", size]), 1))
     else:
         for chain in [args.only] if args.only else IMPORT_CHAINS:
-            command = ["import", str(args.data / "blocks"), chain]
+            command = ["import", str(args.data / "blocks"), chain, "--rounds", "1"]
             for threads in range(1, min(2, len(args.cpus)) + 1):
-                both = {
-                    "c": [*command, "--threads", str(threads)],
-                    "geth": [*command, "--rounds", "1"],
-                }
-                found.append((both, threads))
+                ours = [*command, "--threads", str(threads)]
+                found.append(({"c": ours, "geth": command}, threads))
     return found
 
 

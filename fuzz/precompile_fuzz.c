@@ -1,5 +1,6 @@
-/* Every precompile on any input: byte 0 chooses the row, bytes 1 and 2 the gas in thousands, the rest is the input.
- * It must not read outside the input, take more gas than it had, or answer differently the second time. */
+/* Every precompile on any input: byte 0 chooses the row, bytes 1 and 2 the gas in thousands, the
+ * rest is the input. It must not read outside the input, take more gas than it had, or answer
+ * differently the second time. */
 #include "evm/precompile.h"
 
 static const char *const names[] = {

@@ -1,4 +1,6 @@
 #include "crypto/bn254_priv.h"
+#include "crypto/bn254_x8.h"
+#include "crypto/cpu.h"
 
 /* The optimal ate pairing: with x = 4965661367192848881,
  *   f = f_{6x+2,Q}(P) * l_{[6x+2]Q, psi(Q)}(P) * l_{[6x+2]Q + psi(Q), -psi^2(Q)}(P),
@@ -122,12 +124,26 @@ typedef struct pair {
     bool use;
 } pair;
 
-/* A step gives one line per used pair; two lines are multiplied together before they meet f. */
+/* The running product of lines: in vector lanes where the CPU has them. The scalar code multiplies two
+ * lines together before they meet f. */
 typedef struct acc {
-    fp12 *f;
+    cd__fp12v v;
+    fp12 f;
     fp12_line held;
     bool has_held;
+    bool use_lanes;
 } acc;
+
+static void acc_init(acc *s)
+{
+    s->use_lanes = cd__cpu.ifma;
+    s->has_held = false;
+    if (s->use_lanes) {
+        cd__bn254_x8_one(&s->v);
+    } else {
+        s->f = CD__BN254_FP12_ONE;
+    }
+}
 
 static void acc_line(acc *s, fp12_line *l, const pair *p)
 {
@@ -136,8 +152,12 @@ static void acc_line(acc *s, fp12_line *l, const pair *p)
     }
     fp2_scale(&l->c0, &l->c0, &p->py);
     fp2_scale(&l->c3, &l->c3, &p->px);
+    if (s->use_lanes) {
+        cd__bn254_x8_mul_line(&s->v, l);
+        return;
+    }
     if (s->has_held) {
-        cd__bn254_fp12_mul_lines(s->f, &s->held, l);
+        cd__bn254_fp12_mul_lines(&s->f, &s->held, l);
     } else {
         s->held = *l;
     }
@@ -147,9 +167,29 @@ static void acc_line(acc *s, fp12_line *l, const pair *p)
 static void acc_flush(acc *s)
 {
     if (s->has_held) {
-        cd__bn254_fp12_mul_line(s->f, &s->held);
+        cd__bn254_fp12_mul_line(&s->f, &s->held);
         s->has_held = false;
     }
+}
+
+static void acc_sqr(acc *s)
+{
+    acc_flush(s);
+    if (s->use_lanes) {
+        cd__bn254_x8_sqr(&s->v);
+    } else {
+        cd__bn254_fp12_sqr(&s->f, &s->f);
+    }
+}
+
+/* acc_end multiplies f by the product, up to a factor in fp. */
+static void acc_end(acc *s, fp12 *f)
+{
+    acc_flush(s);
+    if (s->use_lanes) {
+        cd__bn254_x8_get(&s->f, &s->v);
+    }
+    cd__bn254_fp12_mul(f, f, &s->f);
 }
 
 /* finish takes the two Frobenius steps and says whether Q has prime order. That is so exactly when
@@ -195,12 +235,12 @@ bool cd__bn254_miller(fp12 *f, const g1 *ps, const g2 *qs, usize cnt)
         return true;
     }
 
-    fp12 local = CD__BN254_FP12_ONE;
-    acc s = {.f = &local};
+    acc s;
     fp12_line l;
+    acc_init(&s);
     for (usize i = 0; i < CD_COUNT(LOOP); i++) {
         if (i != 0) {
-            cd__bn254_fp12_sqr(&local, &local);
+            acc_sqr(&s);
         }
         for (usize j = 0; j < n; j++) {
             line_dbl(&l, &pairs[j].t);
@@ -211,14 +251,12 @@ bool cd__bn254_miller(fp12 *f, const g1 *ps, const g2 *qs, usize cnt)
             line_add(&l, &p->t, &p->x, LOOP[i] > 0 ? &p->y : &p->neg_y);
             acc_line(&s, &l, p);
         }
-        acc_flush(&s);
     }
     bool in_group = true;
     for (usize j = 0; j < n; j++) {
         in_group &= finish(&s, &pairs[j]);
     }
-    acc_flush(&s);
-    cd__bn254_fp12_mul(f, f, &local);
+    acc_end(&s, f);
     return in_group;
 }
 
@@ -232,6 +270,10 @@ static void pow_x(fp12 *r, const fp12 *a)
     fp12 table[4]; /* a, a^3, a^5, a^7 */
     fp12 sq;
     fp12 t;
+    if (cd__cpu.ifma) {
+        cd__bn254_x8_pow_x(r, a, digits, CD_COUNT(digits));
+        return;
+    }
     table[0] = *a;
     cd__bn254_fp12_cyc_sqr(&sq, a);
     for (int i = 1; i < 4; i++) {

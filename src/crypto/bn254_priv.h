@@ -124,8 +124,8 @@ void cd__bn254_g1_mul(g1 *r, const g1 *a, const u64 k[4]);
 
 /* ---- pairing ---- */
 
-/* cd__bn254_miller multiplies f by the Miller loop values of cnt pairs and says whether all qs are in
- * the group of prime order; a pair with a point at infinity contributes one. cnt <= CD__BN254_CHUNK. */
+/* cd__bn254_miller multiplies f by the Miller loop values of cnt pairs, up to a factor in fp (which the
+ * final exponentiation removes), and says whether all qs are in the group of prime order; a pair with a point at infinity contributes one. cnt <= CD__BN254_CHUNK. */
 #define CD__BN254_CHUNK 8
 bool cd__bn254_miller(fp12 *f, const g1 *ps, const g2 *qs, usize cnt) CD_CHECK;
 

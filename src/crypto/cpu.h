@@ -11,6 +11,7 @@ typedef struct cd__cpu_features {
     bool sha;    /* SHA-NI */
     bool avx2;   /* AVX2 */
     bool avx512; /* AVX-512 F and VL, with the operating system's support */
+    bool ifma;   /* AVX-512 F, VL, DQ, BW and IFMA: 52-bit multiply-add in eight lanes */
 } cd__cpu_features;
 
 extern cd__cpu_features cd__cpu;

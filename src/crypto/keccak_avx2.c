@@ -7,13 +7,36 @@
 
 typedef __m256i vec;
 
-#define v_load(p)       _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define v_store(p, v)   _mm256_store_si256((__m256i *)(void *)(p), (v))
-#define v_set1(w)       _mm256_set1_epi64x((i64)(w))
-#define v_xor(a, b)     _mm256_xor_si256((a), (b))
-#define v_xor3(a, b, c) v_xor(v_xor((a), (b)), (c))
-#define v_rol(a, n)     _mm256_or_si256(_mm256_slli_epi64((a), (n)), _mm256_srli_epi64((a), 64 - (n)))
-#define v_chi(a, b, c)  v_xor((a), _mm256_andnot_si256((b), (c)))
+CD_INLINE vec v_load(const u8 *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+CD_INLINE void v_store(u64 p[LANES], vec v)
+{
+    _mm256_store_si256((__m256i *)(void *)p, v);
+}
+CD_INLINE vec v_set1(u64 w)
+{
+    return _mm256_set1_epi64x((i64)w);
+}
+CD_INLINE vec v_xor(vec a, vec b)
+{
+    return _mm256_xor_si256(a, b);
+}
+CD_INLINE vec v_xor3(vec a, vec b, vec c)
+{
+    return v_xor(v_xor(a, b), c);
+}
+CD_INLINE vec v_chi(vec a, vec b, vec c)
+{
+    return v_xor(a, _mm256_andnot_si256(b, c));
+}
+
+CD_INLINE vec v_rol(vec a, int n)
+{
+    return _mm256_or_si256(_mm256_slli_epi64(a, n), _mm256_srli_epi64(a, 64 - n));
+}
 
 CD_INLINE vec v_keep(vec a, u32 live)
 {

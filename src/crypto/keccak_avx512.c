@@ -7,14 +7,37 @@
 
 typedef __m512i vec;
 
-#define v_load(p)       _mm512_loadu_si512(p)
-#define v_store(p, v)   _mm512_store_si512((p), (v))
-#define v_set1(w)       _mm512_set1_epi64((i64)(w))
-#define v_xor(a, b)     _mm512_xor_si512((a), (b))
-#define v_xor3(a, b, c) _mm512_ternarylogic_epi64((a), (b), (c), 0x96)
-#define v_rol(a, n)     _mm512_rol_epi64((a), (n))
-#define v_chi(a, b, c)  _mm512_ternarylogic_epi64((a), (b), (c), 0xd2)
-#define v_keep(a, live) _mm512_maskz_mov_epi64((__mmask8)(live), (a))
+CD_INLINE vec v_load(const u8 *p)
+{
+    return _mm512_loadu_si512(p);
+}
+CD_INLINE void v_store(u64 p[LANES], vec v)
+{
+    _mm512_store_si512(p, v);
+}
+CD_INLINE vec v_set1(u64 w)
+{
+    return _mm512_set1_epi64((i64)w);
+}
+CD_INLINE vec v_xor(vec a, vec b)
+{
+    return _mm512_xor_si512(a, b);
+}
+CD_INLINE vec v_xor3(vec a, vec b, vec c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
+CD_INLINE vec v_chi(vec a, vec b, vec c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0xd2);
+}
+CD_INLINE vec v_keep(vec a, u32 live)
+{
+    return _mm512_maskz_mov_epi64((__mmask8)live, a);
+}
+
+/* The count must reach the instruction as a literal. */
+#define v_rol(a, n) _mm512_rol_epi64((a), (n))
 
 /* Turns eight runs of eight words into eight vectors of one word of each run, xored into s[0..7]. */
 CD_INLINE void absorb8(vec s[8], const u8 *const p[LANES], usize at)

@@ -1,5 +1,6 @@
 #include "crypto/secp256k1.h"
 
+#include "crypto/cpu.h"
 #include "crypto/keccak.h"
 #include "crypto/modinv.h"
 #include "crypto/secp256k1_x8.h"
@@ -236,14 +237,12 @@ static void put_g(cd__secp_x8_job *job, int lane, const scalar *u)
 /* ---- batches ---- */
 
 static cd__secp_x8_table table;
-static bool supported;
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
 /* make_table fills in i * G and i * 2^128 * G. */
 static void make_table(void)
 {
-    supported = cd__secp_x8_supported();
-    for (int h = 0; supported && h < 2; h++) {
+    for (int h = 0; h < 2; h++) {
         for (usize i = 0; i < CD__SECP_G_TABLE; i++) {
             u8 secret[32] = {0};
             u8 pub[64];
@@ -323,11 +322,14 @@ static u8 recover_eight(cd_addr20 *out, const cd_secp256k1_query *in)
 
 void cd_secp256k1_recover_many(cd_addr20 *out, bool *ok, const cd_secp256k1_query *in, usize cnt)
 {
-    CD_ASSERT(pthread_once(&table_once, make_table) == 0);
+    bool lanes = cd__cpu.ifma && cnt >= LANES;
+    if (lanes) {
+        CD_ASSERT(pthread_once(&table_once, make_table) == 0);
+    }
     usize i = 0;
     while (i < cnt) {
         usize n = cnt - i < LANES ? cnt - i : LANES;
-        u8 done = supported && n == LANES ? recover_eight(out + i, in + i) : 0;
+        u8 done = lanes && n == LANES ? recover_eight(out + i, in + i) : 0;
         for (usize k = 0; k < n; k++, i++) {
             ok[i] = (done >> k & 1) != 0 ||
                     cd_secp256k1_recover_addr(&out[i], &in[i].msg, in[i].sig, in[i].recid) == CD_OK;

@@ -2,8 +2,6 @@
 
 #include "base/bytes.h"
 
-#if defined(__AVX512IFMA__) && defined(__AVX512F__)
-
 #include "crypto/modinv.h"
 
 #include <immintrin.h>
@@ -493,17 +491,12 @@ CD_INLINE void pick_g(ge *out, const u64 limb[10][CD__SECP_G_TABLE], __m512i dig
 
 CD_INLINE __m512i load_digits(const int16_t d[CD__SECP_LANES])
 {
-    return _mm512_cvtepi16_epi64(_mm_loadu_si128((const __m128i *)d));
+    __m128i packed;
+    memcpy(&packed, d, sizeof packed);
+    return _mm512_cvtepi16_epi64(packed);
 }
 
 /* ---- the batch ---- */
-
-bool cd__secp_x8_supported(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512ifma");
-}
 
 void cd__secp_x8_table_set(cd__secp_x8_table *t, int h, usize i, const u8 pub[64])
 {
@@ -609,29 +602,3 @@ u8 cd__secp_x8_run(u8 out[CD__SECP_LANES][64], const cd__secp_x8_job *job,
     }
     return (u8) ~(bad | s.inf);
 }
-
-#else
-
-/* A compiler or a CPU family without these instructions: everything is computed one by one. */
-bool cd__secp_x8_supported(void)
-{
-    return false;
-}
-
-void cd__secp_x8_table_set(cd__secp_x8_table *t, int h, usize i, const u8 pub[64])
-{
-    (void)t;
-    (void)h;
-    (void)i;
-    (void)pub;
-}
-
-u8 cd__secp_x8_run(u8 out[CD__SECP_LANES][64], const cd__secp_x8_job *job,
-                   const cd__secp_x8_table *table)
-{
-    (void)out;
-    (void)job;
-    (void)table;
-    return 0;
-}
-#endif

@@ -2,7 +2,8 @@
  *
  * Each lane computes u1 * G + u2 * R from the x of R and from signed digits of the scalars; u2 is split
  * in two halves, u2 = r[0] + r[1] * lambda, lambda being the curve's endomorphism. Data are public: time
- * and memory access depend on them. Threading: pure, the table is frozen. */
+ * and memory access depend on them. cd__secp_x8_run is for CPUs with cd__cpu.ifma only.
+ * Threading: pure, the table is frozen. */
 #ifndef CD_CRYPTO_SECP256K1_X8_H
 #define CD_CRYPTO_SECP256K1_X8_H
 
@@ -27,9 +28,6 @@ typedef struct cd__secp_x8_job {
 typedef struct cd__secp_x8_table {
     u64 limb[2][10][CD__SECP_G_TABLE];
 } cd__secp_x8_table;
-
-/* cd__secp_x8_supported says whether this CPU runs the rest. */
-bool cd__secp_x8_supported(void);
 
 /* cd__secp_x8_table_set stores entry i of half h; x || y big-endian. */
 void cd__secp_x8_table_set(cd__secp_x8_table *t, int h, usize i, const u8 pub[64]);

@@ -1,7 +1,7 @@
 /* evm/gas.h - prices: what never changed as constants, what did as one row per fork.
  *
- * The base price of an opcode stands with the opcode (opcodes.def); this is what depends on operands and state.
- * Threading: frozen. */
+ * The base price of an opcode stands with the opcode (opcodes.def); this is what depends on
+ * operands and state. Threading: frozen. */
 #ifndef CD_EVM_GAS_H
 #define CD_EVM_GAS_H
 
@@ -38,12 +38,10 @@ enum {
 
 /* The prices of one fork; fields are the rows of evm/gas.def. */
 typedef struct cd_gas {
-#define G1(name, ...) u32 name;
 #define G2(name, ...) u32 name;
 #define G3(name, ...) u32 name;
 #define G4(name, ...) u32 name;
 #include "evm/gas.def"
-#undef G1
 #undef G2
 #undef G3
 #undef G4
@@ -53,8 +51,9 @@ typedef struct cd_gas {
 /* cd_gas_of gives the prices of a fork; users keep the copy next to what they price. */
 cd_gas cd_gas_of(cd_fork fork);
 
-/* cd_gas_sstore gives the price of storing next over current in a slot that was original when the transaction
- * began, without the surcharge for a cold slot, and the change of the refund counter. */
+/* cd_gas_sstore gives the price of storing next over current in a slot that was original when the
+ * transaction began, without the surcharge for a cold slot, and the change of the refund
+ * counter. */
 CD_INLINE u32 cd_gas_sstore(const cd_gas *g, i64 *refund, const cd_u256 *original,
                             const cd_u256 *current, const cd_u256 *next)
 {

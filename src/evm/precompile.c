@@ -6,8 +6,8 @@
 
 enum { INDEX_SIZE = 256, PRECOMPILES_MAX = 128 };
 
-/* index: open addressing from a hash of the address to a position in items plus one; 0 = free. At most half full,
- * so that an ordinary address meets a free place at once or after few compares. */
+/* index: open addressing from a hash of the address to a position in items plus one; 0 = free. At
+ * most half full, so that an ordinary address meets a free place at once or after few compares. */
 struct cd_precompile_table {
     u8 index[INDEX_SIZE];
     cd_precompile items[PRECOMPILES_MAX];

@@ -1,5 +1,5 @@
-/* evm/precompile.h - contracts at fixed addresses that are C functions: one registration interface for the
- * pure ones of Ethereum (0x01..0x0a) and for stateful ones that chains add.
+/* evm/precompile.h - contracts at fixed addresses that are C functions: one registration interface
+ * for the pure ones of Ethereum (0x01..0x0a) and for stateful ones that chains add.
  *
  * Threading: tables are frozen once built. */
 #ifndef CD_EVM_PRECOMPILE_H
@@ -47,13 +47,14 @@ typedef struct cd_precompile {
 /* A set of precompiles in force for a block. */
 typedef struct cd_precompile_table cd_precompile_table;
 
-/* cd_precompile_table_new makes Ethereum's set of that fork; add registers further ones (CD_EEXIST when the address is
- * taken, CD_EFULL beyond 128). */
+/* cd_precompile_table_new makes Ethereum's set of that fork; add registers further ones (CD_EEXIST
+ * when the address is taken, CD_EFULL beyond 128). */
 cd_precompile_table *cd_precompile_table_new(cd_fork fork);
 void cd_precompile_table_free(cd_precompile_table *t);
 cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p) CD_CHECK;
 
-/* cd_precompile_find gives the precompile at addr or NULL, which for most ordinary addresses takes one look. */
+/* cd_precompile_find gives the precompile at addr or NULL, which for most ordinary addresses takes
+ * one look. */
 const cd_precompile *cd_precompile_find(const cd_precompile_table *t, const cd_addr20 *addr);
 
 /* cd_precompile_list borrows all, for warming at the start of a transaction (EIP-2929). */
@@ -62,8 +63,8 @@ const cd_precompile *cd_precompile_list(const cd_precompile_table *t, usize *cnt
 /* cd_precompile_eth gives Ethereum's set of a fork, shared and frozen. */
 const cd_precompile_table *cd_precompile_eth(cd_fork fork);
 
-/* cd_precompile_by_name gives the row of evm/precompiles.def with that name, whether or not its fork has come.
- * Errors: CD_ENOENT. */
+/* cd_precompile_by_name gives the row of evm/precompiles.def with that name, whether or not its
+ * fork has come. Errors: CD_ENOENT. */
 cd_err cd_precompile_by_name(cd_precompile *out, const char *name) CD_CHECK;
 
 #endif

@@ -5,7 +5,7 @@
 #include "crypto/bn254.h"
 #include "crypto/kzg.h"
 
-/* --- bn254 [EIP-196] [EIP-197] -------------------------------------------------------------------- */
+/* --- bn254 [EIP-196] [EIP-197] -------------------------------------------------------------- */
 
 /* done hands out n bytes of the arena, or fails the call. */
 static cd_precompile_outcome done(cd_precompile_call *call, const u8 *out, usize n, cd_err err)
@@ -57,9 +57,10 @@ cd_precompile_outcome cd__pre_bn254_pairing(cd_precompile_call *call, const void
     return yes_no(call, is_one, err);
 }
 
-/* --- KZG point evaluation [EIP-4844] -------------------------------------------------------------- */
+/* --- KZG point evaluation [EIP-4844] -------------------------------------------------------- */
 
-/* Input: versioned hash, z, y, commitment, proof. Output: blob length and the scalar field's order. */
+/* Input: versioned hash, z, y, commitment, proof. Output: blob length and the scalar field's
+ * order. */
 cd_precompile_outcome cd__pre_kzg(cd_precompile_call *call, const void *cfg)
 {
     enum { Z = 32, Y = 64, COMMITMENT = 96, PROOF = 144, SIZE = 192 };
@@ -86,7 +87,7 @@ cd_precompile_outcome cd__pre_kzg(cd_precompile_call *call, const void *cfg)
     return ok ? done(call, answer, sizeof answer, err) : CD_PRE_FAIL;
 }
 
-/* --- BLS12-381 [EIP-2537] ------------------------------------------------------------------------- */
+/* --- BLS12-381 [EIP-2537] ------------------------------------------------------------------- */
 
 /* Discounts of sums of products, in thousandths of the price of one product, for 1 to 128 terms. */
 enum { DISCOUNTS = 128 };

@@ -6,7 +6,8 @@
 #include "crypto/secp256k1.h"
 #include "crypto/sha2.h"
 
-/* Input: hash, v, r, s, 32 bytes each. A signature that recovers nothing gives empty output, not a failure. */
+/* Input: hash, v, r, s, 32 bytes each. A signature that recovers nothing gives empty output, not a
+ * failure. */
 cd_precompile_outcome cd__pre_ecrecover(cd_precompile_call *call, const void *cfg)
 {
     if (!cd__pre_pay(call, cfg, 0)) {
@@ -67,7 +68,8 @@ cd_precompile_outcome cd__pre_identity(cd_precompile_call *call, const void *cfg
     return CD_PRE_OK;
 }
 
-/* Input: rounds (big-endian u32), h, m, t (little-endian words), final flag; 213 bytes in all. [EIP-152] */
+/* Input: rounds (big-endian u32), h, m, t (little-endian words), final flag; 213 bytes in all.
+ * [EIP-152] */
 cd_precompile_outcome cd__pre_blake2f(cd_precompile_call *call, const void *cfg)
 {
     enum { H = 4, M = H + 64, T = M + 128, FLAG = T + 16, SIZE = FLAG + 1 };

@@ -1,5 +1,6 @@
-/* 0x05: base^exp mod m with lengths of any size. The price comes first: nothing is allocated before it is paid, and
- * lengths that no gas can pay for count as infinite. Three price rules: EIP-198, EIP-2565, EIP-7883. */
+/* 0x05: base^exp mod m with lengths of any size. The price comes first: nothing is allocated before
+ * it is paid, and lengths that no gas can pay for count as infinite. Three price rules: EIP-198,
+ * EIP-2565, EIP-7883. */
 #include "evm/precompile_priv.h"
 
 #include "crypto/modexp.h"
@@ -50,8 +51,8 @@ static modexp_input parse(cd_bytes input)
     return m;
 }
 
-/* iterations: bit length of the exponent less one, where bytes behind the first 32 count `per_byte` each; at least
- * one. */
+/* iterations: bit length of the exponent less one, where bytes behind the first 32 count `per_byte`
+ * each; at least one. */
 static u64 iterations(const modexp_input *m, u64 per_byte)
 {
     u32 bits = cd_u256_bits(&m->exp_head);
@@ -102,7 +103,8 @@ static u64 price_eip7883(const modexp_input *m)
     return sat_mul(work, iterations(m, 16));
 }
 
-/* operand gives n bytes of the input from off on; what lies behind its end is zero and copied with the rest. */
+/* operand gives n bytes of the input from off on; what lies behind its end is zero and copied with
+ * the rest. */
 static cd_bytes operand(cd_precompile_call *call, u64 off, u64 n)
 {
     if (n == 0) {

@@ -63,13 +63,11 @@ cd_err cd_fork_parse(cd_fork *out, const char *name)
 cd_gas cd_gas_of(cd_fork fork)
 {
     return (cd_gas){
-#define G1(field, a)               .field = (a),
 #define G2(field, a, f1, b)        .field = fork < (f1) ? (a) : (b),
 #define G3(field, a, f1, b, f2, c) .field = fork < (f1) ? (a) : fork < (f2) ? (b) : (c),
 #define G4(field, a, f1, b, f2, c, f3, d)                                                          \
     .field = fork < (f1) ? (a) : fork < (f2) ? (b) : fork < (f3) ? (c) : (d),
 #include "evm/gas.def"
-#undef G1
 #undef G2
 #undef G3
 #undef G4

@@ -2,7 +2,8 @@
  *
  * A fork row says what the byte code means (gas, opcodes, precompiles); a profile row says what the
  * chain around it does (refunds, who gets the fee, what PREVRANDAO returns). Nothing else in the
- * project asks for a fork or a profile by name. Threading: frozen. [spec:conformance#0] [spec:evm-chain#4] */
+ * project asks for a fork or a profile by name. Threading: frozen. [spec:conformance#0]
+ * [spec:evm-chain#4] */
 #ifndef CD_EVM_RULES_H
 #define CD_EVM_RULES_H
 
@@ -25,22 +26,27 @@ typedef enum cd_fork {
     CD_FORK_COUNT
 } cd_fork;
 
-typedef enum cd_profile_id { CD_PROFILE_ETHEREUM, CD_PROFILE_L1, CD_PROFILE_C, CD_PROFILE_COUNT } cd_profile_id;
+typedef enum cd_profile_id {
+    CD_PROFILE_ETHEREUM,
+    CD_PROFILE_L1,
+    CD_PROFILE_C,
+    CD_PROFILE_COUNT
+} cd_profile_id;
 
 /* One row of evm/profiles.def. */
 typedef struct cd_profile {
     const char *name;
-    bool pays_refund;         /* the refund counter lowers the gas used */
-    bool burns_base_fee;      /* else the whole effective price goes to the coinbase */
+    bool pays_refund;          /* the refund counter lowers the gas used */
+    bool burns_base_fee;       /* else the whole effective price goes to the coinbase */
     bool randao_is_difficulty; /* PREVRANDAO gives the header's difficulty */
-    bool allows_blob_tx;      /* type 3 may be included */
+    bool allows_blob_tx;       /* type 3 may be included */
 } cd_profile;
 
 /* cd_profile_get gives the row of an id. */
 const cd_profile *cd_profile_get(cd_profile_id id);
 
-/* cd_fork_name / cd_fork_parse translate the usual names ("Cancun", "Merge" and "Paris", "EIP158", ...).
- * parse: CD_ENOENT on an unknown name. */
+/* cd_fork_name / cd_fork_parse translate the usual names ("Cancun", "Merge" and "Paris", "EIP158",
+ * ...). parse: CD_ENOENT on an unknown name. */
 const char *cd_fork_name(cd_fork fork);
 cd_err cd_fork_parse(cd_fork *out, const char *name) CD_CHECK;
 

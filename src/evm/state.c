@@ -6,12 +6,13 @@
 
 enum { ACCT_BITS = 8, SLOT_BITS = 10, TSLOT_BITS = 6, JOURNAL_MIN = 1024 };
 
-/* The flags that changes set and a revert takes back; the others describe the entry, not the state. */
+/* The flags that changes set and a revert takes back; the others describe the entry, not the
+ * state. */
 enum {
     FLAGS_JOURNALED = CD_ACCT_EXISTS | CD_ACCT_TOUCHED | CD_ACCT_DESTROYED | CD_ACCT_CODE_DIRTY,
 };
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------- */
 
 static void caches_clear(cd_state *st)
 {
@@ -96,7 +97,7 @@ static void fail(cd_state *st, cd_err err)
     }
 }
 
-/* --- journal -------------------------------------------------------------------------------------- */
+/* --- journal -------------------------------------------------------------------------------- */
 
 void cd__state_journal_grow(cd_state *st)
 {
@@ -192,7 +193,7 @@ void cd_state_revert(cd_state *st, cd_snapshot to)
     st->jtop = p;
 }
 
-/* --- transactions --------------------------------------------------------------------------------- */
+/* --- transactions --------------------------------------------------------------------------- */
 
 /* unlist ends what the transaction says about its accounts, and drops its journal. */
 static void unlist(cd_state *st)
@@ -227,7 +228,6 @@ static void wipe(cd_acct *a)
     for (cd_slot *s = a->slots; s != NULL; s = s->next) {
         cd_u256_set_u64(&s->value, 0);
         cd_u256_set_u64(&s->committed, 0);
-        s->original_tx = 0;
     }
 }
 
@@ -244,7 +244,7 @@ void cd_state_end_tx(cd_state *st, bool drop_empty)
     unlist(st);
 }
 
-/* --- accounts ------------------------------------------------------------------------------------- */
+/* --- accounts ------------------------------------------------------------------------------- */
 
 static void load_acct(cd_state *st, cd_acct *a)
 {
@@ -309,7 +309,8 @@ static void list(cd_state *st, cd_acct *a)
     st->listed[st->listed_cnt++] = a;
 }
 
-/* change sets the flags of an account that is about to differ; the old ones are in the caller's record. */
+/* change sets the flags of an account that is about to differ; the old ones are in the caller's
+ * record. */
 static void change(cd_state *st, cd_acct *a, u32 also)
 {
     list(st, a);
@@ -430,7 +431,7 @@ void cd_state_destroy(cd_state *st, cd_acct *a)
     change(st, a, CD_ACCT_DESTROYED);
 }
 
-/* --- storage -------------------------------------------------------------------------------------- */
+/* --- storage -------------------------------------------------------------------------------- */
 
 static void load_slot(cd_state *st, cd_slot *s)
 {
@@ -470,7 +471,7 @@ cd_slot *cd__state_slot_find(cd_state *st, cd_acct *a, const cd_u256 *key)
     return s;
 }
 
-/* --- logs ----------------------------------------------------------------------------------------- */
+/* --- logs ----------------------------------------------------------------------------------- */
 
 void cd_state_log(cd_state *st, const cd_log *log)
 {

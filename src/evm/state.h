@@ -2,10 +2,10 @@
  *
  *   source (committed) ──loads──► account and slot entries ──changes──► journal (undo records)
  *
- * Entries are loaded once and stay at a fixed address until cd_state_reset; "warm" and "original value"
- * live in the entry, stamped with the number of the transaction they belong to, so that a new transaction
- * clears them all by counting up. A snapshot is a journal position; revert plays records backwards. The paths
- * that every SLOAD, SSTORE and CALL takes are inline, in state_inl.h.
+ * Entries are loaded once and stay at a fixed address until cd_state_reset; "warm" and "original
+ * value" live in the entry, stamped with the number of the transaction they belong to, so that a
+ * new transaction clears them all by counting up. A snapshot is a journal position; revert plays
+ * records backwards. The paths that every SLOAD, SSTORE and CALL takes are inline, in state_inl.h.
  * Rules of the forks (gas, touch, EIP-161) are applied by the callers; this file only keeps facts.
  * Threading: confined. */
 #ifndef CD_EVM_STATE_H
@@ -16,7 +16,8 @@
 
 typedef struct cd_state cd_state;
 
-/* One account. Fields are read directly by the interpreter and changed only through the functions. */
+/* One account. Fields are read directly by the interpreter and changed only through the
+ * functions. */
 typedef struct cd_acct {
     cd_addr20 addr;
     u32 flags;      /* CD_ACCT_… */
@@ -55,42 +56,48 @@ typedef struct cd_slot {
     u32 warm_tx;
     u32 original_tx;
     cd_u256 key;
-    cd_u256 value; /* now */
-    cd_u256
-        original; /* at the start of transaction original_tx; stale otherwise (then equal to value) */
+    cd_u256 value;        /* now */
+    cd_u256 original;     /* at the start of transaction original_tx; stale otherwise (then equal to
+                             value) */
     cd_u256 committed;    /* in the source: what the change set is taken against */
     struct cd_slot *next; /* private: of the same account */
 } cd_slot;
 
-/* cd_state_new makes an empty state over src (borrowed, must outlive it); free with cd_state_free. */
+/* cd_state_new makes an empty state over src (borrowed, must outlive it); free with
+ * cd_state_free. */
 cd_state *cd_state_new(cd_state_source *src);
 void cd_state_free(cd_state *st);
 
-/* cd_state_reset forgets everything (entries, journal, logs) and keeps the memory; src may change. */
+/* cd_state_reset forgets everything (entries, journal, logs) and keeps the memory; src may
+ * change. */
 void cd_state_reset(cd_state *st, cd_state_source *src);
 
-/* cd_state_error gives the first error the source returned, or CD_OK. Loads after an error give empty values. */
+/* cd_state_error gives the first error the source returned, or CD_OK. Loads after an error give
+ * empty values. */
 cd_err cd_state_error(const cd_state *st);
 
-/* --- transactions ------------------------------------------------------------------------------- */
+/* --- transactions --------------------------------------------------------------------------- */
 
-/* cd_state_begin_tx starts a transaction: nothing is warm, no originals, no transient storage, refund 0,
- * touched/created/destroyed marks gone. Logs go on collecting (cd_state_logs) until cd_state_clear_logs. */
+/* cd_state_begin_tx starts a transaction: nothing is warm, no originals, no transient storage,
+ * refund 0, touched/created/destroyed marks gone. Logs go on collecting (cd_state_logs) until
+ * cd_state_clear_logs. */
 void cd_state_begin_tx(cd_state *st);
 
-/* cd_state_end_tx settles: destroyed accounts disappear with their storage, and, if drop_empty (EIP-161),
- * touched empty ones too. The journal is dropped: nothing before can be reverted any more. */
+/* cd_state_end_tx settles: destroyed accounts disappear with their storage, and, if drop_empty
+ * (EIP-161), touched empty ones too. The journal is dropped: nothing before can be reverted any
+ * more. */
 void cd_state_end_tx(cd_state *st, bool drop_empty);
 
-/* A snapshot is a position in the journal; reverting also undoes warmth, refund, logs, transient storage. */
+/* A snapshot is a position in the journal; reverting also undoes warmth, refund, logs, transient
+ * storage. */
 typedef u32 cd_snapshot;
 static inline cd_snapshot cd_state_snapshot(const cd_state *st);
 void cd_state_revert(cd_state *st, cd_snapshot to);
 
-/* --- accounts ----------------------------------------------------------------------------------- */
+/* --- accounts ------------------------------------------------------------------------------- */
 
-/* cd_state_acct gives the entry of addr, loading it if needed; never NULL. Does not warm or touch. The pointer
- * stays valid until reset or free. */
+/* cd_state_acct gives the entry of addr, loading it if needed; never NULL. Does not warm or touch.
+ * The pointer stays valid until reset or free. */
 static inline cd_acct *cd_state_acct(cd_state *st, const cd_addr20 *addr);
 
 /* cd_acct_is_empty: nonce 0, balance 0, no code (EIP-161). */
@@ -102,8 +109,8 @@ static inline bool cd_state_is_new(const cd_state *st, const cd_acct *a);
 /* cd_state_warm_acct marks warm (journaled) and returns whether it was warm before. */
 static inline bool cd_state_warm_acct(cd_state *st, cd_acct *a);
 
-/* cd_state_touch marks touched (journaled) and makes the account exist. keep_on_revert: the RIPEMD exception,
- * the touch survives a revert. */
+/* cd_state_touch marks touched (journaled) and makes the account exist. keep_on_revert: the RIPEMD
+ * exception, the touch survives a revert. */
 static inline void cd_state_touch(cd_state *st, cd_acct *a, bool keep_on_revert);
 
 /* Changes; all journaled, all touch. sub: the caller has checked that the balance suffices. */
@@ -118,20 +125,22 @@ void cd_state_set_code(cd_state *st, cd_acct *a, cd_bytes code);
 /* cd_state_code loads and borrows the code; empty without one. */
 cd_bytes cd_state_code(cd_state *st, cd_acct *a);
 
-/* cd_state_create marks a as created in this transaction with empty storage and code, keeping its balance;
- * nonce as given (journaled). */
+/* cd_state_create marks a as created in this transaction with empty storage and code, keeping its
+ * balance; nonce as given (journaled). */
 void cd_state_create(cd_state *st, cd_acct *a, u64 nonce);
 
-/* cd_state_collides: a contract cannot be created here: nonce, code or storage present (EIP-684, EIP-7610). Storage
- * written in this block counts. */
+/* cd_state_collides: a contract cannot be created here: nonce, code or storage present (EIP-684,
+ * EIP-7610). Storage written in this block counts. */
 bool cd_state_collides(cd_state *st, cd_acct *a);
 
-/* cd_state_destroy marks for deletion at the end of the transaction; balance is the caller's business. */
+/* cd_state_destroy marks for deletion at the end of the transaction; balance is the caller's
+ * business. */
 void cd_state_destroy(cd_state *st, cd_acct *a);
 
-/* --- storage ------------------------------------------------------------------------------------ */
+/* --- storage -------------------------------------------------------------------------------- */
 
-/* cd_state_slot gives the entry of (a, key), loading it if needed; never NULL, fixed address until reset. */
+/* cd_state_slot gives the entry of (a, key), loading it if needed; never NULL, fixed address until
+ * reset. */
 static inline cd_slot *cd_state_slot(cd_state *st, cd_acct *a, const cd_u256 *key);
 
 /* cd_state_warm_slot marks warm (journaled) and returns whether it was warm before. */
@@ -143,13 +152,14 @@ static inline const cd_u256 *cd_state_slot_original(cd_state *st, cd_slot *s);
 /* cd_state_set_slot stores (journaled). */
 static inline void cd_state_set_slot(cd_state *st, cd_slot *s, const cd_u256 *value);
 
-/* Transient storage (EIP-1153): zero when never written in this transaction; tstore is journaled. */
+/* Transient storage (EIP-1153): zero when never written in this transaction; tstore is
+ * journaled. */
 static inline void cd_state_tload(cd_state *st, cd_u256 *out, const cd_addr20 *addr,
                                   const cd_u256 *key);
 static inline void cd_state_tstore(cd_state *st, const cd_addr20 *addr, const cd_u256 *key,
                                    const cd_u256 *value);
 
-/* --- logs and refunds ---------------------------------------------------------------------------- */
+/* --- logs and refunds ----------------------------------------------------------------------- */
 
 /* cd_state_log appends a log (data is copied; journaled). */
 void cd_state_log(cd_state *st, const cd_log *log);
@@ -162,11 +172,11 @@ void cd_state_clear_logs(cd_state *st);
 static inline void cd_state_refund(cd_state *st, i64 delta);
 static inline u64 cd_state_refund_get(const cd_state *st);
 
-/* --- change set ---------------------------------------------------------------------------------- */
+/* --- change set ----------------------------------------------------------------------------- */
 
-/* cd_state_changes visits what differs from the source, accounts in ascending address order and each account's
- * slots in ascending key order: what the owner writes to tables and tries when the block is accepted.
- * A visitor's error stops the walk and is returned. */
+/* cd_state_changes visits what differs from the source, accounts in ascending address order and
+ * each account's slots in ascending key order: what the owner writes to tables and tries when the
+ * block is accepted. A visitor's error stops the walk and is returned. */
 typedef struct cd_state_visitor {
     void *ctx;
     /* acct: a->flags says whether it exists; wiped: storage of the source must be dropped first. */

@@ -1,4 +1,5 @@
-/* The change set of a block: which accounts and slots differ from the source, in ascending order. */
+/* The change set of a block: which accounts and slots differ from the source, in ascending
+ * order. */
 #include "evm/state.h"
 
 #include "base/mem.h"

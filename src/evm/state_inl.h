@@ -1,8 +1,10 @@
-/* evm/state_inl.h - the inside of cd_state that the interpreter inlines; only evm/state.h includes it.
+/* evm/state_inl.h - the inside of cd_state that the interpreter inlines; only evm/state.h includes
+ * it.
  *
- * Lookups go through a small direct-mapped cache of entry pointers, then a hash table with a key of its own
- * (attackers choose addresses and slots). The journal is a stack of 64-bit words: the payload of a record, then
- * a word with the entry's address and the kind of change in its low four bits, so that it reads backwards:
+ * Lookups go through a small direct-mapped cache of entry pointers, then a hash table with a key of
+ * its own (attackers choose addresses and slots). The journal is a stack of 64-bit words: the
+ * payload of a record, then a word with the entry's address and the kind of change in its low four
+ * bits, so that it reads backwards:
  *
  *     … | old value (4 words) | slot + SLOT_VALUE | acct + ACCT_WARM | old refund | REFUND |◄ jtop
  */
@@ -41,8 +43,8 @@ typedef struct cd__tslot {
     cd_u256 value;
 } cd__tslot;
 
-/* Open addressing, linear probing, at most half full. An entry is taken when its stamp is the table's; it starts
- * its search at the top bits of its tag. */
+/* Open addressing, linear probing, at most half full. An entry is taken when its stamp is the
+ * table's; it starts its search at the top bits of its tag. */
 typedef struct cd__table_entry {
     void *item;
     u32 tag;
@@ -115,7 +117,8 @@ CD_INLINE void cd__state_put_word(u64 *p, const cd_u256 *v)
     }
 }
 
-/* Same reads as cd_u256_to_addr's writes, so that a fresh address forwards from the store buffer. */
+/* Same reads as cd_u256_to_addr's writes, so that a fresh address forwards from the store
+ * buffer. */
 CD_INLINE bool cd__addr_same(const cd_addr20 *a, const cd_addr20 *b)
 {
     u64 d = (u64)(cd_le32(a->b) ^ cd_le32(b->b));

@@ -105,6 +105,17 @@ static u64 sstore_cost(const cd__frame *f, const cd_u256 *key, const cd_u256 *va
     return cost + (s->warm_tx == evm->st->tx ? 0 : evm->gas.cold_sstore);
 }
 
+/* sstore_refund: go-ethereum shows the counter with the change of the instruction already made. */
+static u64 sstore_refund(const cd__frame *f, u64 counter)
+{
+    const cd_evm *evm = f->evm;
+    const cd_u256 *sp = f->sp;
+    cd_slot *s = cd_state_slot(evm->st, f->self, &sp[0]);
+    i64 refund;
+    (void)cd_gas_sstore(&evm->gas, &refund, cd_state_slot_original(evm->st, s), &s->value, &sp[-1]);
+    return counter + (u64)refund;
+}
+
 static u64 sload_cost(const cd__frame *f, const cd_u256 *key)
 {
     const cd_evm *evm = f->evm;
@@ -251,6 +262,7 @@ void cd__trace_step(cd__frame *f, const u8 *pc)
         s.error = CD_EVM_STACK_OVERFLOW;
     } else {
         s.cost = info->gas + dynamic_cost(f, op);
+        s.refund = op == CD_OP_SSTORE ? sstore_refund(f, s.refund) : s.refund;
         if (s.cost > s.gas) {
             s.error = CD_EVM_OUT_OF_GAS;
         }

@@ -1,5 +1,5 @@
-/* Transient storage (EIP-1153). Entries live in one transaction; the table empties by its stamp and the entries'
- * memory is used again. */
+/* Transient storage (EIP-1153). Entries live in one transaction; the table empties by its stamp and
+ * the entries' memory is used again. */
 #include "evm/state_priv.h"
 
 #include "base/mem.h"

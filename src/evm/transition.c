@@ -53,7 +53,8 @@ bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork)
         zeros += tx->data.p[i] == 0 ? 1 : 0;
     }
     u64 words = tx->is_create ? (tx->data.n + 31) / 32 : 0;
-    /* Every count is bounded by bytes in memory, every price by 16 bits: only the keys' sum could wrap. */
+    /* Every count is bounded by bytes in memory, every price by 16 bits: only the keys' sum could
+     * wrap. */
     u64 gas = tx->is_create ? prices.tx_create : CD_GAS_TX;
     gas += zeros * CD_GAS_TX_DATA_ZERO + (tx->data.n - zeros) * prices.tx_data_nonzero;
     gas += words * prices.initcode_word;
@@ -68,7 +69,7 @@ bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork)
     return true;
 }
 
-/* --- checks --------------------------------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------------------------- */
 
 /* One transaction on its way. */
 typedef struct run {
@@ -209,9 +210,10 @@ static cd_tx_invalid check(run *r, u64 pool)
     return bad != CD_TX_VALID ? bad : check_gas(r, pool);
 }
 
-/* --- fees ----------------------------------------------------------------------------------------- */
+/* --- fees ----------------------------------------------------------------------------------- */
 
-/* effective_price: what is paid per gas: the base fee and as much of the tip as the cap leaves room for. */
+/* effective_price: what is paid per gas: the base fee and as much of the tip as the cap leaves room
+ * for. */
 static cd_u256 effective_price(const run *r)
 {
     const cd_tx *tx = r->tx;
@@ -241,7 +243,8 @@ static void buy_gas(run *r)
     cd_state_sub_balance(r->st, r->sender, &fee);
 }
 
-/* pay_out gives unused gas back and the coinbase its part, which by rule touches it even when it is nothing. */
+/* pay_out gives unused gas back and the coinbase its part, which by rule touches it even when it is
+ * nothing. */
 static void pay_out(run *r, u64 used)
 {
     cd_u256 none = cd_u256_zero();
@@ -258,7 +261,7 @@ static void pay_out(run *r, u64 used)
                          r->relax->balance ? &none : &fee);
 }
 
-/* --- run ------------------------------------------------------------------------------------------ */
+/* --- run ------------------------------------------------------------------------------------ */
 
 /* warm_up marks what a transaction has paid for or gets for free (EIP-2929, EIP-2930, EIP-3651). */
 static void warm_up(run *r)

@@ -1,7 +1,7 @@
 /* evm/transition.h - one transaction applied to the state: checks, fee, call, refund, settlement.
  *
- * Rules differ by fork and profile rows only [spec:conformance#0]. Signature and sender are the caller's
- * business (types/tx_codec.h). Threading: confined. */
+ * Rules differ by fork and profile rows only [spec:conformance#0]. Signature and sender are the
+ * caller's business (types/tx_codec.h). Threading: confined. */
 #ifndef CD_EVM_TRANSITION_H
 #define CD_EVM_TRANSITION_H
 
@@ -32,15 +32,16 @@ typedef enum cd_tx_invalid {
 
 const char *cd_tx_invalid_str(cd_tx_invalid r);
 
-/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; false when it exceeds 2^64-1. */
+/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; false when it
+ * exceeds 2^64-1. */
 bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork);
 
 typedef struct cd_tx_result {
     cd_evm_status status; /* of the outermost message */
     u64 gas_used;         /* after refund as far as the profile pays it */
     u64 gas_refunded;
-    cd_bytes output;      /* borrowed until the next call on the evm */
-    cd_addr20 created;    /* for creations */
+    cd_bytes output;   /* borrowed until the next call on the evm */
+    cd_addr20 created; /* for creations */
     cd_u256 effective_gas_price;
 } cd_tx_result;
 
@@ -52,10 +53,11 @@ typedef struct cd_tx_relax {
     bool balance;  /* fees are neither required nor charged */
 } cd_tx_relax;
 
-/* cd_tx_apply checks and runs tx (with sender) on the EVM's block and state; gas_pool is the gas left in the block and
- * is lowered by what was used. On anything but CD_TX_VALID the state is unchanged. Ends with cd_state_end_tx.
- * relax NULL = nothing is skipped.
- * Source errors: look at cd_state_error afterwards. */
-cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx, const cd_tx_relax *relax);
+/* cd_tx_apply checks and runs tx (with sender) on the EVM's block and state; gas_pool is the gas
+ * left in the block and is lowered by what was used. On anything but CD_TX_VALID the state is
+ * unchanged. Ends with cd_state_end_tx. relax NULL = nothing is skipped. Source errors: look at
+ * cd_state_error afterwards. */
+cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx,
+                          const cd_tx_relax *relax);
 
 #endif

@@ -1,5 +1,6 @@
 #include "lab/bench_trie.h"
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "crypto/keccak.h"
 #include "crypto/sha2.h"
@@ -42,6 +43,8 @@ typedef struct bench {
     account *sorted; /* by key */
     u64 best[STEPS];
     u64 spent[STEPS];
+    cd_bytes keys[SAMPLE]; /* of the proven and updated accounts */
+    cd_arena proofs;
     cd_hash32 root;
     cd_hash32 updated_root;
 } bench;
@@ -110,6 +113,9 @@ static void make_accounts(bench *b)
         cd_keccak256(&b->acc[i].key, cd_bytes_of(be, 8));
         set_value(&b->acc[i], i);
     }
+    for (u64 i = 0; i < SAMPLE; i++) {
+        b->keys[i] = key_of(&b->acc[i * STRIDE % b->n]);
+    }
     memcpy(b->sorted, b->acc, b->n * sizeof *b->acc);
     qsort(b->sorted, b->n, sizeof *b->sorted, by_key);
 }
@@ -167,17 +173,12 @@ static cd_err fill(bench *b, cd_trie *t, cd_kv *kv)
 
 static cd_err prove(bench *b, cd_trie *t)
 {
-    cd_arena arena = {0};
+    cd_arena_reset(&b->proofs);
     cd_trie_proof *proof = cd_new_array(cd_trie_proof, SAMPLE);
-    cd_err err = CD_OK;
-    cd_bytes *keys = cd_new_array(cd_bytes, SAMPLE);
-    for (u64 i = 0; i < SAMPLE; i++) {
-        keys[i] = key_of(&b->acc[i * STRIDE % b->n]);
-    }
     u64 start = thread_ns();
-    err = cd_trie_load_many(t, keys, SAMPLE);
+    cd_err err = cd_trie_load_many(t, b->keys, SAMPLE);
     for (u64 i = 0; i < SAMPLE && err == CD_OK; i++) {
-        err = cd_trie_prove(t, &proof[i], &arena, key_of(&b->acc[i * STRIDE % b->n]));
+        err = cd_trie_prove(t, &proof[i], &b->proofs, b->keys[i]);
     }
     note(b, PROVE, start);
     for (u64 i = 0; i < SAMPLE && err == CD_OK; i++) {
@@ -188,17 +189,17 @@ static cd_err prove(bench *b, cd_trie *t)
             err = CD_EINVAL;
         }
     }
-    cd_free(keys);
     cd_free(proof);
-    cd_arena_fini(&arena);
     return err;
 }
 
 static cd_err update(bench *b, cd_trie *t)
 {
+    u64 cnt = cd_min_u64(b->n, SAMPLE);
     u64 start = thread_ns();
-    for (u64 i = 0; i < b->n && i < SAMPLE; i++) {
-        CD_TRY(cd_trie_put(t, key_of(&b->acc[i * STRIDE % b->n]), value_of(&b->acc[i / 2])));
+    CD_TRY(cd_trie_load_many(t, b->keys, cnt));
+    for (u64 i = 0; i < cnt; i++) {
+        CD_TRY(cd_trie_put(t, b->keys[i], value_of(&b->acc[i / 2])));
     }
     cd_trie_root(t, &b->updated_root);
     note(b, UPDATE_HASH, start);
@@ -280,6 +281,7 @@ cd_err cd_lab_bench_trie(cd_buf *out, const u64 *sizes, usize cnt)
         if (err == CD_OK) {
             report(&b, out, cal_ns);
         }
+        cd_arena_fini(&b.proofs);
         cd_free(b.acc);
         cd_free(b.sorted);
         if (err != CD_OK) {

@@ -3,12 +3,28 @@
 /* Exponents below this many bits are done bit by bit; the table of a window costs 14 products. */
 #define WINDOW_FROM_BITS 48
 
+/* r = r^(2^times). */
+CD_INLINE void square(cd_u256 *r, u32 times)
+{
+    u64 w0 = r->w[0];
+    u64 w1 = r->w[1];
+    u64 w2 = r->w[2];
+    u64 w3 = r->w[3];
+    for (; times > 0; times--) {
+        cd__num_sqr4lo(&w0, &w1, &w2, &w3);
+    }
+    r->w[0] = w0;
+    r->w[1] = w1;
+    r->w[2] = w2;
+    r->w[3] = w3;
+}
+
 static void exp_short(cd_u256 *out, const cd_u256 *base, const cd_u256 *e, u32 bits)
 {
     cd_u256 r;
     cd_u256_set(&r, base);
     for (u32 i = bits - 1; i-- > 0;) {
-        cd_u256_mul(&r, &r, &r);
+        square(&r, 1);
         if (e->w[i >> 6] >> (i & 63) & 1) {
             cd_u256_mul(&r, &r, base);
         }
@@ -30,10 +46,7 @@ static void exp_window(cd_u256 *out, const cd_u256 *base, const cd_u256 *e, u32 
     cd_u256_set(&r, &table[e->w[i >> 6] >> (i & 63) & 15]);
     while (i != 0) {
         i -= 4;
-        cd_u256_mul(&r, &r, &r);
-        cd_u256_mul(&r, &r, &r);
-        cd_u256_mul(&r, &r, &r);
-        cd_u256_mul(&r, &r, &r);
+        square(&r, 4);
         cd_u256_mul(&r, &r, &table[e->w[i >> 6] >> (i & 63) & 15]);
     }
     cd_u256_set(out, &r);

@@ -266,6 +266,46 @@ CD_INLINE void cd__num_mul4lo(u64 *r, const u64 *a, const u64 *b)
 #endif
 }
 
+/* cd__num_sqr4lo replaces four limbs by the low four of their square: four full and two half products,
+ * in registers throughout, so that squarings can follow each other without memory in between. */
+CD_INLINE void cd__num_sqr4lo(u64 *a0, u64 *a1, u64 *a2, u64 *a3)
+{
+    u128 p00 = (u128)*a0 * *a0;
+    u128 p01 = (u128)*a0 * *a1;
+    u128 p02 = (u128)*a0 * *a2;
+    u128 p11 = (u128)*a1 * *a1;
+    u128 mid = (p01 >> 64) + (u64)p02;
+    u64 t1 = (u64)p01;
+    u64 t2 = (u64)mid;
+    u64 t3 = *a0 * *a3 + *a1 * *a2 + (u64)(p02 >> 64) + (u64)(mid >> 64);
+    u64 r1 = (u64)(p00 >> 64);
+    u64 r2 = (u64)p11;
+    u64 r3 = (u64)(p11 >> 64);
+    *a0 = (u64)p00;
+#if CD__LIMB_ASM
+    __asm__("addq %[t1], %[t1]\n\t"
+            "adcq %[t2], %[t2]\n\t"
+            "adcq %[t3], %[t3]\n\t"
+            "addq %[r1], %[t1]\n\t"
+            "adcq %[r2], %[t2]\n\t"
+            "adcq %[r3], %[t3]"
+            : [t1] "+&r"(t1), [t2] "+&r"(t2), [t3] "+&r"(t3)
+            : [r1] "r"(r1), [r2] "r"(r2), [r3] "r"(r3)
+            : "cc");
+    *a1 = t1;
+    *a2 = t2;
+    *a3 = t3;
+#else
+    t3 = t3 << 1 | t2 >> 63;
+    t2 = t2 << 1 | t1 >> 63;
+    u128 c = (u128)(t1 << 1) + r1;
+    *a1 = (u64)c;
+    c = (u128)t2 + r2 + (u64)(c >> 64);
+    *a2 = (u64)c;
+    *a3 = t3 + r3 + (u64)(c >> 64);
+#endif
+}
+
 /* cd__num_mul4x1 stores the low four limbs of a * m and gives the fifth. */
 CD_INLINE u64 cd__num_mul4x1(u64 *r, const u64 *a, u64 m)
 {

@@ -185,16 +185,19 @@ static u32 search(const cd__cow_node *n, cd_bytes key, bool after)
             return c < 0 ? lo : hi;
         }
     }
+    /* A straight count has no branch to guess wrongly; equal heads are rare. */
     u64 head = head_of(key, n->skip);
-    while (lo < hi) {
-        u32 mid = (lo + hi) / 2;
-        bool below = n->head[mid] < head;
-        if (n->head[mid] == head) {
-            int c = cd_bytes_cmp(entry_key(n, mid), key);
-            below = after ? c <= 0 : c < 0;
+    u32 below = 0;
+    for (u32 i = lo; i < hi; i++) {
+        below += n->head[i] < head ? 1 : 0;
+    }
+    lo += below;
+    while (lo < hi && n->head[lo] == head) {
+        int c = cd_bytes_cmp(entry_key(n, lo), key);
+        if (c > 0 || (c == 0 && !after)) {
+            break;
         }
-        lo = below ? mid + 1 : lo;
-        hi = below ? hi : mid;
+        lo++;
     }
     return lo;
 }

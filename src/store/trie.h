@@ -87,7 +87,7 @@ cd_err cd_trie_put(cd_trie *t, cd_bytes key, cd_bytes value) CD_CHECK;
 cd_err cd_trie_del(cd_trie *t, cd_bytes key) CD_CHECK;
 
 /* cd_trie_load_many loads the nodes on the ways to cnt keys; whoever is going to read, change or prove
- * many keys saves by it, because nodes are hashed side by side. Sorted keys are best. */
+ * many keys saves by it: nodes are read in order and hashed side by side. */
 cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt) CD_CHECK;
 
 /* cd_trie_update_many puts and deletes cnt items whose keys ascend strictly: a block's changes.

@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "store/trie_priv.h"
 
+#include <stdlib.h>
+
 /* --- from bytes to nodes -------------------------------------------------------------------------- */
 
 static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, const u8 *path,
@@ -231,11 +233,10 @@ static bool follow(cursor *c)
     }
 }
 
-/* Loads the nodes that some cursors stand at: read one by one, hashed side by side. Two cursors at one
- * node are neighbours when the keys are sorted; else the second finds the work done. */
+/* Loads the nodes that the cursors stand at, each at another: read one by one, hashed side by side. */
 static cd_err load_batch(cd_trie *t, cursor *const *at, usize cnt, cd_buf raw[LOAD_BATCH])
 {
-    cd_bytes bytes[LOAD_BATCH];
+    cd_bytes bytes[LOAD_BATCH] = {0};
     cd_hash32 hash[LOAD_BATCH];
     for (usize i = 0; i < cnt; i++) {
         const u8 *path = at[i]->d == 0 ? no_path : at[i]->key.p;
@@ -244,12 +245,15 @@ static cd_err load_batch(cd_trie *t, cursor *const *at, usize cnt, cd_buf raw[LO
     }
     cd_keccak256_many(hash, bytes, cnt);
     for (usize i = 0; i < cnt; i++) {
-        if (cd__kind(*at[i]->slot) == CD__HASH) {
-            const u8 *path = at[i]->d == 0 ? no_path : at[i]->key.p;
-            CD_TRY(install(t, at[i]->slot, bytes[i], &hash[i], path, at[i]->d));
-        }
+        const u8 *path = at[i]->d == 0 ? no_path : at[i]->key.p;
+        CD_TRY(install(t, at[i]->slot, bytes[i], &hash[i], path, at[i]->d));
     }
     return CD_OK;
+}
+
+static int by_key(const void *x, const void *y)
+{
+    return cd_bytes_cmp(((const cursor *)x)->key, ((const cursor *)y)->key);
 }
 
 cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt)
@@ -258,10 +262,16 @@ cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt)
     cd_buf raw[LOAD_BATCH] = {0};
     cd_err err = CD_OK;
     usize live = 0;
+    bool is_sorted = true;
     for (usize i = 0; i < cnt; i++) {
         if (keys[i].n <= CD_TRIE_MAX_KEY) {
-            c[live++] = (cursor){.slot = &t->root, .key = keys[i]};
+            c[live] = (cursor){.slot = &t->root, .key = keys[i]};
+            is_sorted = is_sorted && (live == 0 || by_key(&c[live - 1], &c[live]) <= 0);
+            live++;
         }
+    }
+    if (!is_sorted) {
+        qsort(c, live, sizeof *c, by_key);
     }
     while (live != 0 && err == CD_OK) {
         cursor *batch[LOAD_BATCH];

@@ -3,6 +3,7 @@
 
 import json
 import random
+import sys
 import unittest
 
 import mutate
@@ -84,4 +85,7 @@ class Cases(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    done = unittest.main(exit=False).result
+    failed = len(done.failures) + len(done.errors)
+    print(f"{done.testsRun - failed} passed, {failed} failed")
+    sys.exit(failed > 0)

@@ -29,6 +29,7 @@ from mutate import FORKS, Mutator, fit_fork, parse_int, unhex
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "build" / "bench" / "peers"
+CANDELA = ROOT / "build" / "release" / "bin" / "candela-evmtool"
 ANSWER_SECONDS = 120  # for one batch; far above what the gas in it can take
 MAX_SOURCE = (
     100_000  # bytes of a corpus file; the few bigger ones would slow every batch they are in
@@ -281,43 +282,44 @@ class Fuzzer:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def default_implementations():
-    """The programs that are built: ours, then the peers."""
+def default_implementations(candela):
+    """Commands of the programs that are built: ours, then the peers."""
     candidates = {
-        "candela": (ROOT / "build" / "release" / "bin" / "candela-evmtool", "statetest --json -"),
+        "candela": (candela, "statetest --json -"),
         "geth": (PEERS / "peer-geth", "statetest -"),
         "revm": (PEERS / "revm" / "release" / "peer-revm", "statetest -"),
     }
-    return {name: f"{path} {args}" for name, (path, args) in candidates.items() if path.exists()}
+    return {
+        name: f"{shlex.quote(str(path))} {arguments}"
+        for name, (path, arguments) in candidates.items()
+        if path.exists()
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(
-        description="mutated state tests through several EVM implementations"
+        description="runs mutated state tests through several EVM implementations"
     )
-    parser.add_argument("--seconds", type=float, default=60, help="how long to run (default 60)")
-    parser.add_argument(
-        "--batches", type=int, default=0, help="run this many batches instead of a time"
+    add = parser.add_argument
+    add("--seconds", type=float, default=60, help="how long to run (default 60)")
+    add("--batches", type=int, default=0, help="run this many batches instead of a time")
+    add("--seed", type=int, default=1)
+    add("--first", type=int, default=0, help="number of the first batch")
+    add("--cases", type=int, default=64, help="cases in a batch")
+    add("--reduce", type=int, default=5, help="reduce this many differing cases")
+    add("--candela", type=pathlib.Path, default=CANDELA, help="the candela-evmtool to run")
+    add(
+        "--impl", action="append", metavar="NAME=COMMAND", help="run these instead of what is built"
     )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first batch")
-    parser.add_argument("--cases", type=int, default=64, help="cases in a batch")
-    parser.add_argument("--reduce", type=int, default=5, help="reduce this many differing cases")
-    parser.add_argument(
-        "--impl",
-        action="append",
-        metavar="NAME=COMMAND",
-        help="implementation to run; default: all that are built",
-    )
-    parser.add_argument(
-        "--testdata",
-        default=os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata"),
-    )
-    parser.add_argument("--output", default=ROOT / "build" / "differential")
+    default = os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata")
+    add("--testdata", default=default)
+    add("--output", default=ROOT / "build" / "differential", help="where differing cases go")
     args = parser.parse_args()
 
     commands = (
-        dict(item.split("=", 1) for item in args.impl) if args.impl else default_implementations()
+        dict(item.split("=", 1) for item in args.impl)
+        if args.impl
+        else default_implementations(args.candela)
     )
     if not (pathlib.Path(args.testdata) / "ethereum-state").is_dir():
         print(f"SKIP no folder ethereum-state below {args.testdata}")

@@ -1,4 +1,5 @@
-/* testdata/crypto/precompiles: output and gas of each precompile; the fail-* files must fail. [spec:conformance#4] */
+/* testdata/crypto/precompiles: output and gas of each precompile; the fail-* files must fail.
+ * [spec:conformance#4] */
 #include "base/fileio.h"
 #include "base/hex.h"
 #include "codec/json.h"

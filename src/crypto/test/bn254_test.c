@@ -3,6 +3,8 @@
 #include "base/hex.h"
 #include "base/rng.h"
 #include "crypto/bn254_priv.h"
+#include "crypto/bn254_x8.h"
+#include "crypto/cpu.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,6 +273,80 @@ static void tower_laws(void **state)
         cd__bn254_fp12_cyc_sqr(&s, &g);
         cd__bn254_fp12_sqr(&t, &g);
         assert_memory_equal(&s, &t, sizeof s);
+    }
+}
+
+/* The same number up to a factor in fp: all cross products with one coefficient agree. */
+static void expect_multiple(const fp12 *a, const fp12 *b)
+{
+    const fp *x = (const fp *)a;
+    const fp *y = (const fp *)b;
+    assert_false(fp_is_zero(&x[0]));
+    assert_false(fp_is_zero(&y[0]));
+    for (int i = 1; i < 12; i++) {
+        fp l;
+        fp r;
+        fp_mul(&l, &x[i], &y[0]);
+        fp_mul(&r, &y[i], &x[0]);
+        assert_true(fp_eq(&l, &r));
+    }
+}
+
+/* The vector lanes against the scalar tower. */
+static void tower_lanes(void **state)
+{
+    (void)state;
+    if (!cd__cpu.ifma) {
+        skip();
+    }
+    cd_rng rng = cd_rng_seeded(12);
+    for (int i = 0; i < 50; i++) {
+        fp12 f = CD__BN254_FP12_ONE;
+        fp12 got;
+        cd__fp12v v;
+        cd__bn254_x8_one(&v);
+        for (int step = 0; step < 40; step++) {
+            fp12 c;
+            random_fp12(&rng, &c);
+            fp12_line l = {.c0 = c.c0.c0, .c3 = c.c1.c0, .c4 = c.c1.c1};
+            if (cd_rng_below(&rng, 3) == 0) {
+                cd__bn254_fp12_sqr(&f, &f);
+                cd__bn254_x8_sqr(&v);
+            } else {
+                cd__bn254_fp12_mul_line(&f, &l);
+                cd__bn254_x8_mul_line(&v, &l);
+            }
+            cd__bn254_x8_get(&got, &v);
+            expect_multiple(&got, &f);
+        }
+
+        /* a^3, a^-5 and a longer power by signed digits, against squarings and products. */
+        static const int8_t digits[][12] = {
+            {1, 1}, {1, -7, 0, 0}, {1, 0, 0, -3, 0, 7, 0, 0, 5, -1, 0, -5}};
+        static const usize lens[] = {2, 4, 12};
+        fp12 t;
+        fp12 g;
+        cd__bn254_fp12_conj(&g, &f);
+        cd__bn254_fp12_inv(&t, &f);
+        cd__bn254_fp12_mul(&g, &g, &t);
+        cd__bn254_fp12_frob(&t, &g, 2);
+        cd__bn254_fp12_mul(&g, &g, &t);
+        for (usize k = 0; k < CD_COUNT(lens); k++) {
+            fp12 inv;
+            fp12 want = g;
+            cd__bn254_fp12_conj(&inv, &g);
+            for (usize d = 1; d < lens[k]; d++) {
+                cd__bn254_fp12_sqr(&want, &want);
+                for (int n = digits[k][d]; n > 0; n--) {
+                    cd__bn254_fp12_mul(&want, &want, &g);
+                }
+                for (int n = digits[k][d]; n < 0; n++) {
+                    cd__bn254_fp12_mul(&want, &want, &inv);
+                }
+            }
+            cd__bn254_x8_pow_x(&got, &g, digits[k], lens[k]);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
     }
 }
 
@@ -566,15 +642,40 @@ static void pairing_refusals(void **state)
     assert_false(check(pairs, 2));
 }
 
+/* The pairing tests once more without vector lanes. */
+static int lanes_off(void **state)
+{
+    static bool had;
+    had = cd__cpu.ifma;
+    *state = &had;
+    cd__cpu.ifma = false;
+    return 0;
+}
+
+static int lanes_back(void **state)
+{
+    cd__cpu.ifma = *(const bool *)*state;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(field_kernels),      cmocka_unit_test(field_inverse),
-        cmocka_unit_test(field_codec),        cmocka_unit_test(tower_laws),
-        cmocka_unit_test(small_multiples),    cmocka_unit_test(scalar_edges),
-        cmocka_unit_test(scalar_eigenvalues), cmocka_unit_test(addition_cases),
-        cmocka_unit_test(pairing_sums),       cmocka_unit_test(pairing_bilinear),
+        cmocka_unit_test(field_kernels),
+        cmocka_unit_test(field_inverse),
+        cmocka_unit_test(field_codec),
+        cmocka_unit_test(tower_laws),
+        cmocka_unit_test(tower_lanes),
+        cmocka_unit_test(small_multiples),
+        cmocka_unit_test(scalar_edges),
+        cmocka_unit_test(scalar_eigenvalues),
+        cmocka_unit_test(addition_cases),
+        cmocka_unit_test(pairing_sums),
+        cmocka_unit_test(pairing_bilinear),
         cmocka_unit_test(pairing_refusals),
+        cmocka_unit_test_setup_teardown(pairing_sums, lanes_off, lanes_back),
+        cmocka_unit_test_setup_teardown(pairing_bilinear, lanes_off, lanes_back),
+        cmocka_unit_test_setup_teardown(pairing_refusals, lanes_off, lanes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,8 @@ static void names_and_aliases_parse(void **state)
     }
 }
 
-/* Every case of EIP-2200 and EIP-3529's tables: original, current, new; price and refund by fork. */
+/* Every case of EIP-2200 and EIP-3529's tables: original, current, new; price and refund by
+ * fork. */
 static void sstore_prices(void **state)
 {
     (void)state;

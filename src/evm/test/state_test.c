@@ -1,4 +1,5 @@
-/* The journaled state against a model that copies everything at every snapshot, and the rules one by one. */
+/* The journaled state against a model that copies everything at every snapshot, and the rules one
+ * by one. */
 #include "evm/state.h"
 
 #include "base/mem.h"
@@ -13,7 +14,7 @@
 
 enum { ACCTS = 7, SLOTS = 6, CODES = 3, DEPTH = 12, LOGS_MAX = 64 };
 
-/* --- a source over a small array ------------------------------------------------------------------ */
+/* --- a source over a small array ------------------------------------------------------------ */
 
 typedef struct map_acct {
     bool exists;
@@ -179,7 +180,7 @@ static void apply(cd_state *st, map_source *m)
     assert_int_equal(cd_state_changes(st, &v), CD_OK);
 }
 
-/* --- the model ------------------------------------------------------------------------------------ */
+/* --- the model ------------------------------------------------------------------------------ */
 
 typedef struct model_acct {
     map_acct now;
@@ -367,7 +368,8 @@ static void do_change(world *w)
         break;
     case 8:
     case 9:
-        /* Storage of an account that does not exist would be lost: contracts exist when they store. */
+        /* Storage of an account that does not exist would be lost: contracts exist when they store.
+         */
         if (!m->now.exists) {
             return;
         }
@@ -458,7 +460,7 @@ static void matches_a_copying_model(void **state)
     cd_free(w);
 }
 
-/* --- rules one by one ----------------------------------------------------------------------------- */
+/* --- rules one by one ----------------------------------------------------------------------- */
 
 static void destroyed_then_created_again_has_no_old_storage(void **state)
 {
@@ -577,7 +579,8 @@ static void kept_touch_survives_the_revert(void **state)
     cd_addr20 absent = addr_of(5);
     cd_state_begin_tx(st);
     cd_snapshot s = cd_state_snapshot(st);
-    cd_state_touch(st, cd_state_acct(st, &kept), true);
+    cd_state_touch(st, cd_state_acct(st, &kept), false);
+    cd_state_touch(st, cd_state_acct(st, &kept), true); /* counts, touched or not */
     cd_state_touch(st, cd_state_acct(st, &lost), false);
     cd_state_touch(st, cd_state_acct(st, &absent), true);
     cd_state_revert(st, s);
@@ -587,6 +590,33 @@ static void kept_touch_survives_the_revert(void **state)
     assert_false(m.accts[3].exists);
     assert_true(m.accts[4].exists);
     assert_false(m.accts[5].exists);
+    cd_state_free(st);
+}
+
+/* The interpreter hangs its analysis on the account: it must never meet other code. */
+static void analysis_goes_with_the_code(void **state)
+{
+    (void)state;
+    static const int analysis[2];
+    map_source m;
+    map_init(&m);
+    m.accts[0] = (map_acct){.exists = true, .nonce = 1, .code = 1};
+    cd_state *st = cd_state_new(&m.vt);
+    cd_addr20 addr = addr_of(0);
+    cd_state_begin_tx(st);
+    cd_acct *a = cd_state_acct(st, &addr);
+    a->code_cache = &analysis[0];
+    cd_snapshot s = cd_state_snapshot(st);
+    cd_state_set_code(st, a, code_of(2));
+    assert_null(a->code_cache);
+    a->code_cache = &analysis[1];
+    cd_state_revert(st, s);
+    assert_ptr_equal(a->code_cache, &analysis[0]);
+    assert_true(cd_bytes_eq(cd_state_code(st, a), code_of(1)));
+    cd_state_destroy(st, a);
+    cd_state_end_tx(st, true);
+    assert_null(a->code_cache);
+    assert_int_equal(cd_state_code(st, a).n, 0);
     cd_state_free(st);
 }
 
@@ -630,7 +660,8 @@ static void a_visitor_error_stops_the_walk(void **state)
     cd_state_free(st);
 }
 
-/* Many slots: tables, journal and caches grow past their first sizes; the entries stay where they are. */
+/* Many slots: tables, journal and caches grow past their first sizes; the entries stay where they
+ * are. */
 static void many_slots_keep_their_place(void **state)
 {
     (void)state;
@@ -680,6 +711,7 @@ int main(void)
         cmocka_unit_test(back_to_the_old_value_is_no_change),
         cmocka_unit_test(storage_makes_an_address_collide),
         cmocka_unit_test(kept_touch_survives_the_revert),
+        cmocka_unit_test(analysis_goes_with_the_code),
         cmocka_unit_test(the_first_source_error_stays),
         cmocka_unit_test(a_visitor_error_stops_the_walk),
         cmocka_unit_test(many_slots_keep_their_place),

@@ -8,6 +8,7 @@
 
 #include "crypto/keccak.h"
 #include "evm/evm.h"
+#include "evm/gas.h"
 #include "evm/opcode.h"
 
 /* An account of the world a run starts from. */

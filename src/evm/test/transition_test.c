@@ -1,4 +1,5 @@
-/* Transactions: who pays what under which profile, what makes one invalid, what a simulation may skip. */
+/* Transactions: who pays what under which profile, what makes one invalid, what a simulation may
+ * skip. */
 #include "evm/transition.h"
 
 #include "crypto/keccak.h"
@@ -234,7 +235,7 @@ static void failure_takes_all_gas_and_keeps_the_value(void **state)
     teardown(&w);
 }
 
-/* --- invalid transactions ------------------------------------------------------------------------- */
+/* --- invalid transactions ------------------------------------------------------------------- */
 
 static const cd_hash32 blob_ok = {.b = {1}};
 static const cd_hash32 blob_bad = {.b = {2}};

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Runs one end-to-end suite against a candela program; ends with `N passed, M failed`.
+
+usage: tests/e2e/run.py --bin build/release/bin/candela ethers|http|process|kill
+"""
+import argparse
+import importlib
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import harness  # noqa: E402 - found through the path just set
+
+SUITES = ["ethers", "http", "process", "kill"]
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    args.add_argument("suite", choices=SUITES)
+    args.add_argument("--bin", required=True, help="the candela program")
+    opt = args.parse_args()
+    env = harness.Env(pathlib.Path(opt.bin).resolve())
+    try:
+        harness.run_suite(importlib.import_module(f"{opt.suite}_suite"), env)
+    finally:
+        env.close()
+    print(f"{env.passed} passed, {env.failed} failed")
+    return 1 if env.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
