@@ -3,10 +3,10 @@
 
 Each implementation is a process that reads names of state test files on standard input and answers
 each with one JSON line per case {"name","fork","index","root","logs","error"} and an empty line.
-Compared are the post state root and the hash of the logs; whether the transaction was valid shows in
-the root, since a valid one raises the sender's nonce. Every batch of cases is a function of the seed
-and its number, so `--seed S --first K --batches 1` repeats batch K. What differs is reduced to a
-small file in the output folder. Ends with the line `N passed, M failed` and exits 1 when something
+Compared are the post state root and the hash of the logs; whether the transaction was valid shows
+in the root, since a valid one raises the sender's nonce. Every batch of cases is a function of the
+seed and its number, so `--seed S --first K --batches 1` repeats batch K. What differs is reduced to
+a small file in the output folder. Ends with `N passed, M failed` and exits 1 when something
 failed; says SKIP when nothing can be compared.
 """
 

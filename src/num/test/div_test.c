@@ -1,6 +1,6 @@
 #include "num/div.h"
 
-#include "num/test/gen.h"
+#include "num/test/gen_priv.h"
 #include "num/u512.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 #include "num/modular.h"
 
 #include "num/exp.h"
-#include "num/test/gen.h"
+#include "num/test/gen_priv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

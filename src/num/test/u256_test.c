@@ -1,6 +1,6 @@
 #include "num/u256.h"
 
-#include "num/test/gen.h"
+#include "num/test/gen_priv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

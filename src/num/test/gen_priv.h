@@ -1,7 +1,7 @@
-/* num/test/gen.h - operands for property tests: random ones and the shapes that break carry chains.
+/* num/test/gen_priv.h - operands for property tests: random ones and the shapes that break carry chains.
  * Threading: confined. */
-#ifndef CD_NUM_TEST_GEN_H
-#define CD_NUM_TEST_GEN_H
+#ifndef CD_NUM_TEST_GEN_PRIV_H
+#define CD_NUM_TEST_GEN_PRIV_H
 
 #include "num/u256.h"
 
