@@ -1,9 +1,15 @@
 # A thin front for the CMake presets; every target is one or two commands you can type yourself.
 SHELL := /bin/sh
-JOBS ?= 2
+JOBS ?= $(shell nproc)
 P ?= release
 T ?= 60
 B ?=
+
+# $(call build,PRESET,OPTIONS): configures once (ninja looks after changed lists of files itself), then builds.
+define build
+@[ build/$(1)/build.ninja -nt CMakePresets.json ] || cmake --preset $(1) >/dev/null
+@cmake --build --preset $(1) -j $(JOBS) $(2) 2>&1 | tools/build_progress.sh
+endef
 
 .PHONY: help setup build run test test-full bench fuzz lint format check-layers docs clean
 
@@ -13,37 +19,37 @@ help:
 ## make run                  the dev network on port 8545, in the foreground (ARGS="--flag ..." adds flags)
 run:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target candela | tools/build_progress.sh
+	$(call build,release,--target candela)
 	@exec build/release/bin/candela --network-id=dev $(ARGS)
 
 ## make test                 unit, vector, fuzz-replay and end-to-end tests, sanitizers on
 test: setup
-	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) | tools/build_progress.sh
-	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS) --target tsan_tests | tools/build_progress.sh
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) | tools/build_progress.sh
+	$(call build,asan)
+	$(call build,tsan,--target tsan_tests)
+	$(call build,release)
 	@tools/test.py
 
 ## make test-full            the same without sampling: slow state tests, long kill and differential runs
 test-full: setup
-	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) | tools/build_progress.sh
-	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS) --target tsan_tests | tools/build_progress.sh
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) | tools/build_progress.sh
+	$(call build,asan)
+	$(call build,tsan,--target tsan_tests)
+	$(call build,release)
 	@tools/test.py --full
 
 ## make bench [B=group]      evm, crypto, trie, import: JSON lines into build/bench/, a table beside the peers
 bench: setup
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target candela-evmtool | tools/build_progress.sh
+	$(call build,release,--target candela-evmtool)
 	@bench/run.py $(B)
 
 ## make fuzz F=name T=60     one fuzzer for T seconds (clang, address sanitizer)
 fuzz: setup
-	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) --target $(F)_fuzz | tools/build_progress.sh
+	$(call build,fuzz,--target $(F)_fuzz)
 	@mkdir -p build/fuzz-corpus/$(F)
 	build/fuzz/fuzz/$(F)_fuzz -max_total_time=$(T) -timeout=20 -rss_limit_mb=4096 build/fuzz-corpus/$(F) fuzz/corpus/$(F)
 
 ## make build [P=release]    one preset: debug release asan tsan fuzz clang cov
 build: setup
-	@cmake --preset $(P) >/dev/null && cmake --build --preset $(P) -j $(JOBS) | tools/build_progress.sh
+	$(call build,$(P))
 
 ## make lint                 formatting, layers, spec anchors, clang-tidy on changed files (ALL=1: every file)
 lint: setup

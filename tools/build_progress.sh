@@ -8,7 +8,7 @@ while IFS= read -r line; do
     \[*/*\]*)
         if [ -t 1 ]; then printf '\r\033[K  build  %.90s' "$line"; fi
         ;;
-    "ninja: no work to do.") ;;
+    "ninja: no work to do." | "-- "*) ;;
     *FAILED:* | "ninja: build stopped"* | "ninja: error"*)
         status=1
         printf '%s\n' "$line"

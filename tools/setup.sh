@@ -11,20 +11,25 @@ libuv1-dev libssl-dev librocksdb-dev libgmp-dev libcmocka-dev"
 test_packages="clang libclang-rt-14-dev clang-tidy clang-format valgrind doxygen graphviz"
 
 packages="$build_packages"
-[ "${BUILD_ONLY:-0}" = 1 ] || packages="$packages $test_packages"
-
-# Debian's cargo-web is the smallest client that checks the lock file; any cargo >= 1.70 will do.
-if ! command -v cargo >/dev/null 2>&1; then
-    packages="$packages cargo-web"
+# What can come from elsewhere than apt counts when its command is there.
+need() { command -v "$1" >/dev/null 2>&1 || packages="$packages $2"; }
+need cargo cargo-web # Debian's smallest client that checks the lock file; any cargo >= 1.70 will do
+need pip3 python3-pip # for the one source that no crate carries
+if [ "${BUILD_ONLY:-0}" != 1 ]; then
+    packages="$packages $test_packages"
+    need node nodejs
+    need npm npm
 fi
-# pip downloads the one source that no crate carries; what is there already needs no package.
-if ! command -v pip3 >/dev/null 2>&1; then
-    packages="$packages python3-pip"
-fi
 
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "error: this is not a Debian system; install the counterparts of these yourself: $packages" >&2
+    exit 1
+fi
+# shellcheck disable=SC2086 # a list of words
+have=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $packages 2>/dev/null | sed -n 's/ installed$//p' | tr '\n' ' ')
 missing=""
 for p in $packages; do
-    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+    case " $have" in *" $p "*) ;; *) missing="$missing $p" ;; esac
 done
 
 if [ -n "$missing" ]; then
@@ -38,8 +43,11 @@ if [ -n "$missing" ]; then
         echo "error: not root and no terminal to ask on: run 'YES=1 make setup' or install them" >&2
         exit 1
     fi
+    echo "installing them, a few minutes"
     $sudo apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    # shellcheck disable=SC2086
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o Dpkg::Use-Pty=0 $missing >/dev/null
 fi
 
 # Bundled sources: vendored again only when the lock file has changed.

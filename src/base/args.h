@@ -96,6 +96,7 @@ const char *cd_args_path(const cd_args *a, cd_arena *mem, usize id);
 /* cd_args_words gives the arguments that are no flags (borrowed from argv) and their number. */
 usize cd_args_words(const cd_args *a, const char *const **out);
 
+/* cd_args_wants_help / _version: --help or --version was given. */
 bool cd_args_wants_help(const cd_args *a);
 bool cd_args_wants_version(const cd_args *a);
 

@@ -26,6 +26,7 @@ typedef struct cd_addr20 {
     u8 b[20];
 } cd_addr20;
 
+/* cd_bytes_of borrows n bytes at p. */
 CD_INLINE cd_bytes cd_bytes_of(const void *p, usize n)
 {
     return (cd_bytes){.p = (const u8 *)p, .n = n};

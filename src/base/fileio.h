@@ -47,6 +47,7 @@ typedef struct cd_fs_faulty {
     u64 seen; /* calls of kind op so far */
 } cd_fs_faulty;
 
+/* cd_fs_faulty_init sets up f; see cd_fs_faulty. */
 void cd_fs_faulty_init(cd_fs_faulty *f, cd_fs_op op, u64 at, int err);
 
 /* Errors of everything below: CD_ENOENT, CD_EEXIST, CD_EACCES, CD_ENOSPC, CD_EIO and what the

@@ -56,6 +56,7 @@ bool cd_hmap_del(cd_hmap *m, const void *key);
 /* cd_hmap_clear empties the map, keeping its memory (unless it is far larger than what it held). */
 void cd_hmap_clear(cd_hmap *m);
 
+/* cd_hmap_cnt counts the entries. */
 CD_INLINE usize cd_hmap_cnt(const cd_hmap *m)
 {
     return m->cnt;

@@ -21,12 +21,14 @@ typedef struct cd_list {
     for (cd_list *it = (head)->next, *it##_next = it->next; it != (head);                          \
          it = it##_next, it##_next = it->next)
 
+/* cd_list_init makes an empty list of a head. */
 CD_INLINE void cd_list_init(cd_list *head)
 {
     head->next = head;
     head->prev = head;
 }
 
+/* cd_list_is_empty: the head is alone. */
 CD_INLINE bool cd_list_is_empty(const cd_list *head)
 {
     return head->next == head;

@@ -34,6 +34,7 @@ bool cd_lru_del(cd_lru *l, const void *key);
 /* cd_lru_clear drops everything. */
 void cd_lru_clear(cd_lru *l);
 
+/* cd_lru_cnt counts the entries, cd_lru_cost adds up what they cost. */
 usize cd_lru_cnt(const cd_lru *l);
 u64 cd_lru_cost(const cd_lru *l);
 

@@ -53,6 +53,7 @@ cd_hist *cd_metrics_hist(cd_metrics *m, const char *name, const char *help, cons
 void cd_metrics_gauge_fn(cd_metrics *m, const char *name, const char *help, const cd_label *labels,
                          usize cnt, double (*fn)(void *ctx), void *ctx);
 
+/* cd_counter_add / _get: lock-free from any thread. */
 CD_INLINE void cd_counter_add(cd_counter *c, u64 n)
 {
     atomic_fetch_add_explicit(&c->v, n, memory_order_relaxed);
@@ -63,6 +64,7 @@ CD_INLINE u64 cd_counter_get(const cd_counter *c)
     return atomic_load_explicit(&c->v, memory_order_relaxed);
 }
 
+/* cd_gauge_set / _add / _get: as for counters, lock-free from any thread. */
 CD_INLINE void cd_gauge_set(cd_gauge *g, i64 v)
 {
     atomic_store_explicit(&g->v, v, memory_order_relaxed);

@@ -14,6 +14,7 @@ typedef struct cd_rd {
     cd_err err;
 } cd_rd;
 
+/* cd_rd_init starts at the front of b, which is borrowed; cd_rd_left counts the bytes not read yet. */
 CD_INLINE cd_rd cd_rd_init(cd_bytes b)
 {
     return (cd_rd){.p = b.p, .end = b.n == 0 ? b.p : b.p + b.n, .err = CD_OK};

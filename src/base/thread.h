@@ -40,11 +40,13 @@ typedef struct cd_cond {
     pthread_cond_t c;
 } cd_cond;
 
+/* A mutex is made and ended once; lock waits, unlock is the locker's. */
 void cd_mutex_init(cd_mutex *m);
 void cd_mutex_fini(cd_mutex *m);
 void cd_mutex_lock(cd_mutex *m);
 void cd_mutex_unlock(cd_mutex *m);
 
+/* A condition belongs to one mutex for as long as somebody waits. */
 void cd_cond_init(cd_cond *c);
 void cd_cond_fini(cd_cond *c);
 
@@ -54,6 +56,7 @@ void cd_cond_wait(cd_cond *c, cd_mutex *m);
 /* cd_cond_wait_ms is cd_cond_wait with a limit; false when the time was up. */
 bool cd_cond_wait_ms(cd_cond *c, cd_mutex *m, u64 timeout_ms);
 
+/* cd_cond_wake_one / _all wake one or every waiting thread; the mutex need not be held. */
 void cd_cond_wake_one(cd_cond *c);
 void cd_cond_wake_all(cd_cond *c);
 

@@ -47,6 +47,7 @@ typedef struct cd_json {
  * Errors: CD_EFORMAT with place and reason, CD_EDEPTH, CD_ELIMIT. */
 cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_errinfo *why) CD_CHECK;
 
+/* cd_json_kind_of gives the kind of a value; CD_JSON_NONE where one is missing. */
 cd_json_kind cd_json_kind_of(cd_json v);
 
 /* cd_json_has: there is a value and it is not null. */
@@ -116,6 +117,7 @@ typedef struct cd_json_w {
     bool comma; /* a value precedes at this level */
 } cd_json_w;
 
+/* cd_json_w_obj / _arr open an object or array as the next value, _end closes it. */
 void cd_json_w_obj(cd_json_w *w);
 void cd_json_w_obj_end(cd_json_w *w);
 void cd_json_w_arr(cd_json_w *w);
@@ -125,6 +127,7 @@ void cd_json_w_arr_end(cd_json_w *w);
 void cd_json_w_key(cd_json_w *w, const char *key);
 void cd_json_w_key_str(cd_json_w *w, cd_bytes key);
 
+/* Literals and numbers. */
 void cd_json_w_null(cd_json_w *w);
 void cd_json_w_bool(cd_json_w *w, bool v);
 void cd_json_w_u64(cd_json_w *w, u64 v);

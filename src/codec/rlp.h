@@ -37,6 +37,7 @@ typedef struct cd_rlp_item {
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
+/* cd_rlp_init starts reading b, which is borrowed. */
 CD_INLINE cd_rlp cd_rlp_init(cd_bytes b)
 {
     return (cd_rlp){.p = b.p, .end = b.n == 0 ? b.p : b.p + b.n, .err = CD_OK};

@@ -28,6 +28,7 @@ typedef struct cd_keccak {
     usize used; /* bytes absorbed into the current block, < CD_KECCAK_RATE */
 } cd_keccak;
 
+/* See cd_keccak. */
 void cd_keccak_init(cd_keccak *k);
 void cd_keccak_update(cd_keccak *k, cd_bytes in);
 void cd_keccak_final(cd_keccak *k, cd_hash32 *out);

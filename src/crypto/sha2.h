@@ -14,6 +14,7 @@ typedef struct cd_sha256_ctx {
     u8 block[64];
 } cd_sha256_ctx;
 
+/* A running hash: init, any number of updates, final. */
 void cd_sha256_init(cd_sha256_ctx *c);
 void cd_sha256_update(cd_sha256_ctx *c, cd_bytes in);
 void cd_sha256_final(cd_sha256_ctx *c, cd_hash32 *out);

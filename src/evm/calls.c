@@ -271,9 +271,6 @@ cd__act cd__op_call(cd__frame *f, cd_call_kind kind)
     switch (kind) {
     case CD_CALL:
         cd_u256_set(&m.value, &sp[-2]);
-        if (f->is_static && !cd_u256_is_zero(&m.value)) {
-            return fail(f, cd__failed(CD_EVM_STATIC_VIOLATION));
-        }
         break;
     case CD_CALLCODE:
         cd_u256_set(&m.value, &sp[-2]);
@@ -319,6 +316,9 @@ cd__act cd__op_call(cd__frame *f, cd_call_kind kind)
         return fail(f, cd__failed(CD_EVM_OUT_OF_GAS));
     }
     if (pays) {
+        if (f->is_static && kind == CD_CALL) {
+            return fail(f, cd__failed(CD_EVM_STATIC_VIOLATION));
+        }
         m.gas += CD_GAS_CALL_STIPEND;
     }
     u64 in_len = args[-1].w[0];

@@ -48,6 +48,7 @@ typedef struct cd__code_cache {
     cd__code *oldest;
 } cd__code_cache;
 
+/* The cache is made empty and ended once. */
 void cd__code_cache_init(cd__code_cache *c, u64 key, usize limit);
 void cd__code_cache_fini(cd__code_cache *c);
 

@@ -149,9 +149,6 @@ cd__act cd__op_create(cd__frame *f, cd_call_kind kind)
 {
     cd_evm *evm = f->evm;
     const cd_u256 *sp = f->sp; /* value, offset, size, and the salt of CREATE2 */
-    if (f->is_static) {
-        return fail(f, cd__failed(CD_EVM_STATIC_VIOLATION));
-    }
     i64 gas = cd__mem_range(f, &sp[-1], &sp[-2], f->gas);
     if (gas < 0) {
         return fail(f, gas);
@@ -164,6 +161,9 @@ cd__act cd__op_create(cd__frame *f, cd_call_kind kind)
     gas -= word * cd__words(len);
     if (gas < 0) {
         return fail(f, cd__failed(CD_EVM_OUT_OF_GAS));
+    }
+    if (f->is_static) {
+        return fail(f, cd__failed(CD_EVM_STATIC_VIOLATION));
     }
     cd_evm_msg m = {.kind = kind, .caller = f->addr};
     cd_u256_set(&m.value, &sp[0]);

@@ -178,6 +178,10 @@ i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 ga
 /* SELFDESTRUCT of the frame's account in favour of a beneficiary. */
 i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas) CD_CHECK;
 
+/* cd__copy_in writes len bytes of src from an offset on to memory, zeros behind the end of src; the memory
+ * has been charged for. */
+void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len, cd_bytes src);
+
 /* cd__op_calldataload reads 32 bytes of input at any offset, zeros behind its end. */
 void cd__op_calldataload(const cd__frame *f, cd_u256 *out, const cd_u256 *off);
 

@@ -42,21 +42,25 @@ i64 cd__op_KECCAK256(cd__frame *f, cd_u256 *sp, i64 gas)
 
 /* --- copying into memory ------------------------------------------------------------------------ */
 
-/* copy charges for and does the copy of src[src_off, src_off + len) to memory, zeros behind the end of src. */
-static i64 copy(cd__frame *f, const cd_u256 *dst_off, const cd_u256 *src_off, const cd_u256 *len,
-                cd_bytes src, i64 gas)
+/* charge_copy charges for copying len bytes to memory at off. */
+static i64 charge_copy(cd__frame *f, const cd_u256 *off, const cd_u256 *len, i64 gas)
 {
-    gas = cd__mem_range(f, dst_off, len, gas);
+    gas = cd__mem_range(f, off, len, gas);
     if (CD_UNLIKELY(gas < 0)) {
         return gas;
     }
+    CHARGE(CD_GAS_COPY_WORD * cd__words(len->w[0]));
+    return gas;
+}
+
+void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len, cd_bytes src)
+{
     u64 n = len->w[0];
     if (n == 0) {
-        return gas;
+        return;
     }
-    CHARGE(CD_GAS_COPY_WORD * cd__words(n));
-    u8 *dst = f->mem + dst_off->w[0];
-    u64 off = cd_min_u64(cd_u256_to_u64_sat(src_off), src.n);
+    u8 *dst = f->mem + to->w[0];
+    u64 off = cd_min_u64(cd_u256_to_u64_sat(from), src.n);
     u64 have = cd_min_u64(n, src.n - off);
     if (have != 0) {
         memcpy(dst, src.p + off, have);
@@ -64,29 +68,40 @@ static i64 copy(cd__frame *f, const cd_u256 *dst_off, const cd_u256 *src_off, co
     if (have != n) {
         memset(dst + have, 0, n - have);
     }
-    return gas;
 }
 
 i64 cd__op_CALLDATACOPY(cd__frame *f, cd_u256 *sp, i64 gas)
 {
-    /* The input may lie in the memory block, which a growing memory moves: f->input is read afterwards. */
-    gas = cd__mem_range(f, &sp[0], &sp[-2], gas);
-    return CD_UNLIKELY(gas < 0) ? gas : copy(f, &sp[0], &sp[-1], &sp[-2], f->input, gas);
+    gas = charge_copy(f, &sp[0], &sp[-2], gas);
+    if (CD_LIKELY(gas >= 0)) {
+        /* Read the input's place only now: it may lie in the memory block, which a growing memory moves. */
+        cd__copy_in(f, &sp[0], &sp[-1], &sp[-2], f->input);
+    }
+    return gas;
 }
 
 i64 cd__op_CODECOPY(cd__frame *f, cd_u256 *sp, i64 gas)
 {
-    return copy(f, &sp[0], &sp[-1], &sp[-2], cd_bytes_of(f->code->bytes, f->code->n), gas);
+    gas = charge_copy(f, &sp[0], &sp[-2], gas);
+    if (CD_LIKELY(gas >= 0)) {
+        cd__copy_in(f, &sp[0], &sp[-1], &sp[-2], cd_bytes_of(f->code->bytes, f->code->n));
+    }
+    return gas;
 }
 
 i64 cd__op_RETURNDATACOPY(cd__frame *f, cd_u256 *sp, i64 gas)
 {
+    gas = charge_copy(f, &sp[0], &sp[-2], gas);
+    if (CD_UNLIKELY(gas < 0)) {
+        return gas;
+    }
     cd_bytes ret = f->evm->ret;
     u64 off = cd_u256_to_u64_sat(&sp[-1]);
     if (off > ret.n || cd_u256_to_u64_sat(&sp[-2]) > ret.n - off) {
         return cd__failed(CD_EVM_RETURN_OUT_OF_BOUNDS);
     }
-    return copy(f, &sp[0], &sp[-1], &sp[-2], ret, gas);
+    cd__copy_in(f, &sp[0], &sp[-1], &sp[-2], ret);
+    return gas;
 }
 
 i64 cd__op_MCOPY(cd__frame *f, cd_u256 *sp, i64 gas)

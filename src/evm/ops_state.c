@@ -66,26 +66,15 @@ i64 cd__op_EXTCODECOPY(cd__frame *f, cd_u256 *sp, i64 gas)
     if (gas < 0) {
         return gas;
     }
-    u64 n = sp[-3].w[0];
-    CHARGE(CD_GAS_COPY_WORD * cd__words(n));
-    if (n != 0) {
-        cd_bytes code = cd_state_code(f->evm->st, a);
-        u64 off = cd_min_u64(cd_u256_to_u64_sat(&sp[-2]), code.n);
-        u64 have = cd_min_u64(n, code.n - off);
-        u8 *dst = f->mem + sp[-1].w[0];
-        if (have != 0) {
-            memcpy(dst, code.p + off, have);
-        }
-        memset(dst + have, 0, n - have);
+    CHARGE(CD_GAS_COPY_WORD * cd__words(sp[-3].w[0]));
+    if (!cd_u256_is_zero(&sp[-3])) {
+        cd__copy_in(f, &sp[-1], &sp[-2], &sp[-3], cd_state_code(f->evm->st, a));
     }
     return gas;
 }
 
 i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas)
 {
-    if (f->is_static) {
-        return cd__failed(CD_EVM_STATIC_VIOLATION);
-    }
     cd_evm *evm = f->evm;
     cd_state *st = evm->st;
     cd_addr20 addr = cd_u256_to_addr(beneficiary);
@@ -102,6 +91,9 @@ i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas)
         cost += evm->gas.selfdestruct_new;
     }
     CHARGE(cost);
+    if (f->is_static) {
+        return cd__failed(CD_EVM_STATIC_VIOLATION);
+    }
     if ((f->self->flags & CD_ACCT_DESTROYED) == 0) {
         cd_state_refund(st, evm->gas.selfdestruct_refund);
     }
@@ -145,9 +137,6 @@ i64 cd__op_SLOAD(cd__frame *f, cd_u256 *sp, i64 gas)
 
 i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead)
 {
-    if (CD_UNLIKELY(f->is_static)) {
-        return cd__failed(CD_EVM_STATIC_VIOLATION);
-    }
     cd_evm *evm = f->evm;
     cd_state *st = evm->st;
     if (CD_UNLIKELY(gas + ahead <= (i64)evm->gas.sstore_sentry)) {
@@ -160,6 +149,9 @@ i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 ga
         cost += evm->gas.cold_sstore;
     }
     CHARGE(cost);
+    if (CD_UNLIKELY(f->is_static)) {
+        return cd__failed(CD_EVM_STATIC_VIOLATION);
+    }
     cd_state_refund(st, refund);
     if (!cd_u256_eq(&s->value, value)) {
         cd_state_set_slot(st, s, value);
@@ -186,15 +178,15 @@ i64 cd__op_TSTORE(cd__frame *f, cd_u256 *sp, i64 gas)
 
 static i64 log_n(cd__frame *f, cd_u256 *sp, i64 gas, u32 topics)
 {
-    if (f->is_static) {
-        return cd__failed(CD_EVM_STATIC_VIOLATION);
-    }
     gas = cd__mem_range(f, &sp[0], &sp[-1], gas);
     if (CD_UNLIKELY(gas < 0)) {
         return gas;
     }
     u64 n = sp[-1].w[0];
     CHARGE(CD_GAS_LOG_BYTE * n);
+    if (CD_UNLIKELY(f->is_static)) {
+        return cd__failed(CD_EVM_STATIC_VIOLATION);
+    }
     cd_log log;
     log.addr = f->addr;
     log.topic_cnt = topics;

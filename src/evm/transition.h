@@ -30,6 +30,7 @@ typedef enum cd_tx_invalid {
     CD_TX_CHAIN_ID,
 } cd_tx_invalid;
 
+/* cd_tx_invalid_str gives go-ethereum's words for a reason. */
 const char *cd_tx_invalid_str(cd_tx_invalid r);
 
 /* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; false when it

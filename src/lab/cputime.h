@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 
+/* Readings only make sense as differences of one clock. */
 u64 cd_lab_thread_cpu_ns(void);
 u64 cd_lab_process_cpu_ns(void);
 u64 cd_lab_wall_ns(void);

@@ -39,6 +39,7 @@ typedef struct cd_t8n_out {
  * Errors: malformed input, an environment that does not fit the fork; *why says which. */
 cd_err cd_t8n_run(cd_t8n_out *out, const cd_t8n_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
+/* cd_t8n_out_fini releases what an output holds. */
 void cd_t8n_out_fini(cd_t8n_out *out);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct cd_node_cfg {
  * to do. */
 cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
+/* cd_node_http_port gives the port the API listens on, also when the system chose it. */
 u16 cd_node_http_port(const cd_node *n);
 
 /* cd_node_run serves until SIGINT or SIGTERM, or cd_node_stop from another thread. */

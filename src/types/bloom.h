@@ -18,6 +18,7 @@ void cd_bloom_or(cd_bloom *bloom, const cd_bloom *other);
 /* cd_bloom_has: false means the entry was never added; true means it may have been. */
 bool cd_bloom_has(const cd_bloom *bloom, cd_bytes entry);
 
+/* cd_bloom_eq compares all 2048 bits. */
 CD_INLINE bool cd_bloom_eq(const cd_bloom *a, const cd_bloom *b)
 {
     return memcmp(a->b, b->b, sizeof a->b) == 0;

@@ -37,6 +37,7 @@ typedef struct cd_txpool_cfg {
     u64 tip_min;     /* wei; 0 = 1 */
 } cd_txpool_cfg;
 
+/* cd_txpool_new makes an empty pool; it admits nothing before cd_txpool_set_head. */
 cd_txpool *cd_txpool_new(const cd_txpool_cfg *cfg);
 void cd_txpool_free(cd_txpool *p); /* NULL is allowed */
 
@@ -60,6 +61,7 @@ cd_err cd_txpool_settle(cd_txpool *p) CD_CHECK;
 /* cd_txpool_drop removes one transaction (it cannot be executed). */
 void cd_txpool_drop(cd_txpool *p, const cd_hash32 *hash);
 
+/* cd_txpool_cnt counts all waiting transactions. */
 usize cd_txpool_cnt(const cd_txpool *p);
 
 /* Picks for a block: dearest effective tip first, nonces of a sender in order. The pool must not change while a pick
