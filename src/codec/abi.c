@@ -413,6 +413,9 @@ cd_err cd_abi_dec(cd_abi_val *out, cd_arena *a, const cd_abi_type *type, cd_byte
 {
     decoder d = {.arena = a, .budget = in.n};
     cd_abi_val v = {0};
+    if (in.n == 0) {
+        in = cd_bytes_str(""); /* not NULL: positions in it are computed */
+    }
     CD_TRY(dec_value(&d, &v, type, in, 0));
     *out = v;
     return CD_OK;

@@ -38,6 +38,14 @@ CD_INLINE __m256i ror_bytes(__m256i x, __m256i pattern)
     return _mm256_shuffle_epi8(x, pattern);
 }
 
+/* add_early gives x + y as a value of its own: left alone, the compiler adds b first, which comes last. */
+CD_INLINE __m256i add_early(__m256i x, __m256i y)
+{
+    __m256i sum = _mm256_add_epi64(x, y);
+    __asm__("" : "+x"(sum));
+    return sum;
+}
+
 /* The four rows of the state: a column or diagonal of the definition is a lane here. */
 typedef struct rows {
     __m256i a;
@@ -52,11 +60,11 @@ CD_INLINE void mix4(rows *v, __m256i x, __m256i y)
                                            4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10);
     const __m256i ror16 = _mm256_setr_epi8(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9, 2,
                                            3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9);
-    v->a = _mm256_add_epi64(_mm256_add_epi64(v->a, x), v->b);
+    v->a = _mm256_add_epi64(add_early(v->a, x), v->b);
     v->d = _mm256_shuffle_epi32(_mm256_xor_si256(v->d, v->a), 0xb1);
     v->c = _mm256_add_epi64(v->c, v->d);
     v->b = ror_bytes(_mm256_xor_si256(v->b, v->c), ror24);
-    v->a = _mm256_add_epi64(_mm256_add_epi64(v->a, y), v->b);
+    v->a = _mm256_add_epi64(add_early(v->a, y), v->b);
     v->d = ror_bytes(_mm256_xor_si256(v->d, v->a), ror16);
     v->c = _mm256_add_epi64(v->c, v->d);
     v->b = _mm256_xor_si256(v->b, v->c);

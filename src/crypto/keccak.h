@@ -50,8 +50,8 @@ typedef struct cd_keccak_memo cd_keccak_memo;
 cd_keccak_memo *cd_keccak_memo_new(const u64 key[2]);
 void cd_keccak_memo_free(cd_keccak_memo *m);
 
-/* cd_keccak_memo_clear forgets every entry (for measurements). */
-void cd_keccak_memo_clear(cd_keccak_memo *m);
+/* cd_keccak_memo_clear forgets every entry and takes another key (for measurements). */
+void cd_keccak_memo_clear(cd_keccak_memo *m, const u64 key[2]);
 
 /* cd_keccak256_memo hashes like cd_keccak256, looking inputs of 32 and 64 bytes up first. */
 void cd_keccak256_memo(cd_keccak_memo *m, cd_hash32 *out, cd_bytes in);

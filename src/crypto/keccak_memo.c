@@ -29,8 +29,10 @@ void cd_keccak_memo_free(cd_keccak_memo *m)
     cd_free(m);
 }
 
-void cd_keccak_memo_clear(cd_keccak_memo *m)
+void cd_keccak_memo_clear(cd_keccak_memo *m, const u64 key[2])
 {
+    m->key[0] = key[0];
+    m->key[1] = key[1];
     for (usize i = 0; i < MEMO_SLOTS; i++) {
         m->slots[i].words = 0;
     }

@@ -3,7 +3,7 @@
  *   byte code                       cells, 16 bytes each
  *   ┌─ DUP2 DUP2 ADD SWAP2 POP  ──► BLOCK gas, stack limits     checked once for all that follows
  *   │  PUSH1 9 DUP2 LT              ADD   slot ← slot, slot     no cell for DUP, SWAP, POP, PUSH
- *   └─ PUSH2 @x JUMPI               J_LT  slot, constant, cell  compare and jump in one
+ *   └─ PUSH2 x  JUMPI               J_LT  slot, constant, cell  compare and jump in one
  *
  * A basic block is run symbolically: the translator knows for each stack item whether it is in a slot of
  * the stack or a constant, so moving items about costs nothing until the block ends, where every item goes

@@ -103,7 +103,8 @@ void cd_evm_set_tier(cd_evm *evm, cd_evm_tier tier)
 
 void cd_evm_forget_hashes(cd_evm *evm)
 {
-    cd_keccak_memo_clear(evm->memo);
+    static const u64 key[2] = {0x243f6a8885a308d3, 0x13198a2e03707344}; /* digits of pi */
+    cd_keccak_memo_clear(evm->memo, key);
 }
 
 /* run_frames runs the frame on top and whatever it enters until the outermost has ended. */

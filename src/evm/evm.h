@@ -103,7 +103,8 @@ void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer);
  * (but for what survives by rule: nonce of a creator, warm created address). */
 void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg);
 
-/* cd_evm_forget_hashes empties the memo of keccak results, for measurements. */
+/* cd_evm_forget_hashes empties the memo of keccak results, for measurements. From then on the memo's places follow a
+ * known key, so that a run repeats to the instruction: nothing for an EVM that strangers send work to. */
 void cd_evm_forget_hashes(cd_evm *evm);
 
 /* The address of a contract created by CREATE (caller, nonce) and by CREATE2 (caller, salt, keccak256 of init code). */

@@ -6,9 +6,7 @@
 #include "lab/mapstate.h"
 #include "types/receipt.h"
 
-#include <time.h>
-
-enum { FILE_MAX = 16 << 20, REPS_MIN = 3 };
+enum { FILE_MAX = 16 << 20 };
 
 /* The fixed surroundings of every workload. */
 static const cd_addr20 CALLER = {.b = {0xa9, 0x4f, 0x53, 0x74, 0xfc, 0xe5, 0xed, 0xbc, 0x8e, 0x2a,
@@ -38,7 +36,7 @@ typedef struct workload {
 typedef struct bench {
     cd_buf *out;
     const char *only;
-    u64 min_ns;
+    const cd_lab_effort *effort;
     cd_evm_tier tier;
     cd_errinfo *why;
     cd_arena arena;
@@ -46,13 +44,6 @@ typedef struct bench {
     cd_trie_build *trie;
     u64 done;
 } bench;
-
-static u64 thread_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 static cd_err load(bench *b, workload *w, cd_bytes text)
 {
@@ -154,16 +145,16 @@ static cd_err verify(bench *b, const workload *w, cd_state *st, const cd_mapstat
                                   (unsigned long long)(w->gas - res->gas_left));
 }
 
-static void report(bench *b, const workload *w, u64 best, u64 first, u64 reps)
+static void report(bench *b, const workload *w, const cd_lab_timing *t)
 {
     static const char *const tiers[] = {
         [CD_TIER_AUTO] = "auto", [CD_TIER_DIRECT] = "direct", [CD_TIER_CELLS] = "cells"};
     cd_buf_fmt(b->out,
                "{\"bench\":\"evm\",\"name\":\"%.*s\",\"impl\":\"c\",\"tier\":\"%s\",\"ns\":%llu,"
                "\"first_ns\":%llu,\"gas\":%llu,\"mgas_s\":%.1f,\"iters\":%llu}\n",
-               (int)w->name.n, (const char *)w->name.p, tiers[b->tier], (unsigned long long)best,
-               (unsigned long long)first, (unsigned long long)w->gas_used,
-               (double)w->gas_used * 1e3 / (double)best, (unsigned long long)reps);
+               (int)w->name.n, (const char *)w->name.p, tiers[b->tier], (unsigned long long)t->best,
+               (unsigned long long)t->first, (unsigned long long)w->gas_used,
+               (double)w->gas_used * 1e3 / (double)t->best, (unsigned long long)t->reps);
 }
 
 static cd_err measure(bench *b, const workload *w)
@@ -194,25 +185,18 @@ static cd_err measure(bench *b, const workload *w)
     cd_evm_set_tier(evm, b->tier);
     cd_evm_set_block(evm, w->fork, CD_PROFILE_ETHEREUM, &block, st, precompiles);
     cd_evm_set_tx(evm, &tx);
-    u64 best = UINT64_MAX;
-    u64 first = 0;
-    u64 total = 0;
-    u64 reps = 0;
+    cd_lab_timing t = {0};
     cd_evm_result res;
-    while (reps < REPS_MIN || total < b->min_ns) {
+    while (cd_lab_timing_goes_on(&t, b->effort)) {
         prepare(st, precompiles, base);
         cd_evm_forget_hashes(evm);
-        u64 start = thread_ns();
+        u64 start = cd_lab_thread_cpu_ns();
         cd_evm_call(evm, &res, &msg);
-        u64 ns = thread_ns() - start;
-        first = reps == 0 ? ns : first;
-        best = cd_min_u64(best, ns);
-        total += ns;
-        reps++;
+        cd_lab_timing_add(&t, cd_lab_thread_cpu_ns() - start);
     }
     cd_err err = verify(b, w, st, base, &res);
     if (err == CD_OK) {
-        report(b, w, best, first, reps);
+        report(b, w, &t);
     }
     cd_evm_free(evm);
     cd_state_free(st);
@@ -244,12 +228,12 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
     return measure(b, &w);
 }
 
-cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, u64 min_ms,
+cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, const cd_lab_effort *effort,
                         cd_evm_tier tier, cd_errinfo *why)
 {
     bench b = {.out = out,
                .only = only,
-               .min_ns = min_ms * 1000000,
+               .effort = effort,
                .tier = tier,
                .why = why,
                .trie = cd_trie_build_new(NULL, NULL)};

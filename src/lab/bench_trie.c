@@ -176,10 +176,7 @@ static cd_err prove(bench *b, cd_trie *t)
     cd_arena_reset(&b->proofs);
     cd_trie_proof *proof = cd_new_array(cd_trie_proof, SAMPLE);
     u64 start = thread_ns();
-    cd_err err = cd_trie_load_many(t, b->keys, SAMPLE);
-    for (u64 i = 0; i < SAMPLE && err == CD_OK; i++) {
-        err = cd_trie_prove(t, &proof[i], &b->proofs, b->keys[i]);
-    }
+    cd_err err = cd_trie_prove_many(t, proof, &b->proofs, b->keys, SAMPLE);
     note(b, PROVE, start);
     for (u64 i = 0; i < SAMPLE && err == CD_OK; i++) {
         const account *a = &b->acc[i * STRIDE % b->n];

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+enum { REPS_MIN = 3 };
+
 static u64 read_ns(clockid_t id)
 {
     struct timespec t;
@@ -23,4 +25,18 @@ u64 cd_lab_process_cpu_ns(void)
 u64 cd_lab_wall_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC);
+}
+
+bool cd_lab_timing_goes_on(const cd_lab_timing *t, const cd_lab_effort *effort)
+{
+    return effort->exact != 0 ? t->reps < effort->exact
+                              : t->reps < REPS_MIN || t->total < effort->min_ns;
+}
+
+void cd_lab_timing_add(cd_lab_timing *t, u64 ns)
+{
+    t->first = t->reps == 0 ? ns : t->first;
+    t->best = t->reps == 0 ? ns : cd_min_u64(t->best, ns);
+    t->total += ns;
+    t->reps++;
 }

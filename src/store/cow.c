@@ -416,6 +416,47 @@ const cd__cow_cell *cd__cow_get(const cd__cow *m, cd_bytes key)
     return found ? n->cell[at] : NULL;
 }
 
+/* Asks for the lines that a search in n reads. */
+static void fetch_node(const cd__cow_node *n)
+{
+    for (usize at = 0; at < offsetof(cd__cow_node, cell); at += 64) {
+        __builtin_prefetch((const char *)n + at);
+    }
+}
+
+void cd__cow_get_many(const cd__cow *m, const cd__cow_cell **out, const cd_bytes *keys, usize cnt)
+{
+    CD_ASSERT(cnt <= CD__COW_MANY);
+    const cd__cow_node *at[CD__COW_MANY];
+    for (usize i = 0; i < cnt; i++) {
+        at[i] = m->root;
+        out[i] = NULL;
+    }
+    if (m->root == NULL) {
+        return;
+    }
+    /* All leaves lie equally deep. */
+    while (cnt != 0 && !at[0]->is_leaf) {
+        for (usize i = 0; i < cnt; i++) {
+            at[i] = at[i]->kid[find_kid(at[i], keys[i])];
+            fetch_node(at[i]);
+        }
+    }
+    for (usize i = 0; i < cnt; i++) {
+        u32 k = search(at[i], keys[i], false);
+        if (k < at[i]->cnt) {
+            out[i] = at[i]->cell[k];
+            __builtin_prefetch((const char *)out[i] + 64);
+            __builtin_prefetch((const char *)out[i] + 128);
+        }
+    }
+    for (usize i = 0; i < cnt; i++) {
+        if (out[i] != NULL && !cd_bytes_eq(cd__cow_key(out[i]), keys[i])) {
+            out[i] = NULL;
+        }
+    }
+}
+
 void cd__cow_fini(cd__cow *m)
 {
     if (m->root != NULL) {

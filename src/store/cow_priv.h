@@ -53,6 +53,10 @@ void cd__cow_del(cd__cow *m, cd_bytes key);
 /* cd__cow_get borrows the cell of key until the next change, or gives NULL. */
 const cd__cow_cell *cd__cow_get(const cd__cow *m, cd_bytes key);
 
+/* cd__cow_get_many is cd__cow_get for cnt <= CD__COW_MANY keys, whose waits for memory overlap. */
+enum { CD__COW_MANY = 64 };
+void cd__cow_get_many(const cd__cow *m, const cd__cow_cell **out, const cd_bytes *keys, usize cnt);
+
 enum { CD__COW_MAX_DEPTH = 16 };
 
 /* A walk over a map that must not change meanwhile (take a share to be sure). */

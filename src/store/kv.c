@@ -201,6 +201,17 @@ cd_err cd_kv_get(cd_kv *kv, cd_buf *out, cd_bytes key)
     return kv->ops->get(kv, out, key);
 }
 
+void cd_kv_get_many(cd_kv *kv, cd_buf *out, cd_err *err, const cd_bytes *keys, usize cnt)
+{
+    if (kv->ops->get_many != NULL) {
+        kv->ops->get_many(kv, out, err, keys, cnt);
+        return;
+    }
+    for (usize i = 0; i < cnt; i++) {
+        err[i] = cd_kv_get(kv, &out[i], keys[i]);
+    }
+}
+
 cd_err cd_kv_has(cd_kv *kv, bool *found, cd_bytes key)
 {
     return kv->ops->has(kv, found, key);

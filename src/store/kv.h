@@ -78,6 +78,9 @@ cd_err cd_kv_batch_invert(const cd_kv_batch *b, cd_kv_batch *undo, cd_kv *kv) CD
  * Errors: CD_ENOENT (out untouched), CD_EIO or CD_ECORRUPT from the engine. */
 cd_err cd_kv_get(cd_kv *kv, cd_buf *out, cd_bytes key) CD_CHECK;
 
+/* cd_kv_get_many is cd_kv_get for cnt keys, out[i] and err[i] for keys[i]; sorted keys are best. */
+void cd_kv_get_many(cd_kv *kv, cd_buf *out, cd_err *err, const cd_bytes *keys, usize cnt);
+
 /* cd_kv_has tells whether key is present. */
 cd_err cd_kv_has(cd_kv *kv, bool *found, cd_bytes key) CD_CHECK;
 
@@ -166,6 +169,8 @@ cd_kv *cd_kv_prefix_open(cd_kv *kv, cd_bytes prefix) __attribute__((returns_nonn
 typedef struct cd_kv_ops {
     void (*close)(cd_kv *kv);
     cd_err (*get)(cd_kv *kv, cd_buf *out, cd_bytes key);
+    /* May be NULL: then get is called for each key. */
+    void (*get_many)(cd_kv *kv, cd_buf *out, cd_err *err, const cd_bytes *keys, usize cnt);
     cd_err (*has)(cd_kv *kv, bool *found, cd_bytes key);
     cd_err (*commit)(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why);
     cd_err (*iter_new)(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *range);

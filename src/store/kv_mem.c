@@ -59,6 +59,25 @@ static cd_err mem_get(cd_kv *kv, cd_buf *out, cd_bytes key)
     return c != NULL ? CD_OK : CD_ENOENT;
 }
 
+static void mem_get_many(cd_kv *kv, cd_buf *out, cd_err *err, const cd_bytes *keys, usize cnt)
+{
+    mem_kv *m = (mem_kv *)kv;
+    const cd__cow_cell *cell[CD__COW_MANY];
+    for (usize at = 0; at < cnt; at += CD__COW_MANY) {
+        usize n = cnt - at < CD__COW_MANY ? cnt - at : CD__COW_MANY;
+        lock(m);
+        cd__cow_get_many(&m->map, cell, keys + at, n);
+        for (usize i = 0; i < n; i++) {
+            err[at + i] = cell[i] != NULL ? CD_OK : CD_ENOENT;
+            if (cell[i] != NULL) {
+                cd_buf_clear(&out[at + i]);
+                cd_buf_put(&out[at + i], cd__cow_value(cell[i]));
+            }
+        }
+        unlock(m);
+    }
+}
+
 static cd_err mem_has(cd_kv *kv, bool *found, cd_bytes key)
 {
     mem_kv *m = (mem_kv *)kv;
@@ -170,6 +189,7 @@ static cd_err mem_stats(cd_kv *kv, cd_kv_stats *out)
 static const cd_kv_ops ops = {
     .close = mem_close,
     .get = mem_get,
+    .get_many = mem_get_many,
     .has = mem_has,
     .commit = mem_commit,
     .iter_new = mem_iter_new,

@@ -302,6 +302,35 @@ static cd_err rocks_get(cd_kv *kv, cd_buf *out, cd_bytes key)
     return CD_OK;
 }
 
+static void rocks_get_many(cd_kv *kv, cd_buf *out, cd_err *err, const cd_bytes *keys, usize cnt)
+{
+    rocks_kv *r = (rocks_kv *)kv;
+    enum { CHUNK = 64 };
+    const char *key[CHUNK];
+    usize key_n[CHUNK];
+    char *value[CHUNK];
+    usize value_n[CHUNK];
+    char *msg[CHUNK];
+    for (usize at = 0; at < cnt; at += CHUNK) {
+        usize n = cnt - at < CHUNK ? cnt - at : CHUNK;
+        for (usize i = 0; i < n; i++) {
+            key[i] = (const char *)keys[at + i].p;
+            key_n[i] = keys[at + i].n;
+        }
+        rocksdb_multi_get(r->db, r->read, n, key, key_n, value, value_n, msg);
+        for (usize i = 0; i < n; i++) {
+            err[at + i] = value[i] == NULL ? CD_ENOENT : CD_OK;
+            if (msg[i] != NULL) {
+                err[at + i] = rocks_err(msg[i], NULL);
+            } else if (value[i] != NULL) {
+                cd_buf_clear(&out[at + i]);
+                cd_buf_put(&out[at + i], cd_bytes_of(value[i], value_n[i]));
+            }
+            rocksdb_free(value[i]);
+        }
+    }
+}
+
 static cd_err rocks_has(cd_kv *kv, bool *found, cd_bytes key)
 {
     rocks_kv *r = (rocks_kv *)kv;
@@ -485,6 +514,7 @@ static cd_err rocks_stats(cd_kv *kv, cd_kv_stats *out)
 static const cd_kv_ops ops = {
     .close = rocks_close,
     .get = rocks_get,
+    .get_many = rocks_get_many,
     .has = rocks_has,
     .commit = rocks_commit,
     .iter_new = rocks_iter_new,
@@ -496,6 +526,7 @@ static const cd_kv_ops ops = {
 static const cd_kv_ops snapshot_ops = {
     .close = snapshot_close,
     .get = rocks_get,
+    .get_many = rocks_get_many,
     .has = rocks_has,
     .commit = frozen_commit,
     .iter_new = rocks_iter_new,

@@ -381,7 +381,7 @@ cd_err cd_trie_del(cd_trie *t, cd_bytes key)
 
 cd_err cd_trie_update_many(cd_trie *t, const cd_trie_item *items, usize cnt)
 {
-    enum { CHUNK = 512 };
+    enum { CHUNK = 256 };
     cd_bytes keys[CHUNK];
     for (usize at = 0; at < cnt; at += CHUNK) {
         usize n = cnt - at < CHUNK ? cnt - at : CHUNK;

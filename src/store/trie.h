@@ -129,6 +129,10 @@ cd_err cd_trie_iter_next(cd_trie_iter *it, cd_trie_item *out) CD_CHECK;
  * of an empty trie has no nodes. The trie is hashed first if it changed. */
 cd_err cd_trie_prove(cd_trie *t, cd_trie_proof *out, cd_arena *a, cd_bytes key) CD_CHECK;
 
+/* cd_trie_prove_many proves cnt keys, out[i] for keys[i], at a lower price each. */
+cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_bytes *keys,
+                          usize cnt) CD_CHECK;
+
 /* cd_trie_verify follows the proof. On CD_OK *value is the proven value, borrowed from the proof, or
  * empty (n == 0) when the proof shows that key is absent.
  * Errors: CD_EPROOF when a node is missing, malformed, superfluous or hashes differently. */

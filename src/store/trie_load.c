@@ -152,17 +152,14 @@ usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *
     return 1 + n;
 }
 
-/* Reads the bytes stored for the unloaded node in slot. */
-static cd_err fetch(cd_trie *t, cd_buf *out, cd__ref slot, const u8 *path, usize d)
+/* The store's key of the unloaded node in slot. */
+enum { FULL_KEY = CD_TRIE_MAX_NS + CD__MAX_STORE_KEY };
+
+static cd_bytes full_key(u8 out[FULL_KEY], const cd_trie *t, cd__ref slot, const u8 *path, usize d)
 {
-    if (t->nodes == NULL) {
-        return CD_EMISSING;
-    }
-    u8 key[CD_TRIE_MAX_NS + CD__MAX_STORE_KEY];
-    memcpy(key, t->ns, t->ns_n);
-    usize n = t->ns_n + cd__store_key(key + t->ns_n, t->scheme, path, d, cd__enc_of(slot)->b);
-    cd_err err = cd_kv_get(t->nodes, out, cd_bytes_of(key, n));
-    return err == CD_ENOENT ? CD_EMISSING : err;
+    memcpy(out, t->ns, t->ns_n);
+    usize n = cd__store_key(out + t->ns_n, t->scheme, path, d, cd__enc_of(slot)->b);
+    return cd_bytes_of(out, t->ns_n + n);
 }
 
 /* Puts the node that raw, which hashes to hash, encodes in the place of the unloaded one. */
@@ -186,11 +183,16 @@ static const u8 no_path[1];
 
 cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
 {
+    if (t->nodes == NULL) {
+        return CD_EMISSING;
+    }
     path = d == 0 ? no_path : path;
     /* An extension loads its branch inside: the trie's scratch buffer is taken out meanwhile. */
     cd_buf raw = t->raw;
     t->raw = (cd_buf){0};
-    cd_err err = fetch(t, &raw, *slot, path, d);
+    u8 key[FULL_KEY];
+    cd_err err = cd_kv_get(t->nodes, &raw, full_key(key, t, *slot, path, d));
+    err = err == CD_ENOENT ? CD_EMISSING : err;
     if (err == CD_OK) {
         cd_hash32 hash;
         cd_keccak256(&hash, cd_buf_bytes(&raw));
@@ -233,21 +235,40 @@ static bool follow(cursor *c)
     }
 }
 
-/* Loads the nodes that the cursors stand at, each at another: read one by one, hashed side by side. */
-static cd_err load_batch(cd_trie *t, cursor *const *at, usize cnt, cd_buf raw[LOAD_BATCH])
-{
-    cd_bytes bytes[LOAD_BATCH] = {0};
+/* Room for the nodes of one round. */
+typedef struct batch {
+    usize cnt;
+    cursor *at[LOAD_BATCH];
+    u8 key_text[LOAD_BATCH][FULL_KEY];
+    cd_bytes key[LOAD_BATCH];
+    cd_buf raw[LOAD_BATCH];
+    cd_err err[LOAD_BATCH];
+    cd_bytes bytes[LOAD_BATCH];
     cd_hash32 hash[LOAD_BATCH];
-    for (usize i = 0; i < cnt; i++) {
-        const u8 *path = at[i]->d == 0 ? no_path : at[i]->key.p;
-        CD_TRY(fetch(t, &raw[i], *at[i]->slot, path, at[i]->d));
-        bytes[i] = cd_buf_bytes(&raw[i]);
+} batch;
+
+/* Loads the nodes that the cursors stand at, each at another: read together, hashed side by side. */
+static cd_err load_batch(cd_trie *t, batch *b)
+{
+    for (usize i = 0; i < b->cnt; i++) {
+        const cursor *c = b->at[i];
+        const u8 *path = c->d == 0 ? no_path : c->key.p;
+        b->key[i] = full_key(b->key_text[i], t, *c->slot, path, c->d);
     }
-    cd_keccak256_many(hash, bytes, cnt);
-    for (usize i = 0; i < cnt; i++) {
-        const u8 *path = at[i]->d == 0 ? no_path : at[i]->key.p;
-        CD_TRY(install(t, at[i]->slot, bytes[i], &hash[i], path, at[i]->d));
+    cd_kv_get_many(t->nodes, b->raw, b->err, b->key, b->cnt);
+    for (usize i = 0; i < b->cnt; i++) {
+        if (b->err[i] != CD_OK) {
+            return b->err[i] == CD_ENOENT ? CD_EMISSING : b->err[i];
+        }
+        b->bytes[i] = cd_buf_bytes(&b->raw[i]);
     }
+    cd_keccak256_many(b->hash, b->bytes, b->cnt);
+    for (usize i = 0; i < b->cnt; i++) {
+        const cursor *c = b->at[i];
+        const u8 *path = c->d == 0 ? no_path : c->key.p;
+        CD_TRY(install(t, c->slot, b->bytes[i], &b->hash[i], path, c->d));
+    }
+    b->cnt = 0;
     return CD_OK;
 }
 
@@ -258,8 +279,11 @@ static int by_key(const void *x, const void *y)
 
 cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt)
 {
+    if (t->nodes == NULL) {
+        return CD_OK;
+    }
     cursor *c = cd_new_array(cursor, cnt);
-    cd_buf raw[LOAD_BATCH] = {0};
+    batch *b = cd_new(batch);
     cd_err err = CD_OK;
     usize live = 0;
     bool is_sorted = true;
@@ -274,31 +298,28 @@ cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt)
         qsort(c, live, sizeof *c, by_key);
     }
     while (live != 0 && err == CD_OK) {
-        cursor *batch[LOAD_BATCH];
-        usize n = 0;
         usize kept = 0;
         for (usize i = 0; i < live && err == CD_OK; i++) {
             if (!follow(&c[i])) {
                 continue;
             }
-            bool is_new = kept == 0 || c[kept - 1].slot != c[i].slot;
-            c[kept++] = c[i];
-            if (is_new) {
-                batch[n++] = &c[kept - 1];
+            if (kept == 0 || c[kept - 1].slot != c[i].slot) {
+                b->at[b->cnt++] = &c[kept];
             }
-            if (n == LOAD_BATCH) {
-                err = load_batch(t, batch, n, raw);
-                n = 0;
+            c[kept++] = c[i];
+            if (b->cnt == LOAD_BATCH) {
+                err = load_batch(t, b);
             }
         }
         if (err == CD_OK) {
-            err = load_batch(t, batch, n, raw);
+            err = load_batch(t, b);
         }
         live = kept;
     }
     for (usize i = 0; i < LOAD_BATCH; i++) {
-        cd_buf_fini(&raw[i]);
+        cd_buf_fini(&b->raw[i]);
     }
+    cd_free(b);
     cd_free(c);
     return err;
 }

@@ -60,6 +60,9 @@ static cd_err parse_account(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_
 {
     CD_TRY(cd_json_obj(v, why));
     cd_json balance = cd_json_get(v, "balance");
+    if (!cd_json_has(balance)) {
+        balance = cd_json_get(v, "wei"); /* its name in the oldest documents */
+    }
     cd_json nonce = cd_json_get(v, "nonce");
     cd_json code = cd_json_get(v, "code");
     if (cd_json_has(balance)) {

@@ -34,7 +34,7 @@ def post(env, body):
 def raw(env, data, timeout=10):
     """Sends bytes as they are and reads until the server closes or falls silent."""
     with socket.create_connection((env.node.host, env.node.port), timeout=timeout) as s:
-        s.settimeout(1)
+        s.settimeout(2)
         out = b""
         try:
             s.sendall(data)

@@ -30,4 +30,6 @@ if(EXISTS ${CD_TESTDATA}/ethereum-state/slow.txt)
   endforeach()
 endif()
 
+cd_vector_test(basic DEPS lab)
+cd_vector_test(ethchain DEPS lab)
 cd_vector_test(t8n DEPS lab)

@@ -203,9 +203,12 @@ static void journal_key(u8 out[9], u64 height)
 void cd__journal_put(cd_kv_batch *batch, u64 height, const cd__world_changes *ch)
 {
     u8 key[9];
+    usize slots = 0; /* fewer than ch->slot_cnt where a wiped slot was written again */
     journal_key(key, height);
-    u8 *p = cd_kv_batch_put2(batch, cd_bytes_of(key, 9), (cd_bytes){0},
-                             ch->acct_cnt * 36 + ch->slot_cnt * 32);
+    for (usize i = 0; i < ch->acct_cnt; i++) {
+        slots += ch->accts[i].slot_cnt;
+    }
+    u8 *p = cd_kv_batch_put2(batch, cd_bytes_of(key, 9), (cd_bytes){0}, ch->acct_cnt * 36 + slots * 32);
     for (usize i = 0; i < ch->acct_cnt; i++) {
         const cd__world_acct *a = &ch->accts[i];
         memcpy(p, a->hash.b, 32);
