@@ -59,6 +59,11 @@ static int run_suite(cd_suite *s, const cd_args *a)
     s->jobs = (u32)cd_args_u64(a, OPT_JOBS);
     s->skip_list = skip[0] == '\0' ? NULL : skip;
     s->sink = cd_evmtool_sink;
+    if (s->path_cnt == 0) {
+        (void)cd_fail(&why, CD_EINVAL, "no files given (see --help)");
+        (void)cd_evmtool_fail(&why);
+        return 2;
+    }
     if (s->path_cnt == 1 && strcmp(s->paths[0], "-") == 0) {
         return answer_names(s);
     }

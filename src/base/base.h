@@ -58,15 +58,30 @@ void cd_bug(const char *file, int line, const char *what) __attribute__((noretur
 /* Checked arithmetic on numbers that come from outside: true and *out set when the result fits. */
 CD_INLINE bool cd_add_u64(u64 *out, u64 a, u64 b)
 {
-    return !__builtin_add_overflow(a, b, out);
+    u64 r;
+    bool fits = !__builtin_add_overflow(a, b, &r);
+    if (fits) {
+        *out = r;
+    }
+    return fits;
 }
 CD_INLINE bool cd_sub_u64(u64 *out, u64 a, u64 b)
 {
-    return !__builtin_sub_overflow(a, b, out);
+    u64 r;
+    bool fits = !__builtin_sub_overflow(a, b, &r);
+    if (fits) {
+        *out = r;
+    }
+    return fits;
 }
 CD_INLINE bool cd_mul_u64(u64 *out, u64 a, u64 b)
 {
-    return !__builtin_mul_overflow(a, b, out);
+    u64 r;
+    bool fits = !__builtin_mul_overflow(a, b, &r);
+    if (fits) {
+        *out = r;
+    }
+    return fits;
 }
 
 CD_INLINE u64 cd_min_u64(u64 a, u64 b)

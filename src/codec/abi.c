@@ -234,7 +234,7 @@ static cd_err enc_sequence(cd_buf *out, const cd_abi_type *t, const cd_abi_val *
         if (m->is_dynamic) {
             cd_u256 offset = cd_u256_from_u64(tail - start);
             cd_u256_store_be(out->p + at, &offset);
-        } else {
+        } else if (m->head != 0) {
             /* Written behind everything else; its place is in the head. */
             memcpy(out->p + at, out->p + tail, m->head);
             out->n = tail;

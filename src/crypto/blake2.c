@@ -38,7 +38,8 @@ CD_INLINE __m256i ror_bytes(__m256i x, __m256i pattern)
     return _mm256_shuffle_epi8(x, pattern);
 }
 
-/* add_early gives x + y as a value of its own: left alone, the compiler adds b first, which comes last. */
+/* add_early gives x + y as a value of its own: left alone, the compiler adds b first, which comes
+ * last. */
 CD_INLINE __m256i add_early(__m256i x, __m256i y)
 {
     __m256i sum = _mm256_add_epi64(x, y);

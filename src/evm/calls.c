@@ -50,6 +50,10 @@ void cd__frame_push(cd_evm *evm, cd__frame *parent, const cd_evm_msg *m, cd_acct
     f->sp = f->base;
     f->mem = parent == NULL ? evm->mem : parent->mem + parent->mem_size;
     f->mem_size = 0;
+    f->mem_clean = 0;
+    if (parent != NULL) {
+        parent->mem_clean = parent->mem_size;
+    }
     f->mem_limit = 0;
     f->code = code;
     f->self = self;

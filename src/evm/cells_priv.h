@@ -39,6 +39,11 @@ typedef struct cd__cell {
             };
         };
         struct {
+            u16 to;
+            u16 from;
+            u32 len;
+        } copy;
+        struct {
             u32 gas;   /* of the whole block, without dynamic parts */
             u16 min;   /* bytes of stack it needs */
             u16 range; /* above min it may have at most that many more */

@@ -34,8 +34,7 @@ cd_evm *cd_evm_new(void)
     /* Zero pages, of which only those get real that a call chain is deep enough for; on cache lines. */
     evm->stack_block = cd_alloc(STACK_BYTES + 64);
     evm->stack = (cd_u256 *)(void *)(evm->stack_block + (-(uintptr_t)evm->stack_block & 63));
-    evm->mem_cap = FIRST_MEMORY;
-    evm->mem = cd_alloc(evm->mem_cap);
+    cd__mem_init(evm, FIRST_MEMORY);
     return evm;
 }
 
@@ -50,7 +49,7 @@ void cd_evm_free(cd_evm *evm)
     cd_arena_fini(&evm->scratch);
     cd_free(evm->frames);
     cd_free(evm->stack_block);
-    cd_free(evm->mem);
+    cd_free(evm->mem_block);
     cd_free(evm->ret_buf);
     cd_free(evm);
 }
@@ -134,9 +133,8 @@ static void run_frames(cd_evm *evm)
 static void settle_memory(cd_evm *evm)
 {
     if (evm->mem_cap > CD__MEM_KEEP) {
-        cd_free(evm->mem);
-        evm->mem_cap = FIRST_MEMORY;
-        evm->mem = cd_alloc(evm->mem_cap);
+        cd_free(evm->mem_block);
+        cd__mem_init(evm, FIRST_MEMORY);
     }
 }
 

@@ -29,6 +29,9 @@ enum {
 /* No frame's memory grows beyond this; the gas for it (3.6e13) is out of reach of any block. */
 #define CD__MEM_MAX (1ULL << 32)
 
+/* Copies are fastest between cache lines. */
+#define CD__MEM_ALIGN 64
+
 /* Memory kept from one outermost call to the next. */
 #define CD__MEM_KEEP (64ULL << 20)
 
@@ -47,6 +50,7 @@ typedef struct cd__frame {
     u8 *mem;
     u64 mem_limit;  /* a 32-byte access at an offset below this is inside: mem_size - 31, or 0 */
     u64 mem_size;   /* bytes, a multiple of 32 */
+    u64 mem_clean;  /* bytes behind that up to here are zero, until a callee uses them */
     cd__code *code;
     cd_acct *self;
     cd_bytes input;
@@ -84,7 +88,8 @@ struct cd_evm {
     cd_bytes ret;     /* return data of the running frame's last call, in ret_buf or static memory */
     u8 *ret_buf;
     usize ret_cap;
-    u8 *mem;          /* memory of all frames */
+    u8 *mem;          /* memory of all frames, in mem_block */
+    u8 *mem_block;
     usize mem_cap;
     cd__frame *frames;
     cd_u256 *stack; /* in stack_block */
@@ -121,6 +126,9 @@ CD_INLINE void cd__swap(cd_u256 *a, cd_u256 *b)
 }
 
 /* --- memory ------------------------------------------------------------------------------------- */
+
+/* cd__mem_init takes a block for the memory of all frames. */
+void cd__mem_init(cd_evm *evm, usize cap);
 
 /* cd__mem_grow extends the frame's memory, zeroed, to hold bytes below end and charges for it. */
 i64 cd__mem_grow(cd__frame *f, u64 end, i64 gas) CD_CHECK;
@@ -171,6 +179,9 @@ typedef i64 (*cd__op_fn)(cd__frame *f, cd_u256 *sp, i64 gas);
 /* KECCAK256 and SLOAD with operands and result anywhere. */
 i64 cd__keccak(cd__frame *f, cd_u256 *out, const cd_u256 *off, const cd_u256 *len, i64 gas) CD_CHECK;
 i64 cd__sload(cd__frame *f, cd_u256 *out, const cd_u256 *key, i64 gas) CD_CHECK;
+
+/* MCOPY with numbers that cannot overflow; len is not 0. */
+i64 cd__mcopy(cd__frame *f, u64 to, u64 from, u64 len, i64 gas) CD_CHECK;
 
 /* SSTORE also wants to know what of gas has been charged in advance for later instructions. */
 i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead) CD_CHECK;

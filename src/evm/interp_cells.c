@@ -331,6 +331,12 @@ static cd__run run(cd__frame *f, const void *const **handlers)
         f->mem[off->w[0]] = (u8)B->w[0];
         NEXT;
     }
+    H(MCOPY_I)
+    {
+        gas = cd__mcopy(f, cell->copy.to, cell->copy.from, cell->copy.len, gas);
+        FAIL_IF_NEGATIVE;
+        NEXT;
+    }
     H(KECCAK)
     {
         gas = cd__keccak(f, D, A, B, gas);

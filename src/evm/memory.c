@@ -2,50 +2,66 @@
 
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 64 << 10 };
+/* Fresh memory is zeroed ahead in steps of this many bytes: loops that grow it word by word are common. */
+enum { ZERO_STEP = 2048 };
 
-/* move gives all frames up to f their place in a new block and corrects what points into the old one. */
-static void move(cd__frame *f, usize need)
+void cd__mem_init(cd_evm *evm, usize cap)
+{
+    evm->mem_block = cd_alloc(cap + CD__MEM_ALIGN);
+    evm->mem = evm->mem_block + (-(uintptr_t)evm->mem_block & (CD__MEM_ALIGN - 1));
+    evm->mem_cap = cap;
+}
+
+/* move gives the memory of all frames up to f a bigger block and corrects what points into the old one. */
+static CD_NOINLINE void move(cd__frame *f, usize need)
 {
     cd_evm *evm = f->evm;
-    usize cap = evm->mem_cap != 0 ? evm->mem_cap : FIRST_ROOM;
+    usize cap = evm->mem_cap;
     while (cap < need) {
         cap += cap;
     }
-    uintptr_t old = (uintptr_t)evm->mem;
+    u8 *old_block = evm->mem_block;
+    u8 *old = evm->mem;
     usize old_cap = evm->mem_cap;
-    evm->mem = cd_realloc(evm->mem, cap);
-    evm->mem_cap = cap;
+    cd__mem_init(evm, cap);
+    memcpy(evm->mem, old, (usize)(f->mem - old) + f->mem_size);
     for (u32 i = 0; i <= f->depth; i++) {
         cd__frame *g = &evm->frames[i];
-        g->mem = evm->mem + ((uintptr_t)g->mem - old);
-        uintptr_t input = (uintptr_t)g->input.p;
-        if (input >= old && input - old < old_cap) {
-            g->input.p = evm->mem + (input - old);
+        g->mem = evm->mem + (g->mem - old);
+        g->mem_clean = g->mem_size;
+        uintptr_t at = (uintptr_t)g->input.p - (uintptr_t)old;
+        if (at < old_cap) {
+            g->input.p = evm->mem + at;
         }
     }
+    cd_free(old_block);
 }
 
 i64 cd__mem_grow(cd__frame *f, u64 end, i64 gas)
 {
-    if (end > CD__MEM_MAX) {
+    if (CD_UNLIKELY(end > CD__MEM_MAX)) {
         return cd__failed(CD_EVM_OUT_OF_GAS);
     }
-    u64 words = (u64)cd__words(end);
+    u64 words = (end + 31) / 32;
     u64 old = f->mem_size / 32;
-    u64 cost = CD_GAS_MEMORY_WORD * (words - old) + words * words / CD_GAS_MEMORY_QUAD_DIV -
-               old * old / CD_GAS_MEMORY_QUAD_DIV;
-    gas -= (i64)cost;
-    if (gas < 0) {
+    gas -= (i64)(CD_GAS_MEMORY_WORD * (words - old) + words * words / CD_GAS_MEMORY_QUAD_DIV -
+                 old * old / CD_GAS_MEMORY_QUAD_DIV);
+    if (CD_UNLIKELY(gas < 0)) {
         return cd__failed(CD_EVM_OUT_OF_GAS);
     }
-    usize need = (usize)(f->mem - f->evm->mem) + words * 32;
-    if (need > f->evm->mem_cap) {
-        move(f, need);
+    u64 size = words * 32;
+    if (size > f->mem_clean) {
+        usize room = f->evm->mem_cap - (usize)(f->mem - f->evm->mem);
+        if (CD_UNLIKELY(size > room)) {
+            move(f, (usize)(f->mem - f->evm->mem) + size);
+            room = f->evm->mem_cap - (usize)(f->mem - f->evm->mem);
+        }
+        u64 clean = cd_min_u64(size + ZERO_STEP, room);
+        memset(f->mem + f->mem_clean, 0, clean - f->mem_clean);
+        f->mem_clean = clean;
     }
-    memset(f->mem + f->mem_size, 0, words * 32 - f->mem_size);
-    f->mem_size = words * 32;
-    f->mem_limit = f->mem_size - 31;
+    f->mem_size = size;
+    f->mem_limit = size - 31;
     return gas;
 }
 

@@ -104,24 +104,41 @@ i64 cd__op_RETURNDATACOPY(cd__frame *f, cd_u256 *sp, i64 gas)
     return gas;
 }
 
+i64 cd__mcopy(cd__frame *f, u64 to, u64 from, u64 len, i64 gas)
+{
+    u64 end = cd_max_u64(to, from) + len;
+    if (CD_UNLIKELY(end > f->mem_size)) {
+        gas = cd__mem_grow(f, end, gas);
+        if (gas < 0) {
+            return gas;
+        }
+    }
+    CHARGE(CD_GAS_COPY_WORD * cd__words(len));
+    u8 *mem = f->mem;
+    if (len == 32) {
+        u64 w0 = cd_le64(mem + from);
+        u64 w1 = cd_le64(mem + from + 8);
+        u64 w2 = cd_le64(mem + from + 16);
+        u64 w3 = cd_le64(mem + from + 24);
+        CD__LIMB_PIN(w0, w1, w2, w3);
+        cd_put_le64(mem + to, w0);
+        cd_put_le64(mem + to + 8, w1);
+        cd_put_le64(mem + to + 16, w2);
+        cd_put_le64(mem + to + 24, w3);
+    } else {
+        memmove(mem + to, mem + from, len);
+    }
+    return gas;
+}
+
 i64 cd__op_MCOPY(cd__frame *f, cd_u256 *sp, i64 gas)
 {
     /* Both ranges have the same length: the one that reaches further decides. */
-    bool dst_higher = cd_u256_lt(&sp[-1], &sp[0]);
-    gas = cd__mem_range(f, dst_higher ? &sp[0] : &sp[-1], &sp[-2], gas);
-    if (CD_UNLIKELY(gas < 0)) {
+    gas = cd__mem_range(f, cd_u256_lt(&sp[-1], &sp[0]) ? &sp[0] : &sp[-1], &sp[-2], gas);
+    if (CD_UNLIKELY(gas < 0 || cd_u256_is_zero(&sp[-2]))) {
         return gas;
     }
-    u64 n = sp[-2].w[0];
-    CHARGE(CD_GAS_COPY_WORD * cd__words(n));
-    if (n == 32) {
-        cd_u256 t;
-        cd_u256_load_be(&t, f->mem + sp[-1].w[0]);
-        cd_u256_store_be(f->mem + sp[0].w[0], &t);
-    } else if (n != 0) {
-        memmove(f->mem + sp[0].w[0], f->mem + sp[-1].w[0], n);
-    }
-    return gas;
+    return cd__mcopy(f, sp[0].w[0], sp[-1].w[0], sp[-2].w[0], gas);
 }
 
 void cd__op_calldataload(const cd__frame *f, cd_u256 *out, const cd_u256 *off)

@@ -23,6 +23,7 @@ typedef enum form {
     FORM_dk,
     FORM_ai,
     FORM_dii,
+    FORM_iii,
     FORM_d,
     FORM_si,
     FORM_check,
@@ -529,6 +530,27 @@ static void hash(cd__translation *t)
     with_slots(t, CD__CELL_KECCAK, off, len);
 }
 
+/* copy appends an MCOPY whose three operands are small constants, or the function. */
+static void copy(cd__translation *t)
+{
+    cd__item to = cd__block_pop(t);
+    cd__item from = cd__block_pop(t);
+    cd__item len = cd__block_pop(t);
+    u64 v[3];
+    if (small(t, &v[0], to, UINT16_MAX) && small(t, &v[1], from, UINT16_MAX) &&
+        small(t, &v[2], len, UINT16_MAX) && v[2] != 0) {
+        cd__cell *c = cd__block_cell(t, CD__CELL_MCOPY_I);
+        c->copy.to = (u16)v[0];
+        c->copy.from = (u16)v[1];
+        c->copy.len = (u32)v[2];
+        return;
+    }
+    cd__block_push(t, len);
+    cd__block_push(t, from);
+    cd__block_push(t, to);
+    cd__block_function(t, CD_OP_MCOPY, 3, 0);
+}
+
 static void store_slot(cd__translation *t, u64 ahead)
 {
     cd__item key = cd__block_in_slot(t, cd__block_pop(t));
@@ -761,6 +783,9 @@ static bool instruction(translator *x, u8 op, const cd_op_info *info, usize pc, 
         break;
     case CD_OP_KECCAK256:
         hash(t);
+        break;
+    case CD_OP_MCOPY:
+        copy(t);
         break;
     case CD_OP_SLOAD:
         immediate(t, CD__CELL_SLOAD, cd__block_in_slot(t, cd__block_pop(t)), 0);

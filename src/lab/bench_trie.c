@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "crypto/keccak.h"
 #include "crypto/sha2.h"
+#include "lab/cputime.h"
 #include "store/trie.h"
 #include "types/account_rlp.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     SAMPLE = 2000,
@@ -16,7 +16,9 @@ enum {
     REPEAT_MIN = 3,
     REOPEN = 4, /* times that the short steps run on one stored trie */
 };
-#define REPEAT_NS 120000000ull
+/* Rounds are made until every step was measured for REPEAT_NS, or SIZE_NS are over for one size. */
+#define REPEAT_NS 120000000u
+#define SIZE_NS   2000000000u
 
 typedef enum step {
     INSERT,
@@ -49,32 +51,25 @@ typedef struct bench {
     cd_hash32 updated_root;
 } bench;
 
-static u64 thread_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 /* The calibration unit: 1 MiB of SHA-256 in blocks of 16 KiB. */
 static u64 calibrate(void)
 {
     static const u8 zero[16384];
     u64 best = UINT64_MAX;
     for (int i = 0; i < 20; i++) {
-        u64 start = thread_ns();
+        u64 start = cd_lab_thread_cpu_ns();
         for (int k = 0; k < 64; k++) {
             cd_hash32 h;
             cd_sha256(&h, cd_bytes_of(zero, sizeof zero));
         }
-        best = cd_min_u64(best, thread_ns() - start);
+        best = cd_min_u64(best, cd_lab_thread_cpu_ns() - start);
     }
     return best;
 }
 
 static void note(bench *b, step s, u64 start)
 {
-    u64 ns = thread_ns() - start;
+    u64 ns = cd_lab_thread_cpu_ns() - start;
     b->best[s] = cd_min_u64(b->best[s], ns);
     b->spent[s] += ns;
 }
@@ -135,7 +130,7 @@ static void sorted_root(const bench *b, cd_hash32 *out)
 static cd_err compare_roots(bench *b)
 {
     cd_hash32 root;
-    u64 start = thread_ns();
+    u64 start = cd_lab_thread_cpu_ns();
     sorted_root(b, &root);
     note(b, STACKTRIE, start);
     bool same = cd_hash32_eq(&root, &b->root);
@@ -154,16 +149,16 @@ static cd_err compare_roots(bench *b)
 
 static cd_err fill(bench *b, cd_trie *t, cd_kv *kv)
 {
-    u64 start = thread_ns();
+    u64 start = cd_lab_thread_cpu_ns();
     for (u64 i = 0; i < b->n; i++) {
         CD_TRY(cd_trie_put(t, key_of(&b->acc[i]), value_of(&b->acc[i])));
     }
     note(b, INSERT, start);
-    start = thread_ns();
+    start = cd_lab_thread_cpu_ns();
     cd_trie_root(t, &b->root);
     note(b, HASH, start);
     cd_kv_batch batch = {0};
-    start = thread_ns();
+    start = cd_lab_thread_cpu_ns();
     cd_trie_commit(t, &b->root, &batch);
     cd_err err = cd_kv_commit(kv, &batch, CD_KV_NOSYNC, NULL);
     note(b, COMMIT, start);
@@ -175,7 +170,7 @@ static cd_err prove(bench *b, cd_trie *t)
 {
     cd_arena_reset(&b->proofs);
     cd_trie_proof *proof = cd_new_array(cd_trie_proof, SAMPLE);
-    u64 start = thread_ns();
+    u64 start = cd_lab_thread_cpu_ns();
     cd_err err = cd_trie_prove_many(t, proof, &b->proofs, b->keys, SAMPLE);
     note(b, PROVE, start);
     for (u64 i = 0; i < SAMPLE && err == CD_OK; i++) {
@@ -193,7 +188,7 @@ static cd_err prove(bench *b, cd_trie *t)
 static cd_err update(bench *b, cd_trie *t)
 {
     u64 cnt = cd_min_u64(b->n, SAMPLE);
-    u64 start = thread_ns();
+    u64 start = cd_lab_thread_cpu_ns();
     CD_TRY(cd_trie_load_many(t, b->keys, cnt));
     for (u64 i = 0; i < cnt; i++) {
         CD_TRY(cd_trie_put(t, b->keys[i], value_of(&b->acc[i / 2])));
@@ -227,8 +222,12 @@ static cd_err run_once(bench *b)
     return err == CD_OK ? compare_roots(b) : err;
 }
 
-static bool has_run_enough(const bench *b)
+/* begun: when the first round of this size began. */
+static bool has_run_enough(const bench *b, u64 begun)
 {
+    if (cd_lab_thread_cpu_ns() - begun >= SIZE_NS) {
+        return true;
+    }
     for (step s = 0; s < STEPS; s++) {
         if (b->spent[s] < REPEAT_NS) {
             return false;
@@ -271,7 +270,8 @@ cd_err cd_lab_bench_trie(cd_buf *out, const u64 *sizes, usize cnt)
         make_accounts(&b);
         u64 cal_ns = calibrate();
         cd_err err = CD_OK;
-        for (int k = 0; err == CD_OK && (k < REPEAT_MIN || !has_run_enough(&b)); k++) {
+        u64 begun = cd_lab_thread_cpu_ns();
+        for (int k = 0; err == CD_OK && (k < REPEAT_MIN || !has_run_enough(&b, begun)); k++) {
             err = run_once(&b);
         }
         cal_ns = cd_min_u64(cal_ns, calibrate());

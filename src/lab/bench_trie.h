@@ -1,6 +1,7 @@
 /* lab/bench_trie.h - times the trie on accounts keyed by the hash of a counter.
  *
- * Steps for each size N, each timed alone in thread CPU time, the least of several repetitions:
+ * Steps for each size N, each timed alone in thread CPU time, the least of several repetitions
+ * (three at least, then until each step has had 120 ms or the size two seconds):
  *
  *   insert       N puts in order of the counter, no hashing
  *   hash         the root of everything

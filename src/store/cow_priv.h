@@ -31,7 +31,10 @@ typedef struct cd__cow {
     u64 bytes; /* of keys and values */
 } cd__cow;
 
-CD_INLINE cd_bytes cd__cow_key(const cd__cow_cell *c) { return cd_bytes_of(c->data, c->key_n); }
+CD_INLINE cd_bytes cd__cow_key(const cd__cow_cell *c)
+{
+    return cd_bytes_of(c->data, c->key_n);
+}
 
 CD_INLINE cd_bytes cd__cow_value(const cd__cow_cell *c)
 {

@@ -190,7 +190,8 @@ cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height)
     u8 end[KEY_MAX];
     cd_bytes limit = undo_key(end, height);
     cd_kv_iter *it = NULL;
-    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
+    CD_TRY(cd_kv_iter_new(&it, kv,
+                          &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
     while (cd_kv_iter_next(it) && cd_bytes_cmp(cd_kv_iter_key(it), limit) < 0) {
         cd_kv_batch_del(batch, cd_kv_iter_key(it));
     }

@@ -6,7 +6,14 @@
 
 /* A batch is a LevelDB write batch: u64 sequence (an engine's business, 0 here), u32 count, then per
  * record a tag and varint-prefixed strings. */
-enum { TAG_DEL = 0, TAG_PUT = 1, BATCH_HEADER = 12, BATCH_COUNT_AT = 8, VARINT_MAX = 5, SLACK = 32 };
+enum {
+    TAG_DEL = 0,
+    TAG_PUT = 1,
+    BATCH_HEADER = 12,
+    BATCH_COUNT_AT = 8,
+    VARINT_MAX = 5,
+    SLACK = 32
+};
 
 void cd_kv_batch_fini(cd_kv_batch *b)
 {
@@ -293,7 +300,6 @@ void cd_kv_close(cd_kv *kv)
         kv->ops->close(kv);
     }
 }
-
 
 cd__kv_bound cd__kv_bound_of(u8 buf[CD_KV_MAX_KEY], const cd_kv_range *range)
 {

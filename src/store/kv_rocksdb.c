@@ -170,12 +170,12 @@ static cd_err expect_empty(const char *dir, cd_errinfo *why)
     if (c.files == 0) {
         return CD_OK;
     }
-    const char *owner = c.badger                  ? "a Badger database"
-                        : c.pebble                ? "a Pebble database"
-                        : c.ldb                   ? "a LevelDB database"
-                        : c.current && c.options  ? "another program's RocksDB database"
-                        : c.current || c.sst      ? "another program's LevelDB-like database"
-                                                  : "files of something else";
+    const char *owner = c.badger                 ? "a Badger database"
+                        : c.pebble               ? "a Pebble database"
+                        : c.ldb                  ? "a LevelDB database"
+                        : c.current && c.options ? "another program's RocksDB database"
+                        : c.current || c.sst     ? "another program's LevelDB-like database"
+                                                 : "files of something else";
     return cd_fail(why, CD_EFOREIGN,
                    "%s holds %s, whose format is not Candela's: choose another --data-dir (nothing "
                    "was changed)",

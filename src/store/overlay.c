@@ -144,8 +144,7 @@ static bool iter_next(cd_kv_iter *it)
         const cd__cow_cell *best = NULL;
         for (u32 i = 0; i < li->cnt; i++) {
             const cd__cow_cell *c = cell_at(li, i);
-            if (c != NULL &&
-                (best == NULL || comes_first(li, cd__cow_key(c), cd__cow_key(best)))) {
+            if (c != NULL && (best == NULL || comes_first(li, cd__cow_key(c), cd__cow_key(best)))) {
                 best = c;
             }
         }
@@ -277,8 +276,7 @@ cd_err cd_overlay_begin(cd_overlay *ov, cd_layer **out, cd_layer *parent)
     }
     cd_layer **head = parent == NULL ? &ov->roots : &parent->kids;
     cd_layer *l = cd_new(cd_layer);
-    *l = (cd_layer){
-        .kv = {.ops = &ops}, .ov = ov, .parent = parent, .next = *head, .depth = depth};
+    *l = (cd_layer){.kv = {.ops = &ops}, .ov = ov, .parent = parent, .next = *head, .depth = depth};
     *head = l;
     ov->cnt++;
     *out = l;

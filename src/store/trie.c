@@ -147,7 +147,8 @@ static cd__ref branch_ref(cd__branch *b)
 }
 
 /* Puts a branch where the leaf l stood, at depth d, with l and the new leaf below it. */
-static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes key, cd__leaf *fresh)
+static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes key,
+                       cd__leaf *fresh)
 {
     cd__leaf *l = cd__leaf_of(*slot);
     cd__branch *b = cd__branch_new(t);
@@ -160,7 +161,8 @@ static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes 
 }
 
 /* Puts a branch inside the skip of *slot, after its first `same` nibbles. */
-static void split_skip(cd_trie *t, cd__ref *slot, usize d, usize same, cd_bytes key, cd__leaf *fresh)
+static void split_skip(cd_trie *t, cd__ref *slot, usize d, usize same, cd_bytes key,
+                       cd__leaf *fresh)
 {
     cd__branch *low = cd__branch_of(*slot);
     cd__ref marks = *slot & CD__MARKS;

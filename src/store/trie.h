@@ -40,9 +40,9 @@ typedef enum cd_trie_scheme {
 } cd_trie_scheme;
 
 typedef struct cd_trie_cfg {
-    cd_kv *nodes;     /* where nodes are read; NULL = the trie lives in memory only */
-    cd_bytes ns;      /* prefix of this trie's node keys, copied */
-    cd_hash32 root;   /* all zero or CD_TRIE_EMPTY_ROOT = empty */
+    cd_kv *nodes;   /* where nodes are read; NULL = the trie lives in memory only */
+    cd_bytes ns;    /* prefix of this trie's node keys, copied */
+    cd_hash32 root; /* all zero or CD_TRIE_EMPTY_ROOT = empty */
     cd_trie_scheme scheme;
     cd_pool *pool; /* NULL = hash on the caller's thread */
 } cd_trie_cfg;
@@ -150,8 +150,8 @@ typedef struct cd_trie_range {
 /* cd_trie_prove_range gives up to limit items with start <= key <= end (an empty start or end is the
  * edge), all in arena memory, and the nodes towards start and towards the last item. When there would
  * be none but keys follow, the next one is given: it shows the gap. */
-cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start, cd_bytes end,
-                           usize limit) CD_CHECK;
+cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start,
+                           cd_bytes end, usize limit) CD_CHECK;
 
 /* cd_trie_verify_range checks that items are exactly the keys of the trie from start to the last item
  * (with no items: that no key >= start exists). All keys, and start unless empty, have one length.

@@ -23,8 +23,8 @@ enum {
 /* An encoding that waits to be hashed. */
 typedef struct message {
     u8 *text;
-    u8 *out;   /* 32 bytes */
-    u8 *path;  /* packed, only when nodes are emitted */
+    u8 *out;  /* 32 bytes */
+    u8 *path; /* packed, only when nodes are emitted */
     u32 n;
     u16 path_n;
     u16 height;
@@ -59,7 +59,7 @@ struct cd_trie_build {
     cd_buf last_value;
     sub last_ref;
 
-    u32 depth; /* frames open */
+    u32 depth;                          /* frames open */
     frame *frames[CD__MAX_NIBBLES + 1]; /* made on first use, kept */
 
     usize text_used;
@@ -310,8 +310,8 @@ static void close_branch(cd_trie_build *b, sub *out, usize d)
         move_sub(b, out, &inner);
         return;
     }
-    if (inner.msg != NONE && (CD__EXT_MAX + CD_TRIE_MAX_KEY > TEXT_MAX - b->text_used ||
-                              b->msg_cnt == MSG_MAX)) {
+    if (inner.msg != NONE &&
+        (CD__EXT_MAX + CD_TRIE_MAX_KEY > TEXT_MAX - b->text_used || b->msg_cnt == MSG_MAX)) {
         b->msg[inner.msg].out = inner.b;
         flush(b);
         inner.msg = NONE;
@@ -426,9 +426,8 @@ static cd_err step(cd_trie_build *b, const u8 *path, usize nibbles)
 {
     if (b->has_last) {
         usize fork = fork_of(b->last, b->last_nibbles, path, nibbles);
-        if (fork == nibbles ||
-            (fork < b->last_nibbles && cd__nib(b->last, b->last_nibbles, fork) >
-                                           cd__nib(path, nibbles, fork))) {
+        if (fork == nibbles || (fork < b->last_nibbles && cd__nib(b->last, b->last_nibbles, fork) >
+                                                              cd__nib(path, nibbles, fork))) {
             return CD_EINVAL;
         }
         advance(b, fork);

@@ -293,7 +293,8 @@ static u8 *node_record(commit *c, usize d, const cd__enc *enc, usize n)
 {
     u8 key[CD__MAX_STORE_KEY];
     usize key_n = cd__store_key(key, c->t->scheme, c->path, d, enc->b);
-    return cd_kv_batch_put2(c->batch, cd_bytes_of(c->t->ns, c->t->ns_n), cd_bytes_of(key, key_n), n);
+    return cd_kv_batch_put2(c->batch, cd_bytes_of(c->t->ns, c->t->ns_n), cd_bytes_of(key, key_n),
+                            n);
 }
 
 /* Only nodes that their parent refers to by hash are stored on their own; the root always is. *enc is

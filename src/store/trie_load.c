@@ -163,8 +163,8 @@ static cd_bytes full_key(u8 out[FULL_KEY], const cd_trie *t, cd__ref slot, const
 }
 
 /* Puts the node that raw, which hashes to hash, encodes in the place of the unloaded one. */
-static cd_err install(cd_trie *t, cd__ref *slot, cd_bytes raw, const cd_hash32 *hash, const u8 *path,
-                      usize d)
+static cd_err install(cd_trie *t, cd__ref *slot, cd_bytes raw, const cd_hash32 *hash,
+                      const u8 *path, usize d)
 {
     cd__enc *h = cd__enc_of(*slot);
     if (memcmp(hash->b, h->b, 32) != 0) {

@@ -49,7 +49,7 @@ typedef struct cd__leaf {
     u8 key_n;
     bool is_stored; /* a node of its own exists in the store at this leaf's path */
     u32 value_n;
-    u32 size; /* bytes taken from the slab */
+    u32 size;  /* bytes taken from the slab */
     u8 data[]; /* key, value */
 } cd__leaf;
 
@@ -68,13 +68,34 @@ typedef struct cd__branch {
     cd__ref end; /* the leaf whose key ends here */
 } cd__branch;
 
-CD_INLINE unsigned cd__kind(cd__ref r) { return (unsigned)(r & CD__KIND); }
-CD_INLINE void *cd__node(cd__ref r) { return (void *)(r & ~(cd__ref)15); }
-CD_INLINE cd__leaf *cd__leaf_of(cd__ref r) { return cd__node(r); }
-CD_INLINE cd__branch *cd__branch_of(cd__ref r) { return cd__node(r); }
-CD_INLINE cd__enc *cd__enc_of(cd__ref r) { return cd__node(r); }
-CD_INLINE bool cd__is_branch(cd__ref r) { return (r & CD__BRANCH) != 0; }
-CD_INLINE cd_bytes cd__leaf_key(const cd__leaf *l) { return cd_bytes_of(l->data, l->key_n); }
+CD_INLINE unsigned cd__kind(cd__ref r)
+{
+    return (unsigned)(r & CD__KIND);
+}
+CD_INLINE void *cd__node(cd__ref r)
+{
+    return (void *)(r & ~(cd__ref)15);
+}
+CD_INLINE cd__leaf *cd__leaf_of(cd__ref r)
+{
+    return cd__node(r);
+}
+CD_INLINE cd__branch *cd__branch_of(cd__ref r)
+{
+    return cd__node(r);
+}
+CD_INLINE cd__enc *cd__enc_of(cd__ref r)
+{
+    return cd__node(r);
+}
+CD_INLINE bool cd__is_branch(cd__ref r)
+{
+    return (r & CD__BRANCH) != 0;
+}
+CD_INLINE cd_bytes cd__leaf_key(const cd__leaf *l)
+{
+    return cd_bytes_of(l->data, l->key_n);
+}
 
 CD_INLINE cd_bytes cd__leaf_value(const cd__leaf *l)
 {
@@ -82,7 +103,10 @@ CD_INLINE cd_bytes cd__leaf_value(const cd__leaf *l)
 }
 
 /* The slot of nibble n of a branch. */
-CD_INLINE cd__ref *cd__kid(cd__branch *b, unsigned n) { return n == CD__END ? &b->end : &b->kid[n]; }
+CD_INLINE cd__ref *cd__kid(cd__branch *b, unsigned n)
+{
+    return n == CD__END ? &b->end : &b->kid[n];
+}
 
 /* Nibble d of a key; CD__END behind the last. */
 CD_INLINE unsigned cd__nib(const u8 *key, usize nibbles, usize d)
@@ -139,8 +163,8 @@ struct cd_trie {
     cd_trie_scheme scheme;
     u8 ns_n;
     u8 ns[CD_TRIE_MAX_NS];
-    cd_buf gone; /* store paths of nodes that are no more: count, packed nibbles */
-    cd_buf raw;  /* the node being loaded */
+    cd_buf gone;      /* store paths of nodes that are no more: count, packed nibbles */
+    cd_buf raw;       /* the node being loaded */
     cd__level *level; /* CD__MAX_NIBBLES + 1 of them */
     cd__slab slab;
 };
@@ -239,7 +263,10 @@ CD_INLINE u8 *cd__leaf_put(u8 *p, cd_bytes key, cd_bytes value, usize d)
 }
 
 /* A reference inside a branch or extension. */
-CD_INLINE usize cd__enc_size(const cd__enc *e) { return e->n == 32 ? 33 : e->n; }
+CD_INLINE usize cd__enc_size(const cd__enc *e)
+{
+    return e->n == 32 ? 33 : e->n;
+}
 
 CD_INLINE u8 *cd__enc_put(u8 *p, const u8 b[32], usize n)
 {

@@ -11,8 +11,8 @@
 
 /* --- making --------------------------------------------------------------------------------------- */
 
-cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start, cd_bytes end,
-                           usize limit)
+cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start,
+                           cd_bytes end, usize limit)
 {
     if (start.n > CD_TRIE_MAX_KEY) {
         return CD_ELIMIT;
@@ -37,8 +37,8 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
             cap = cap == 0 ? 64 : 2 * cap;
             items = cd_realloc(items, cap * sizeof *items);
         }
-        items[cnt++] = (cd_trie_item){.key = cd_arena_dup(a, item.key),
-                                      .value = cd_arena_dup(a, item.value)};
+        items[cnt++] =
+            (cd_trie_item){.key = cd_arena_dup(a, item.key), .value = cd_arena_dup(a, item.value)};
     }
     cd_trie_iter_free(it);
     if (err != CD_OK && err != CD_ENOENT) {
@@ -67,8 +67,7 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
     }
     /* Each node once: the two ways share their beginning. */
     usize same = 0;
-    while (same < left.cnt && same < right.cnt &&
-           cd_bytes_eq(left.node[same], right.node[same])) {
+    while (same < left.cnt && same < right.cnt && cd_bytes_eq(left.node[same], right.node[same])) {
         same++;
     }
     cd_bytes *node = cd_arena_array(a, cd_bytes, left.cnt + right.cnt - same);

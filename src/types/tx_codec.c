@@ -309,18 +309,52 @@ void cd_tx_sign_hash(cd_hash32 *out, const cd_tx *tx)
     cd_buf_fini(&made);
 }
 
-cd_err cd_tx_recover(cd_tx *tx, bool low_s_only)
+/* What is asked about the sender of tx. */
+static cd_err query_of(cd_secp256k1_query *out, const cd_tx *tx, bool low_s_only)
 {
-    u8 sig[64];
-    cd_u256_store_be(sig, &tx->r);
-    cd_u256_store_be(sig + 32, &tx->s);
-    if (low_s_only && !cd_secp256k1_is_low_s(sig)) {
+    cd_u256_store_be(out->sig, &tx->r);
+    cd_u256_store_be(out->sig + 32, &tx->s);
+    if (low_s_only && !cd_secp256k1_is_low_s(out->sig)) {
         return CD_ESIG;
     }
-    cd_hash32 msg;
-    cd_tx_sign_hash(&msg, tx);
-    CD_TRY(cd_secp256k1_recover_addr(&tx->sender, &msg, sig, tx->y_parity));
+    out->recid = tx->y_parity;
+    cd_tx_sign_hash(&out->msg, tx);
+    return CD_OK;
+}
+
+cd_err cd_tx_recover(cd_tx *tx, bool low_s_only)
+{
+    cd_secp256k1_query q;
+    CD_TRY(query_of(&q, tx, low_s_only));
+    CD_TRY(cd_secp256k1_recover_addr(&tx->sender, &q.msg, q.sig, q.recid));
     tx->has_sender = true;
+    return CD_OK;
+}
+
+cd_err cd_tx_recover_many(cd_tx *txs, usize cnt, bool low_s_only)
+{
+    enum { BATCH = 32 };
+    cd_secp256k1_query queries[BATCH];
+    cd_tx *asked[BATCH];
+    cd_addr20 found[BATCH];
+    bool ok[BATCH];
+    for (usize i = 0; i < cnt;) {
+        usize n = 0;
+        for (; i < cnt && n < BATCH; i++) {
+            if (!txs[i].has_sender) {
+                CD_TRY(query_of(&queries[n], &txs[i], low_s_only));
+                asked[n++] = &txs[i];
+            }
+        }
+        cd_secp256k1_recover_many(found, ok, queries, n);
+        for (usize j = 0; j < n; j++) {
+            if (!ok[j]) {
+                return CD_ESIG;
+            }
+            asked[j]->sender = found[j];
+            asked[j]->has_sender = true;
+        }
+    }
     return CD_OK;
 }
 

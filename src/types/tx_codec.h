@@ -36,6 +36,10 @@ void cd_tx_sign_hash(cd_hash32 *out, const cd_tx *tx);
  * (EIP-2, from Homestead on). Errors: CD_ESIG. */
 cd_err cd_tx_recover(cd_tx *tx, bool low_s_only) CD_CHECK;
 
+/* cd_tx_recover_many does so for every transaction without a sender, several at a time: much faster for a whole
+ * block. Errors: CD_ESIG; then some senders may be filled in. */
+cd_err cd_tx_recover_many(cd_tx *txs, usize cnt, bool low_s_only) CD_CHECK;
+
 /* cd_tx_sign signs tx (legacy: with chain id when is_protected) and fills signature, hash and sender.
  * Errors: CD_EKEY. */
 cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32]) CD_CHECK;

@@ -303,7 +303,7 @@ def main():
     add = parser.add_argument
     add("--seconds", type=float, default=60, help="how long to run (default 60)")
     add("--batches", type=int, default=0, help="run this many batches instead of a time")
-    add("--seed", type=int, default=1)
+    add("--seed", type=int, default=1, help="0: a new one each time; printed (default 1)")
     add("--first", type=int, default=0, help="number of the first batch")
     add("--cases", type=int, default=64, help="cases in a batch")
     add("--reduce", type=int, default=5, help="reduce this many differing cases")
@@ -315,6 +315,7 @@ def main():
     add("--testdata", default=default)
     add("--output", default=ROOT / "build" / "differential", help="where differing cases go")
     args = parser.parse_args()
+    args.seed = args.seed or int(time.time())
 
     commands = (
         dict(item.split("=", 1) for item in args.impl)

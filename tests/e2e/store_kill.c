@@ -185,6 +185,7 @@ int main(int argc, char **argv)
     }
     (void)printf("%llu kills during %llu commits, seed %llu\n", (unsigned long long)kills,
                  (unsigned long long)height, (unsigned long long)seed);
-    (void)printf("%llu passed, %d failed\n", (unsigned long long)(kills - (ok ? 0 : 1)), ok ? 0 : 1);
+    (void)printf("%llu passed, %d failed\n", (unsigned long long)(kills - (ok ? 0 : 1)),
+                 ok ? 0 : 1);
     return ok ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-# Mutated state tests against the peers of bench/peers, a fixed seed; skipped where none is built.
-# An hour of it: tests/differential/state_diff.py --seconds 3600 --seed N
+# Mutated state tests against the peers of bench/peers; skipped where none is built. A fixed seed for every
+# day, an hour of new cases for `make test-full` (label full).
 set(differential ${PROJECT_SOURCE_DIR}/tests/differential)
 add_test(NAME differential/mutations COMMAND ${differential}/mutate_test.py)
 set_tests_properties(differential/mutations PROPERTIES LABELS unit)
@@ -7,4 +7,9 @@ add_test(NAME differential/state-tests
          COMMAND ${differential}/state_diff.py --batches 100
                  --candela $<TARGET_FILE:candela-evmtool>)
 set_tests_properties(differential/state-tests PROPERTIES LABELS state TIMEOUT 900
+                     ENVIRONMENT "CANDELA_TESTDATA=${CD_TESTDATA}")
+add_test(NAME differential/state-tests-hour
+         COMMAND ${differential}/state_diff.py --seconds 3600 --seed 0
+                 --candela $<TARGET_FILE:candela-evmtool>)
+set_tests_properties(differential/state-tests-hour PROPERTIES LABELS "state;full" TIMEOUT 4500
                      ENVIRONMENT "CANDELA_TESTDATA=${CD_TESTDATA}")

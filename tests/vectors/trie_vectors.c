@@ -114,10 +114,10 @@ static void run_file(vec *v, const char *file)
     bool is_secure = strstr(file, "secure") != NULL;
     cd_json_it it = cd_json_iter(doc);
     while (cd_json_next(&it)) {
-        run r = {.v = v,
-                 .name = cd_arena_fmt(&v->arena, "%s/%.*s", file, (int)it.key.n,
-                                      (const char *)it.key.p),
-                 .is_secure = is_secure};
+        run r = {
+            .v = v,
+            .name = cd_arena_fmt(&v->arena, "%s/%.*s", file, (int)it.key.n, (const char *)it.key.p),
+            .is_secure = is_secure};
         run_case(&r, it.val);
     }
 }
@@ -254,8 +254,11 @@ static void run_accounts(vec *v, u64 n, cd_json roots)
 int main(void)
 {
     static const char *const files[] = {
-        "trietest.json",     "trietest_secureTrie.json",     "trieanyorder.json",
-        "trieanyorder_secureTrie.json", "hex_encoded_securetrie_test.json",
+        "trietest.json",
+        "trietest_secureTrie.json",
+        "trieanyorder.json",
+        "trieanyorder_secureTrie.json",
+        "hex_encoded_securetrie_test.json",
     };
     vec v = {0};
     for (usize i = 0; i < CD_COUNT(files); i++) {

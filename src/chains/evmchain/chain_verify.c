@@ -15,19 +15,20 @@ static void recover_some(void *arg, usize task, u32 slot)
 {
     (void)slot;
     recovery *r = arg;
-    usize end = cd_min_u64((task + 1) * r->per_task, r->cnt);
-    for (usize i = task * r->per_task; i < end && r->errs[task] == CD_OK; i++) {
-        if (!r->txs[i].has_sender) {
-            r->errs[task] = cd_tx_recover(&r->txs[i], true);
-        }
-    }
+    usize start = task * r->per_task;
+    r->errs[task] = cd_tx_recover_many(r->txs + start, cd_min_u64(r->per_task, r->cnt - start), true);
 }
 
 cd_err cd_chain_recover(cd_pool *pool, cd_tx *txs, usize cnt, cd_errinfo *why)
 {
-    enum { TASKS = 64 };
+    enum { TASKS = 64, PER_TASK_MIN = 32 };
     cd_err errs[TASKS] = {CD_OK};
-    recovery r = {.txs = txs, .cnt = cnt, .per_task = (cnt + TASKS - 1) / TASKS, .errs = errs};
+    recovery r = {
+        .txs = txs,
+        .cnt = cnt,
+        .per_task = cd_max_u64(PER_TASK_MIN, (cnt + TASKS - 1) / TASKS),
+        .errs = errs,
+    };
     if (cnt == 0) {
         return CD_OK;
     }

@@ -166,10 +166,10 @@ void cd_eth_env(cd_block_env *out, const cd_header *h, const cd_eth_ctx *ctx)
 
 static cd_err run_txs(cd_block_exec *x, cd_block *b, cd_errinfo *why)
 {
+    if (cd_tx_recover_many(b->txs, b->tx_cnt, true) != CD_OK) {
+        return cd_fail(why, CD_EINVAL, "a transaction has an invalid signature");
+    }
     for (usize i = 0; i < b->tx_cnt; i++) {
-        if (cd_tx_recover(&b->txs[i], true) != CD_OK) {
-            return cd_fail(why, CD_EINVAL, "transaction %zu: invalid signature", i);
-        }
         cd_tx_invalid bad = cd_block_exec_tx(x, &b->txs[i]);
         if (bad != CD_TX_VALID) {
             return cd_fail(why, CD_EINVAL, "transaction %zu: %s", i, cd_tx_invalid_str(bad));

@@ -28,10 +28,7 @@ struct ahead {
 static void recover_chunk(void *arg)
 {
     chunk *k = arg;
-    cd_err e = CD_OK;
-    for (usize i = 0; i < k->cnt && e == CD_OK; i++) {
-        e = cd_tx_recover(&k->txs[i], true);
-    }
+    cd_err e = cd_tx_recover_many(k->txs, k->cnt, true);
     cd_mutex_lock(&k->of->lock);
     k->of->err = k->of->err == CD_OK ? e : k->of->err;
     if (--k->of->open == 0) {

@@ -174,8 +174,8 @@ static void expect_keys(cd_kv *kv, const char *prefix, const char *start, bool r
 
 static void check_ranges(cd_kv *kv)
 {
-    static const char *const keys[] = {"a",  "b",  "b\xff", "b\xff\xff", "ba", "bb",
-                                       "bbb", "c", "\xff",  "\xff\xff"};
+    static const char *const keys[] = {"a",  "b",   "b\xff", "b\xff\xff", "ba",
+                                       "bb", "bbb", "c",     "\xff",      "\xff\xff"};
     for (usize i = 0; i < CD_COUNT(keys); i++) {
         assert_int_equal(cd_kv_put(kv, str(keys[i]), str(keys[i])), CD_OK);
     }
@@ -263,7 +263,43 @@ static void check_undo(cd_kv *kv)
     cd_kv_batch_fini(&b);
 }
 
-/* Random changes beside a plain array of 256 two-byte keys, with snapshots that must keep. */
+/* Many keys at once: the same answers as one by one, whatever the order. */
+static void check_get_many(cd_kv *kv)
+{
+    enum { CNT = 300 };
+    static u8 text[CNT][4];
+    static cd_bytes keys[CNT];
+    static cd_buf got[CNT];
+    static cd_err err[CNT];
+    cd_rng r = cd_rng_seeded(11);
+    cd_kv_get_many(kv, got, err, keys, 0);
+    for (int round = 0; round < 4; round++) {
+        for (usize i = 0; i < CNT; i++) {
+            cd_put_be32(text[i], (u32)cd_rng_below(&r, 2000));
+            keys[i] = cd_bytes_of(text[i], 4);
+        }
+        cd_kv_get_many(kv, got, err, keys, CNT);
+        for (usize i = 0; i < CNT; i++) {
+            cd_buf one = {0};
+            assert_int_equal(err[i], cd_kv_get(kv, &one, keys[i]));
+            assert_true(err[i] != CD_OK || cd_bytes_eq(cd_buf_bytes(&got[i]), cd_buf_bytes(&one)));
+            cd_buf_fini(&one);
+        }
+        cd_kv_batch b = {0};
+        for (u32 i = 0; i < 700; i++) {
+            u8 key[4];
+            cd_put_be32(key, (u32)cd_rng_below(&r, 2000));
+            cd_kv_batch_put(&b, cd_bytes_of(key, 4), cd_bytes_of(key, (usize)round));
+        }
+        assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
+        cd_kv_batch_fini(&b);
+    }
+    for (usize i = 0; i < CNT; i++) {
+        cd_buf_fini(&got[i]);
+    }
+}
+
+/* Random changes beside a plain array of 4096 keys, with snapshots that must keep. */
 static void check_random(cd_kv *kv)
 {
     enum { KEYS = 4096, ROUNDS = 60, KEPT = 4 };
@@ -328,8 +364,8 @@ static void check_random(cd_kv *kv)
 static void test_engines(void **state)
 {
     (void)state;
-    void (*const checks[])(cd_kv *) = {check_basics, check_ranges, check_snapshots, check_undo,
-                                       check_random};
+    void (*const checks[])(cd_kv *) = {check_basics, check_ranges,   check_snapshots,
+                                       check_undo,   check_get_many, check_random};
     for (usize e = 0; e < CD_COUNT(engines); e++) {
         for (usize c = 0; c < CD_COUNT(checks); c++) {
             print_message("%s %zu\n", engines[e].name, c);

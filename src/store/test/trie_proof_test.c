@@ -120,6 +120,41 @@ static void test_prove_and_verify(void **state)
     }
 }
 
+/* On a stored trie, many at once are the same as one by one. */
+static void test_prove_many(void **state)
+{
+    (void)state;
+    fixture f = make(9, 400, 0);
+    cd_kv *kv = cd_kv_mem_open();
+    cd_kv_batch b = {0};
+    cd_trie_commit(f.t, &f.root, &b);
+    assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
+    cd_kv_batch_fini(&b);
+    cd_trie *t = NULL;
+    cd_trie_cfg cfg = {.nodes = kv, .root = f.root, .scheme = CD_TRIE_BY_PATH};
+    assert_int_equal(cd_trie_open(&t, &cfg, NULL), CD_OK);
+    enum { CNT = 300 };
+    static u8 text[CNT][32];
+    static cd_bytes keys[CNT];
+    static cd_trie_proof proof[CNT];
+    cd_rng r = cd_rng_seeded(1);
+    for (usize i = 0; i < CNT; i++) {
+        keys[i] = random_key(&r, text[i], 0);
+    }
+    assert_int_equal(cd_trie_prove_many(t, proof, &f.a, keys, CNT), CD_OK);
+    for (usize i = 0; i < CNT; i++) {
+        cd_trie_proof one;
+        assert_int_equal(cd_trie_prove(f.t, &one, &f.a, keys[i]), CD_OK);
+        assert_int_equal(one.cnt, proof[i].cnt);
+        for (usize k = 0; k < one.cnt; k++) {
+            assert_true(cd_bytes_eq(one.node[k], proof[i].node[k]));
+        }
+    }
+    cd_trie_close(t);
+    cd_kv_close(kv);
+    drop(&f);
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -134,9 +169,9 @@ static void test_empty(void **state)
     cd_trie_range range;
     assert_int_equal(cd_trie_prove_range(f.t, &range, &f.a, (cd_bytes){0}, (cd_bytes){0}, 10),
                      CD_OK);
-    assert_int_equal(cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, range.items, range.cnt,
-                                          &range.proof),
-                     CD_OK);
+    assert_int_equal(
+        cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, range.items, range.cnt, &range.proof),
+        CD_OK);
     assert_false(more);
     drop(&f);
 }
@@ -173,8 +208,7 @@ static void test_ranges(void **state)
                 /* An item left out, at the front, in the middle, at the end. */
                 usize gap = (usize)cd_rng_below(&r, g.cnt);
                 memmove(bad + gap, bad + gap + 1, (g.cnt - gap - 1) * sizeof *bad);
-                cd_err err =
-                    cd_trie_verify_range(&more, &f.root, from, bad, g.cnt - 1, &g.proof);
+                cd_err err = cd_trie_verify_range(&more, &f.root, from, bad, g.cnt - 1, &g.proof);
                 /* Without the last one it is a shorter run, which the nodes may happen to prove. */
                 assert_true(err == CD_EPROOF ||
                             (err == CD_OK && gap == g.cnt - 1 && g.cnt > 1 && more));
@@ -195,8 +229,8 @@ static void test_ranges(void **state)
                 memcpy(bad, g.items, g.cnt * sizeof *bad);
                 memcpy(key, bad[g.cnt - 1].key.p, 32);
                 key[31] |= 0x40;
-                bad[g.cnt] = (cd_trie_item){.key = cd_bytes_of(key, 32),
-                                            .value = cd_bytes_str("v")};
+                bad[g.cnt] =
+                    (cd_trie_item){.key = cd_bytes_of(key, 32), .value = cd_bytes_str("v")};
                 err = cd_trie_verify_range(&more, &f.root, from, bad, g.cnt + 1, &g.proof);
                 assert_int_equal(err, CD_EPROOF);
             }
@@ -232,15 +266,14 @@ static void test_range_end(void **state)
     bool more;
     assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, (cd_bytes){0}, end, 1000), CD_OK);
     assert_int_equal(g.cnt, 6);
-    assert_int_equal(
-        cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, g.items, g.cnt, &g.proof), CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, g.items, g.cnt, &g.proof),
+                     CD_OK);
     assert_true(more);
     /* Nothing up to the end: the next item shows it. */
     u8 zero[32] = {0};
     u8 one[32] = {1};
-    assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(zero, 32),
-                                         cd_bytes_of(one, 32), 0),
-                     CD_OK);
+    assert_int_equal(
+        cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(zero, 32), cd_bytes_of(one, 32), 0), CD_OK);
     assert_int_equal(g.cnt, 1);
     assert_int_equal(
         cd_trie_verify_range(&more, &f.root, cd_bytes_of(zero, 32), g.items, 1, &g.proof), CD_OK);
@@ -250,11 +283,11 @@ static void test_range_end(void **state)
     /* Behind the last key there is nothing, and that is proven, too. */
     u8 top[32];
     memset(top, 0xff, 32);
-    assert_int_equal(
-        cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(top, 32), (cd_bytes){0}, 10), CD_OK);
+    assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(top, 32), (cd_bytes){0}, 10),
+                     CD_OK);
     assert_int_equal(g.cnt, 0);
-    assert_int_equal(
-        cd_trie_verify_range(&more, &f.root, cd_bytes_of(top, 32), NULL, 0, &g.proof), CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, cd_bytes_of(top, 32), NULL, 0, &g.proof),
+                     CD_OK);
     assert_false(more);
     drop(&f);
 }
@@ -263,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prove_and_verify),
+        cmocka_unit_test(test_prove_many),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_range_end),

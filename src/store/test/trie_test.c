@@ -162,6 +162,14 @@ static void run_random(u64 seed, int shape, cd_trie_scheme scheme)
     assert_int_equal(cd_trie_open(&t, &cfg, NULL), CD_OK);
     for (int round = 0; round < 30; round++) {
         int ops = 1 + (int)cd_rng_below(&r, 40);
+        if (cd_rng_below(&r, 2) == 0) {
+            cd_bytes keys[20];
+            u8 text[20][CD_TRIE_MAX_KEY];
+            for (int i = 0; i < 20; i++) {
+                keys[i] = random_key(&r, text[i], shape);
+            }
+            assert_int_equal(cd_trie_load_many(t, keys, 20), CD_OK);
+        }
         for (int i = 0; i < ops; i++) {
             cd_bytes k = random_key(&r, key, shape);
             cd_bytes v = random_value(&r, value);
@@ -286,6 +294,10 @@ static void test_damaged_store(void **state)
     key[0] = 0x00;
     assert_int_equal(cd_trie_get(t, &v, cd_bytes_of(key, 32)), CD_EMISSING);
     assert_int_equal(cd_trie_del(t, cd_bytes_of(key, 32)), CD_EMISSING);
+    cd_bytes both[2] = {cd_bytes_of(key, 32), cd_bytes_of(key, 32)};
+    assert_int_equal(cd_trie_load_many(t, both, 2), CD_EMISSING);
+    key[0] = 0x08;
+    assert_int_equal(cd_trie_load_many(t, both, 2), CD_ECORRUPT);
     key[0] = 0x10;
     assert_int_equal(cd_trie_get(t, &v, cd_bytes_of(key, 32)), CD_OK);
     cd_hash32 root;
@@ -419,9 +431,9 @@ static void test_big(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_roots),       cmocka_unit_test(test_get_put_del),
-        cmocka_unit_test(test_random),            cmocka_unit_test(test_old_roots_by_hash),
-        cmocka_unit_test(test_damaged_store),     cmocka_unit_test(test_iter),
+        cmocka_unit_test(test_known_roots),   cmocka_unit_test(test_get_put_del),
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_old_roots_by_hash),
+        cmocka_unit_test(test_damaged_store), cmocka_unit_test(test_iter),
         cmocka_unit_test(test_big),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
