@@ -1,5 +1,5 @@
-/* ABI: a type as text up to the first newline, encoded values behind it. What decodes must encode to
- * something that decodes to the same again. */
+/* ABI: a type as text up to the first newline, encoded values behind it. What decodes must encode
+ * to something that decodes to the same again. */
 #include "codec/abi.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

@@ -1,4 +1,5 @@
-/* Blocks and headers of every layout (the first byte chooses): what decodes must encode to the same bytes. */
+/* Blocks and headers of every layout (the first byte chooses): what decodes must encode to the same
+ * bytes. */
 #include "types/block.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

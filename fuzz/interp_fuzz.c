@@ -1,8 +1,9 @@
-/* Any byte code on every tier: byte 0 chooses the fork, bytes 1 and 2 the gas in hundreds, byte 3 how much
- * of the rest is call data (in 256ths); what remains is the code of the called contract. With the highest bit
- * of byte 0 the code finds words of the call data on its stack, so that it does not fail at once. Three more
- * accounts run parts of it, so that calls lead somewhere. All tiers must agree in result, gas, output, logs
- * and state, and each traced step must cost what was announced. */
+/* Any byte code on every tier: byte 0 chooses the fork, bytes 1 and 2 the gas in hundreds, byte 3
+ * how much of the rest is call data (in 256ths); what remains is the code of the called contract.
+ * With the highest bit of byte 0 the code finds words of the call data on its stack, so that it
+ * does not fail at once. Three more accounts run parts of it, so that calls lead somewhere. All
+ * tiers must agree in result, gas, output, logs and state, and each traced step must cost what was
+ * announced. */
 #include "evm/test/tiers.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* The JSON reader on arbitrary bytes. What it accepts must survive being written and read again, every
- * value must have a path, and every getter must cope with every kind. */
+/* The JSON reader on arbitrary bytes. What it accepts must survive being written and read again,
+ * every value must have a path, and every getter must cope with every kind. */
 #include "codec/json.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

@@ -1,5 +1,5 @@
-/* The RLP reader on arbitrary bytes. What cd_rlp_check accepts must read and write back to the same bytes,
- * and typed reads of anything must stay inside the input. */
+/* The RLP reader on arbitrary bytes. What cd_rlp_check accepts must read and write back to the same
+ * bytes, and typed reads of anything must stay inside the input. */
 #include "codec/rlp.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

@@ -1,5 +1,5 @@
-/* Transactions and receipts: what decodes must encode, field by field, to the same bytes, and its signing
- * hash must not depend on whether the encoding is at hand. */
+/* Transactions and receipts: what decodes must encode, field by field, to the same bytes, and its
+ * signing hash must not depend on whether the encoding is at hand. */
 #include "types/receipt.h"
 #include "types/tx_codec.h"
 

@@ -1,5 +1,5 @@
-/* apps/evmtool/commands.h - the sub-commands. Each takes its own argument vector, argv[0] being its name,
- * and gives the exit code: 0 fine, 1 failed, 2 used wrongly. */
+/* apps/evmtool/commands.h - the sub-commands. Each takes its own argument vector, argv[0] being its
+ * name, and gives the exit code: 0 fine, 1 failed, 2 used wrongly. */
 #ifndef CD_APPS_EVMTOOL_COMMANDS_H
 #define CD_APPS_EVMTOOL_COMMANDS_H
 

@@ -1,4 +1,5 @@
-/* candela-evmtool - the EVM laboratory: public test suites, single runs, transitions and measurements. */
+/* candela-evmtool - the EVM laboratory: public test suites, single runs, transitions and
+ * measurements. */
 #include "apps/evmtool/commands.h"
 
 #include "base/term.h"

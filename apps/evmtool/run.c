@@ -8,7 +8,7 @@
 
 #define OPTIONS(X)                                                                                 \
     X(OPT_CODE, .name = "code", .type = CD_ARG_STR, .meta = "HEX", .help = "the byte code")        \
-    X(OPT_CODEFILE, .name = "codefile", .type = CD_ARG_STR, .meta = "FILE",                       \
+    X(OPT_CODEFILE, .name = "codefile", .type = CD_ARG_STR, .meta = "FILE",                        \
       .help = "a file with the byte code in hex")                                                  \
     X(OPT_INPUT, .name = "input", .type = CD_ARG_STR, .meta = "HEX", .help = "call data")          \
     X(OPT_GAS, .name = "gas", .type = CD_ARG_U64, .dflt = "10000000000", .meta = "N",              \
@@ -20,7 +20,7 @@
     X(OPT_RECEIVER, .name = "receiver", .type = CD_ARG_STR, .meta = "ADDRESS",                     \
       .dflt = "0x0000000000000000000000000000000072656376", .help = "where the code is")           \
     X(OPT_CREATE, .name = "create", .type = CD_ARG_BOOL, .help = "the code is init code")          \
-    X(OPT_PRESTATE, .name = "prestate", .type = CD_ARG_STR, .meta = "FILE",                       \
+    X(OPT_PRESTATE, .name = "prestate", .type = CD_ARG_STR, .meta = "FILE",                        \
       .help = "genesis document with the accounts to start from")                                  \
     X(OPT_FORK, .name = "fork", .type = CD_ARG_STR, .dflt = "Cancun", .meta = "NAME",              \
       .alias = "state.fork", .help = "rules in force")                                             \

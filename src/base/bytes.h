@@ -41,7 +41,7 @@ CD_INLINE cd_bytes cd_bytes_str(const char *s)
 /* cd_bytes_sub narrows to [off, off+n); the caller has checked that the range lies inside. */
 CD_INLINE cd_bytes cd_bytes_sub(cd_bytes b, usize off, usize n)
 {
-    return (cd_bytes){.p = b.p + off, .n = n};
+    return (cd_bytes){.p = off == 0 ? b.p : b.p + off, .n = n};
 }
 
 CD_INLINE bool cd_bytes_eq(cd_bytes a, cd_bytes b)

@@ -4,7 +4,7 @@
 
 enum { WORD = 32 };
 
-/* --- types from text ---------------------------------------------------------------------------- */
+/* --- types from text -------------------------------------------------------------------------- */
 
 /* What is left of the type's text. */
 typedef struct parser {
@@ -177,7 +177,7 @@ cd_err cd_abi_parse(cd_abi_type *out, cd_arena *a, cd_bytes text, cd_errinfo *wh
     return CD_OK;
 }
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* Whether v is a number of the type: unused high bits are zero, or copies of the sign. */
 static bool fits(const cd_abi_type *t, const cd_u256 *v)
@@ -207,7 +207,7 @@ static void put_padded(cd_buf *out, cd_bytes b)
     cd_buf_fill(out, 0, (WORD - b.n % WORD) % WORD);
 }
 
-/* --- encoding ----------------------------------------------------------------------------------- */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 /* The i-th of the member types of a tuple or array. */
 static const cd_abi_type *member(const cd_abi_type *t, usize i)
@@ -288,10 +288,10 @@ cd_err cd_abi_enc(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val)
     return e;
 }
 
-/* --- decoding ----------------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
-/* budget: bytes of input that sequences behind offsets may still take. Honest tails do not overlap, so
- * together they are no longer than the input. */
+/* budget: bytes of input that sequences behind offsets may still take. Honest tails do not overlap,
+ * so together they are no longer than the input. */
 typedef struct decoder {
     cd_arena *arena;
     usize budget;
@@ -421,7 +421,7 @@ cd_err cd_abi_dec(cd_abi_val *out, cd_arena *a, const cd_abi_type *type, cd_byte
     return CD_OK;
 }
 
-/* --- selectors and revert reasons ---------------------------------------------------------------- */
+/* --- selectors and revert reasons ------------------------------------------------------------- */
 
 void cd_abi_selector(u8 out[4], const char *signature)
 {

@@ -3,10 +3,11 @@
  *   head | head | … | tail | tail …      static values lie in the head; a dynamic value's head is the
  *          └────────offset──────┘        offset of its tail, counted from the start of its own tuple
  *
- * Values are a tree (cd_abi_val) that mirrors the type tree. Decoding is strict: offsets and lengths must
- * lie inside the input, unused bits of small integers, addresses, booleans and bytesN must be what the
- * encoder would have written. Sequences behind offsets may not take more bytes together than the input
- * has, so overlapping tails cannot blow up memory. Type depth is bounded, hence recursion over types is too.
+ * Values are a tree (cd_abi_val) that mirrors the type tree. Decoding is strict: offsets and
+ * lengths must lie inside the input, unused bits of small integers, addresses, booleans and bytesN
+ * must be what the encoder would have written. Sequences behind offsets may not take more bytes
+ * together than the input has, so overlapping tails cannot blow up memory. Type depth is bounded,
+ * hence recursion over types is too.
  *
  * Threading: pure; types are frozen. Format: Solidity documentation, "Contract ABI Specification". */
 #ifndef CD_CODEC_ABI_H
@@ -53,20 +54,21 @@ struct cd_abi_val {
     usize cnt;
 };
 
-/* cd_abi_parse reads one type, e.g. "uint256", "(address,bytes)[2][]"; "uint" and "int" mean 256 bits.
- * Errors: CD_EFORMAT, CD_EDEPTH, CD_ELIMIT. */
+/* cd_abi_parse reads one type, e.g. "uint256", "(address,bytes)[2][]"; "uint" and "int" mean 256
+ * bits. Errors: CD_EFORMAT, CD_EDEPTH, CD_ELIMIT. */
 cd_err cd_abi_parse(cd_abi_type *out, cd_arena *a, cd_bytes text, cd_errinfo *why) CD_CHECK;
 
 /* cd_abi_enc appends val, encoded as one argument list when type is a tuple (no outer offset).
  * Errors: CD_ERANGE when a value does not fit its type, CD_EINVAL when a count does not match. */
 cd_err cd_abi_enc(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val) CD_CHECK;
 
-/* cd_abi_dec reads in as an argument list of the tuple type. Byte strings are borrowed from in, items lie in
- * the arena. Bytes that no offset reaches are ignored, as every decoder does.
- * Errors: CD_ESHORT, CD_ERANGE (offset or length out of bounds), CD_ECANON (padding), CD_ELIMIT. */
+/* cd_abi_dec reads in as an argument list of the tuple type. Byte strings are borrowed from in,
+ * items lie in the arena. Bytes that no offset reaches are ignored, as every decoder does. Errors:
+ * CD_ESHORT, CD_ERANGE (offset or length out of bounds), CD_ECANON (padding), CD_ELIMIT. */
 cd_err cd_abi_dec(cd_abi_val *out, cd_arena *a, const cd_abi_type *type, cd_bytes in) CD_CHECK;
 
-/* cd_abi_selector gives the first four bytes of keccak256 of a signature such as "transfer(address,uint256)". */
+/* cd_abi_selector gives the first four bytes of keccak256 of a signature such as
+ * "transfer(address,uint256)". */
 void cd_abi_selector(u8 out[4], const char *signature);
 
 /* cd_abi_error_string appends the encoding of Error(string): what a revert with a reason carries. */

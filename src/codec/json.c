@@ -39,8 +39,8 @@ static const yyjson_alc heap = {
     .free = heap_free,
 };
 
-/* Counts brackets outside strings, before any memory is taken. Text that is no JSON at all may fool the
- * count but not get past the parser, which needs no stack. */
+/* Counts brackets outside strings, before any memory is taken. Text that is no JSON at all may fool
+ * the count but not get past the parser, which needs no stack. */
 static bool is_too_deep(cd_bytes text)
 {
     i64 depth = 0;

@@ -1,15 +1,17 @@
 /* codec/json.h - reads JSON documents and writes JSON streams.
  *
- * Reading: cd_json_parse builds a tree in an arena; a cd_json is a handle into it, passed by value, valid
- * as long as the arena. Every typed getter says in *why where it failed ("alloc.0xab….balance: not a
- * number"); the path is worked out only then. A missing key gives a handle of kind CD_JSON_NONE that
- * remembers its name, so lookups chain without checks and the getter at the end reports what is missing.
- * The grammar is RFC 8259 to the letter; strings are UTF-8. Nesting and input size are bounded before
- * memory is taken; memory is a small multiple of the input. Of duplicate keys the last one counts.
+ * Reading: cd_json_parse builds a tree in an arena; a cd_json is a handle into it, passed by value,
+ * valid as long as the arena. Every typed getter says in *why where it failed
+ * ("alloc.0xab….balance: not a number"); the path is worked out only then. A missing key gives a
+ * handle of kind CD_JSON_NONE that remembers its name, so lookups chain without checks and the
+ * getter at the end reports what is missing. The grammar is RFC 8259 to the letter; strings are
+ * UTF-8. Nesting and input size are bounded before memory is taken; memory is a small multiple of
+ * the input. Of duplicate keys the last one counts.
  *
  * Writing: cd_json_w appends tokens to a cd_buf and puts the commas itself.
  *
- * Wraps the bundled yyjson; no other file knows it. Threading: documents are frozen, writers confined. */
+ * Wraps the bundled yyjson; no other file knows it. Threading: documents are frozen, writers
+ * confined. */
 #ifndef CD_CODEC_JSON_H
 #define CD_CODEC_JSON_H
 
@@ -17,7 +19,8 @@
 #include "base/buf.h"
 #include "num/u256.h"
 
-/* Deepest nesting of arrays and objects, and the largest input taken unless the caller says otherwise. */
+/* Deepest nesting of arrays and objects, and the largest input taken unless the caller says
+ * otherwise. */
 enum { CD_JSON_DEPTH_MAX = 512 };
 #define CD_JSON_SIZE_MAX ((usize)1 << 30)
 
@@ -41,7 +44,7 @@ typedef struct cd_json {
     const char *key;
 } cd_json;
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* cd_json_parse reads one document of at most max bytes (0 = CD_JSON_SIZE_MAX) into the arena.
  * Errors: CD_EFORMAT with place and reason, CD_EDEPTH, CD_ELIMIT. */
@@ -53,7 +56,8 @@ cd_json_kind cd_json_kind_of(cd_json v);
 /* cd_json_has: there is a value and it is not null. */
 bool cd_json_has(cd_json v);
 
-/* cd_json_get looks up a key of an object; CD_JSON_NONE when absent or v is no object. key is borrowed. */
+/* cd_json_get looks up a key of an object; CD_JSON_NONE when absent or v is no object. key is
+ * borrowed. */
 cd_json cd_json_get(cd_json v, const char *key);
 
 /* cd_json_at gives an element of an array; CD_JSON_NONE when out of range or v is no array. O(idx). */
@@ -62,7 +66,8 @@ cd_json cd_json_at(cd_json v, usize idx);
 /* cd_json_len: elements of an array, pairs of an object (duplicates included), 0 otherwise. */
 usize cd_json_len(cd_json v);
 
-/* Iteration over an array or object in document order; nothing for other kinds. Duplicate keys all show up.
+/* Iteration over an array or object in document order; nothing for other kinds. Duplicate keys all
+ * show up.
  *
  *   cd_json_it it = cd_json_iter(v);
  *   while (cd_json_next(&it)) { it.key (empty for arrays), it.val } */
@@ -82,8 +87,8 @@ void cd_json_path(cd_buf *out, cd_json v);
 /* cd_json_fail fills *why with "path: message" and returns code. */
 cd_err cd_json_fail(cd_json v, cd_err code, const char *message, cd_errinfo *why);
 
-/* Typed getters. Errors: CD_ENOENT when v is none, CD_ETYPE for another kind, CD_EFORMAT and CD_ERANGE
- * for text or numbers that do not fit. Borrowed results live as long as the document. */
+/* Typed getters. Errors: CD_ENOENT when v is none, CD_ETYPE for another kind, CD_EFORMAT and
+ * CD_ERANGE for text or numbers that do not fit. Borrowed results live as long as the document. */
 cd_err cd_json_bool(bool *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_str(cd_bytes *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_f64(double *out, cd_json v, cd_errinfo *why) CD_CHECK;
@@ -92,12 +97,13 @@ cd_err cd_json_f64(double *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_obj(cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_arr(cd_json v, cd_errinfo *why) CD_CHECK;
 
-/* cd_json_u64 / _u256: what geth calls HexOrDecimal: a JSON integer, or a string of decimal digits or of
- * hexadecimal ones after 0x (leading zeros allowed). */
+/* cd_json_u64 / _u256: what geth calls HexOrDecimal: a JSON integer, or a string of decimal digits
+ * or of hexadecimal ones after 0x (leading zeros allowed). */
 cd_err cd_json_u64(u64 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_u256(cd_u256 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 
-/* cd_json_qty_u64 / _u256: a JSON-RPC quantity: "0x" and digits without leading zeros, "0x0" for zero. */
+/* cd_json_qty_u64 / _u256: a JSON-RPC quantity: "0x" and digits without leading zeros, "0x0" for
+ * zero. */
 cd_err cd_json_qty_u64(u64 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_qty_u256(cd_u256 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 
@@ -109,9 +115,10 @@ cd_err cd_json_fixed(void *out, usize n, cd_json v, cd_errinfo *why) CD_CHECK;
 /* cd_json_raw appends v as compact JSON (for echoing ids, storing sub-documents). */
 void cd_json_raw(cd_buf *out, cd_json v);
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-/* A writer: {.out = buf} starts one. Keys and values must alternate inside objects; the caller sees to it. */
+/* A writer: {.out = buf} starts one. Keys and values must alternate inside objects; the caller sees
+ * to it. */
 typedef struct cd_json_w {
     cd_buf *out;
     bool comma; /* a value precedes at this level */
@@ -133,12 +140,13 @@ void cd_json_w_bool(cd_json_w *w, bool v);
 void cd_json_w_u64(cd_json_w *w, u64 v);
 void cd_json_w_i64(cd_json_w *w, i64 v);
 
-/* cd_json_w_str writes a string; quotes, backslashes and control characters are escaped, bytes that are
- * not UTF-8 become U+FFFD. cd_json_w_cstr takes a C string. */
+/* cd_json_w_str writes a string; quotes, backslashes and control characters are escaped, bytes that
+ * are not UTF-8 become U+FFFD. cd_json_w_cstr takes a C string. */
 void cd_json_w_str(cd_json_w *w, cd_bytes s);
 void cd_json_w_cstr(cd_json_w *w, const char *s);
 
-/* cd_json_w_hex writes bytes as "0x…"; cd_json_w_qty / _qty_u256 a quantity ("0x0", no leading zeros). */
+/* cd_json_w_hex writes bytes as "0x…"; cd_json_w_qty / _qty_u256 a quantity ("0x0", no leading
+ * zeros). */
 void cd_json_w_hex(cd_json_w *w, cd_bytes b);
 void cd_json_w_qty(cd_json_w *w, u64 v);
 void cd_json_w_qty_u256(cd_json_w *w, const cd_u256 *v);

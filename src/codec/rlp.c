@@ -172,7 +172,8 @@ cd_err cd_rlp_end(const cd_rlp *r)
 
 cd_err cd_rlp_check(cd_bytes item)
 {
-    /* Inside a list the end of input is the end of the list, so an item that runs over its list is short. */
+    /* Inside a list the end of input is the end of the list, so an item that runs over its list is
+     * short. */
     const u8 *ends[CD_RLP_DEPTH_MAX];
     usize depth = 0;
     if (item.n == 0) {

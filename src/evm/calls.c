@@ -14,7 +14,8 @@ void cd__transfer(cd_state *st, cd_acct *from, cd_acct *to, const cd_u256 *value
 
 /* --- frames ------------------------------------------------------------------------------------- */
 
-/* Cells are worth building for code that has run this much or this often [spec:evm-performance#2]. */
+/* Cells are worth building for code that has run this much or this often
+ * [spec:evm-performance#2]. */
 enum { HOT_GAS = 200000, HOT_CALLS = 4 };
 
 static cd__tier choose_tier(cd_evm *evm, cd__code *code)
@@ -127,8 +128,8 @@ void cd__frame_finish(cd__frame *f)
 /* --- starting a call ---------------------------------------------------------------------------- */
 
 /* run_precompile answers a message by a C function. */
-static void run_precompile(cd_evm *evm, cd_evm_result *res, const cd_precompile *p, const cd_evm_msg *m,
-                           cd_snapshot snapshot)
+static void run_precompile(cd_evm *evm, cd_evm_result *res, const cd_precompile *p,
+                           const cd_evm_msg *m, cd_snapshot snapshot)
 {
     cd_arena_reset(&evm->scratch);
     cd_precompile_call call = {.input = m->input, .gas = m->gas, .arena = &evm->scratch};
@@ -146,7 +147,8 @@ static void run_precompile(cd_evm *evm, cd_evm_result *res, const cd_precompile 
         *res = (cd_evm_result){.status = CD_EVM_OK, .gas_left = call.gas, .output = call.output};
         return;
     case CD_PRE_REVERT:
-        *res = (cd_evm_result){.status = CD_EVM_REVERT, .gas_left = call.gas, .output = call.output};
+        *res =
+            (cd_evm_result){.status = CD_EVM_REVERT, .gas_left = call.gas, .output = call.output};
         break;
     case CD_PRE_OUT_OF_GAS:
         *res = (cd_evm_result){.status = CD_EVM_OUT_OF_GAS};
@@ -243,8 +245,8 @@ static cd__act fail(cd__frame *f, i64 failure)
     return CD__ACT_FAIL;
 }
 
-/* forward splits gas into what stays and what the callee gets: all but one 64th at most (EIP-150), before that
- * exactly what was asked for. Fails when that is more than there is. */
+/* forward splits gas into what stays and what the callee gets: all but one 64th at most (EIP-150),
+ * before that exactly what was asked for. Fails when that is more than there is. */
 static bool forward(const cd_evm *evm, i64 *gas, u64 *given, const cd_u256 *asked)
 {
     u64 want = cd_u256_to_u64_sat(asked);
@@ -265,7 +267,8 @@ cd__act cd__op_call(cd__frame *f, cd_call_kind kind)
     cd_evm *evm = f->evm;
     const cd_u256 *sp = f->sp;
     bool has_value = kind == CD_CALL || kind == CD_CALLCODE;
-    const cd_u256 *args = has_value ? &sp[-3] : &sp[-2]; /* args[0] input offset, [-1] its size, ... */
+    const cd_u256 *args =
+        has_value ? &sp[-3] : &sp[-2]; /* args[0] input offset, [-1] its size, ... */
     cd_evm_msg m;
     m.kind = kind;
     m.is_static = f->is_static || kind == CD_STATICCALL;

@@ -5,13 +5,14 @@
  *   │  PUSH1 9 DUP2 LT              ADD   slot ← slot, slot     no cell for DUP, SWAP, POP, PUSH
  *   └─ PUSH2 x  JUMPI               J_LT  slot, constant, cell  compare and jump in one
  *
- * A basic block is run symbolically: the translator knows for each stack item whether it is in a slot of
- * the stack or a constant, so moving items about costs nothing until the block ends, where every item goes
- * to the slot that the next block expects it in. Operands are slots relative to the stack pointer at the
- * start of the block, or constants in a pool behind the cells. Gas and stack height are checked at the
- * block's start; instructions that see the gas left (GAS, SSTORE) know what was charged ahead, calls end
- * their block. A failing block may fail with another status than tier 0 or earlier; every such status
- * takes all gas and reverts the frame, so results are the same.
+ * A basic block is run symbolically: the translator knows for each stack item whether it is in a
+ * slot of the stack or a constant, so moving items about costs nothing until the block ends, where
+ * every item goes to the slot that the next block expects it in. Operands are slots relative to the
+ * stack pointer at the start of the block, or constants in a pool behind the cells. Gas and stack
+ * height are checked at the block's start; instructions that see the gas left (GAS, SSTORE) know
+ * what was charged ahead, calls end their block. A failing block may fail with another status than
+ * tier 0 or earlier; every such status takes all gas and reverts the frame, so results are the
+ * same.
  *
  * Translation is linear in the size of the code but for a bounded search within a block. Threading:
  * confined. [spec:evm-performance#1] [spec:evm-performance#2] */
@@ -23,7 +24,8 @@
 
 typedef struct cd__cells cd__cells;
 
-/* cd__cells_build translates code under the EVM's fork and attaches the result (charged to the cache). */
+/* cd__cells_build translates code under the EVM's fork and attaches the result (charged to the
+ * cache). */
 void cd__cells_build(cd_evm *evm, cd__code *code);
 
 /* cd__cells_free releases; NULL is allowed. */

@@ -1,4 +1,5 @@
-/* evm/cells_priv.h - what a cell is made of; shared by the translator and the interpreter of tier 1.
+/* evm/cells_priv.h - what a cell is made of; shared by the translator and the interpreter of tier
+ * 1.
  *
  * Threading: confined. */
 #ifndef CD_EVM_CELLS_PRIV_H
@@ -13,9 +14,9 @@ typedef enum cd__cell_op {
     CD__CELL_OPS
 } cd__cell_op;
 
-/* Slots are byte offsets from the stack pointer: 32 for the first item pushed in the block, 0 for the top
- * item at its start, -32 for the one below. rel is the distance in bytes from this cell to another or to
- * a constant. */
+/* Slots are byte offsets from the stack pointer: 32 for the first item pushed in the block, 0 for
+ * the top item at its start, -32 for the one below. rel is the distance in bytes from this cell to
+ * another or to a constant. */
 typedef struct cd__cell {
     union {
         const void *handler;
@@ -57,14 +58,15 @@ _Static_assert(sizeof(cd__cell) == 16, "a cell is 16 bytes");
 struct cd__cells {
     cd_fork fork;
     usize size;
-    const u64 *jumps;      /* the code's jump map */
-    u64 n;                 /* bytes of code */
-    const u32 *ranks;      /* JUMPDESTs before each word of the map */
-    const u32 *targets;    /* index of the cell of each JUMPDEST, in order */
+    const u64 *jumps;   /* the code's jump map */
+    u64 n;              /* bytes of code */
+    const u32 *ranks;   /* JUMPDESTs before each word of the map */
+    const u32 *targets; /* index of the cell of each JUMPDEST, in order */
     cd__cell cells[];
 };
 
-/* The first cells of every translation: a block that fails as a bad jump; the code starts behind them. */
+/* The first cells of every translation: a block that fails as a bad jump; the code starts behind
+ * them. */
 enum { CD__CELL_BAD_JUMP = 0, CD__CELL_START = 2 };
 
 /* cd__cell_handlers gives the addresses of the handlers by cd__cell_op. */

@@ -1,12 +1,13 @@
-/* evm/code.h - byte code prepared for running: a padded copy, its jump map, and what hot code earns.
+/* evm/code.h - byte code prepared for running: a padded copy, its jump map, and what hot code
+ * earns.
  *
  *   code hash ──► cd__code { bytes + zero padding, jump map (made at the first jump), cells (tier 1) }
  *                    ▲
  *   cd__code_cache ──┘  open-addressed by code hash, least recently used out first, bounded by bytes
  *
- * The padding lets an interpreter read push data and run over the end without checks: it meets a STOP.
- * A frame pins the code it runs. Init code gets a cd__code too, in an arena and without an entry here.
- * Threading: confined (a cache belongs to one cd_evm). [spec:evm-performance#1] */
+ * The padding lets an interpreter read push data and run over the end without checks: it meets a
+ * STOP. A frame pins the code it runs. Init code gets a cd__code too, in an arena and without an
+ * entry here. Threading: confined (a cache belongs to one cd_evm). [spec:evm-performance#1] */
 #ifndef CD_EVM_CODE_H
 #define CD_EVM_CODE_H
 
@@ -52,8 +53,8 @@ typedef struct cd__code_cache {
 void cd__code_cache_init(cd__code_cache *c, u64 key, usize limit);
 void cd__code_cache_fini(cd__code_cache *c);
 
-/* cd__code_get gives the entry of code with this hash, making it if needed. Borrowed: it stays until
- * the next cd__code_get unless pinned. */
+/* cd__code_get gives the entry of code with this hash, making it if needed. Borrowed: it stays
+ * until the next cd__code_get unless pinned. */
 cd__code *cd__code_get(cd__code_cache *c, const cd_hash32 *hash, cd_bytes code);
 
 /* cd__code_grown charges n more bytes (cells) to an entry; n may be negative. */

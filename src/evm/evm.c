@@ -31,7 +31,8 @@ cd_evm *cd_evm_new(void)
     evm->memo = cd_keccak_memo_new(key);
     cd__code_cache_init(&evm->codes, key[2], CD__CODE_CACHE_BYTES);
     evm->frames = cd_new_array(cd__frame, CD__FRAMES_MAX);
-    /* Zero pages, of which only those get real that a call chain is deep enough for; on cache lines. */
+    /* Zero pages, of which only those get real that a call chain is deep enough for; on cache
+     * lines. */
     evm->stack_block = cd_alloc(STACK_BYTES + 64);
     evm->stack = (cd_u256 *)(void *)(evm->stack_block + (-(uintptr_t)evm->stack_block & 63));
     cd__mem_init(evm, FIRST_MEMORY);

@@ -24,7 +24,8 @@ typedef struct cd_block_env {
     u64 gas_limit;
     cd_addr20 coinbase;
     cd_u256 base_fee;
-    cd_u256 prev_randao; /* what opcode 0x44 returns: difficulty before Paris, randomness after, or the profile's choice */
+    /* What opcode 0x44 returns: difficulty before Paris, randomness after, or the profile's choice. */
+    cd_u256 prev_randao;
     cd_u256 blob_base_fee;
     u64 chain_id;
 } cd_block_env;
@@ -51,7 +52,9 @@ typedef struct cd_evm_msg {
     bool is_static;
     u64 gas;
     cd_addr20 caller;
-    cd_addr20 to;   /* whose storage and balance; for creations: the new address, computed by the caller of cd_evm_call */
+    /* Whose storage and balance; for creations: the new address, computed by the caller of
+     * cd_evm_call. */
+    cd_addr20 to;
     cd_addr20 code; /* whose code; equals to for plain calls */
     cd_u256 value;
     cd_bytes input; /* call data, or init code */
@@ -78,7 +81,8 @@ typedef enum cd_evm_status {
     CD_EVM_PRECOMPILE,   /* a precompile refused its input */
 } cd_evm_status;
 
-/* cd_evm_status_str gives go-ethereum's words for a status ("execution reverted", "out of gas", ...). */
+/* cd_evm_status_str gives go-ethereum's words for a status ("execution reverted", "out of gas",
+ * ...). */
 const char *cd_evm_status_str(cd_evm_status s);
 
 typedef struct cd_evm_result {
@@ -91,28 +95,33 @@ typedef struct cd_evm_result {
 cd_evm *cd_evm_new(void);
 void cd_evm_free(cd_evm *evm);
 
-/* cd_evm_set_block / _set_tx / _set_tracer borrow their arguments until replaced. The state and the precompile
- * table come with the block. tracer NULL = none. */
-void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block, cd_state *st,
-                      const cd_precompile_table *precompiles);
+/* cd_evm_set_block / _set_tx / _set_tracer borrow their arguments until replaced. The state and the
+ * precompile table come with the block. tracer NULL = none. */
+void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
+                      cd_state *st, const cd_precompile_table *precompiles);
 void cd_evm_set_tx(cd_evm *evm, const cd_tx_env *tx);
 void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer);
 
-/* cd_evm_call runs one message on the state. Value transfer, depth, static and collision rules are applied here, and a
- * creation raises the creator's nonce (msg->to was derived from the nonce before); on failure the state is as before
- * (but for what survives by rule: nonce of a creator, warm created address). */
+/* cd_evm_call runs one message on the state. Value transfer, depth, static and collision rules are
+ * applied here, and a creation raises the creator's nonce (msg->to was derived from the nonce
+ * before); on failure the state is as before (but for what survives by rule: nonce of a creator,
+ * warm created address). */
 void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg);
 
-/* cd_evm_forget_hashes empties the memo of keccak results, for measurements. From then on the memo's places follow a
- * known key, so that a run repeats to the instruction: nothing for an EVM that strangers send work to. */
+/* cd_evm_forget_hashes empties the memo of keccak results, for measurements. From then on the
+ * memo's places follow a known key, so that a run repeats to the instruction: nothing for an EVM
+ * that strangers send work to. */
 void cd_evm_forget_hashes(cd_evm *evm);
 
-/* The address of a contract created by CREATE (caller, nonce) and by CREATE2 (caller, salt, keccak256 of init code). */
+/* The address of a contract created by CREATE (caller, nonce) and by CREATE2 (caller, salt,
+ * keccak256 of init code). */
 void cd_evm_create_addr(cd_addr20 *out, const cd_addr20 *caller, u64 nonce);
-void cd_evm_create2_addr(cd_addr20 *out, const cd_addr20 *caller, const cd_hash32 *salt, const cd_hash32 *init_hash);
+void cd_evm_create2_addr(cd_addr20 *out, const cd_addr20 *caller, const cd_hash32 *salt,
+                         const cd_hash32 *init_hash);
 
-/* Tiers. AUTO: byte code seen for the first time runs directly, hot code is pre-decoded (evm-performance.md §0). The others
- * force one tier, for tests: the result must never depend on it. */
+/* Tiers. AUTO: byte code seen for the first time runs directly, hot code is pre-decoded
+ * (evm-performance.md §0). The others force one tier, for tests: the result must never depend on
+ * it. */
 typedef enum cd_evm_tier { CD_TIER_AUTO, CD_TIER_DIRECT, CD_TIER_CELLS } cd_evm_tier;
 void cd_evm_set_tier(cd_evm *evm, cd_evm_tier tier);
 

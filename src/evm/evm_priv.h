@@ -5,8 +5,9 @@
  *                                                       nested calls stay in the same cache lines
  *   memory   |frame 0 bytes|frame 1 bytes|              one growing block, likewise nested
  *
- * A frame that is not running keeps its registers (ip, sp, gas) in its struct; an interpreter keeps them
- * in locals. Each frame may run on a different tier. Threading: confined. [spec:evm-performance#3] */
+ * A frame that is not running keeps its registers (ip, sp, gas) in its struct; an interpreter keeps
+ * them in locals. Each frame may run on a different tier. Threading: confined.
+ * [spec:evm-performance#3] */
 #ifndef CD_EVM_EVM_PRIV_H
 #define CD_EVM_EVM_PRIV_H
 
@@ -46,21 +47,21 @@ typedef struct cd__frame {
     const void *ip; /* const u8 * in tier 0, const cd__cell * in tier 1 */
     cd_u256 *sp;    /* the top item; == base when empty */
     i64 gas;
-    cd_u256 *base;  /* below the first item: never read or written through this frame */
+    cd_u256 *base; /* below the first item: never read or written through this frame */
     u8 *mem;
-    u64 mem_limit;  /* a 32-byte access at an offset below this is inside: mem_size - 31, or 0 */
-    u64 mem_size;   /* bytes, a multiple of 32 */
-    u64 mem_clean;  /* bytes behind that up to here are zero, until a callee uses them */
+    u64 mem_limit; /* a 32-byte access at an offset below this is inside: mem_size - 31, or 0 */
+    u64 mem_size;  /* bytes, a multiple of 32 */
+    u64 mem_clean; /* bytes behind that up to here are zero, until a callee uses them */
     cd__code *code;
     cd_acct *self;
     cd_bytes input;
     cd_u256 value;
     cd_addr20 addr; /* of self */
     cd_addr20 caller;
-    u8 kind;   /* cd_call_kind */
-    u8 tier;   /* cd__tier */
+    u8 kind; /* cd_call_kind */
+    u8 tier; /* cd__tier */
     bool is_static;
-    u32 depth; /* 0 = outermost */
+    u32 depth;            /* 0 = outermost */
     cd_evm_status status; /* how it ended */
     cd_bytes output;      /* in its memory */
     cd_snapshot snapshot;
@@ -85,10 +86,10 @@ struct cd_evm {
     cd_evm_tier tier;
     cd_keccak_memo *memo;
     cd_modctx modctx; /* of the modulus last used; correct for any frame */
-    cd_bytes ret;     /* return data of the running frame's last call, in ret_buf or static memory */
+    cd_bytes ret; /* return data of the running frame's last call, in ret_buf or static memory */
     u8 *ret_buf;
     usize ret_cap;
-    u8 *mem;          /* memory of all frames, in mem_block */
+    u8 *mem; /* memory of all frames, in mem_block */
     u8 *mem_block;
     usize mem_cap;
     cd__frame *frames;
@@ -103,8 +104,9 @@ struct cd_evm {
 
 /* --- failures ----------------------------------------------------------------------------------- */
 
-/* Functions of the interpreters that charge gas return what is left, or a failure as the negative of its
- * cd_evm_status; plain exhaustion may be any other negative number only inside the interpreters. */
+/* Functions of the interpreters that charge gas return what is left, or a failure as the negative
+ * of its cd_evm_status; plain exhaustion may be any other negative number only inside the
+ * interpreters. */
 CD_INLINE i64 cd__failed(cd_evm_status s)
 {
     return -(i64)s;
@@ -133,8 +135,8 @@ void cd__mem_init(cd_evm *evm, usize cap);
 /* cd__mem_grow extends the frame's memory, zeroed, to hold bytes below end and charges for it. */
 i64 cd__mem_grow(cd__frame *f, u64 end, i64 gas) CD_CHECK;
 
-/* cd__mem_range charges for the use of [off, off + len), both any 256-bit number; len 0 uses nothing.
- * Afterwards, when len != 0, off->w[0] + len->w[0] <= f->mem_size. */
+/* cd__mem_range charges for the use of [off, off + len), both any 256-bit number; len 0 uses
+ * nothing. Afterwards, when len != 0, off->w[0] + len->w[0] <= f->mem_size. */
 CD_INLINE CD_CHECK i64 cd__mem_range(cd__frame *f, const cd_u256 *off, const cd_u256 *len, i64 gas)
 {
     if (cd_u256_is_zero(len)) {
@@ -148,7 +150,8 @@ CD_INLINE CD_CHECK i64 cd__mem_range(cd__frame *f, const cd_u256 *off, const cd_
     return CD_LIKELY(end <= f->mem_size) ? gas : cd__mem_grow(f, end, gas);
 }
 
-/* cd__mem_touch is cd__mem_range for n bytes, out of line: for what a quick test could not answer. */
+/* cd__mem_touch is cd__mem_range for n bytes, out of line: for what a quick test could not
+ * answer. */
 i64 cd__mem_touch(cd__frame *f, const cd_u256 *off, u64 n, i64 gas) CD_CHECK;
 
 /* cd__words: how many 32-byte words hold n bytes; n below 2^63. */
@@ -164,12 +167,12 @@ void cd__ret_set(cd_evm *evm, cd_bytes data);
 
 /* --- instructions that are functions (ops.c, ops_state.c) ----------------------------------------- */
 
-/* Each takes its operands from sp downwards and leaves its results from the lowest of them upwards; base
- * gas is charged by the caller. */
+/* Each takes its operands from sp downwards and leaves its results from the lowest of them upwards;
+ * base gas is charged by the caller. */
 typedef i64 (*cd__op_fn)(cd__frame *f, cd_u256 *sp, i64 gas);
 
 #define IN(name)
-#define OUT(name) i64 cd__op_##name(cd__frame *f, cd_u256 *sp, i64 gas) CD_CHECK;
+#define OUT(name)                                 i64 cd__op_##name(cd__frame *f, cd_u256 *sp, i64 gas) CD_CHECK;
 #define OP(code, name, since, gas, in, out, kind) kind(name)
 #include "evm/opcodes.def"
 #undef OP
@@ -177,21 +180,24 @@ typedef i64 (*cd__op_fn)(cd__frame *f, cd_u256 *sp, i64 gas);
 #undef IN
 
 /* KECCAK256 and SLOAD with operands and result anywhere. */
-i64 cd__keccak(cd__frame *f, cd_u256 *out, const cd_u256 *off, const cd_u256 *len, i64 gas) CD_CHECK;
+i64 cd__keccak(cd__frame *f, cd_u256 *out, const cd_u256 *off, const cd_u256 *len,
+               i64 gas) CD_CHECK;
 i64 cd__sload(cd__frame *f, cd_u256 *out, const cd_u256 *key, i64 gas) CD_CHECK;
 
 /* MCOPY with numbers that cannot overflow; len is not 0. */
 i64 cd__mcopy(cd__frame *f, u64 to, u64 from, u64 len, i64 gas) CD_CHECK;
 
 /* SSTORE also wants to know what of gas has been charged in advance for later instructions. */
-i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas, i64 ahead) CD_CHECK;
+i64 cd__op_sstore(cd__frame *f, const cd_u256 *key, const cd_u256 *value, i64 gas,
+                  i64 ahead) CD_CHECK;
 
 /* SELFDESTRUCT of the frame's account in favour of a beneficiary. */
 i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas) CD_CHECK;
 
-/* cd__copy_in writes len bytes of src from an offset on to memory, zeros behind the end of src; the memory
- * has been charged for. */
-void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len, cd_bytes src);
+/* cd__copy_in writes len bytes of src from an offset on to memory, zeros behind the end of src; the
+ * memory has been charged for. */
+void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len,
+                 cd_bytes src);
 
 /* cd__op_calldataload reads 32 bytes of input at any offset, zeros behind its end. */
 void cd__op_calldataload(const cd__frame *f, cd_u256 *out, const cd_u256 *off);
@@ -209,12 +215,12 @@ typedef enum cd__act {
 cd__act cd__op_call(cd__frame *f, cd_call_kind kind);
 cd__act cd__op_create(cd__frame *f, cd_call_kind kind);
 
-/* cd__frame_finish ends the running frame by f->status, gas and output: settles the state and, unless it is
- * the outermost, hands everything to the caller's frame, which becomes evm->top. */
+/* cd__frame_finish ends the running frame by f->status, gas and output: settles the state and,
+ * unless it is the outermost, hands everything to the caller's frame, which becomes evm->top. */
 void cd__frame_finish(cd__frame *f);
 
-/* cd__begin_call / cd__begin_create start the outermost message. DONE: *res says how it ended; ENTER: evm->top
- * is its frame. */
+/* cd__begin_call / cd__begin_create start the outermost message. DONE: *res says how it ended;
+ * ENTER: evm->top is its frame. */
 cd__act cd__begin_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *m);
 cd__act cd__begin_create(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *m);
 
@@ -229,7 +235,8 @@ void cd__trace_step(cd__frame *f, const u8 *pc);
 
 /* --- interpreters -------------------------------------------------------------------------------- */
 
-/* Each runs evm->top until it has ended (its status, gas and output are set) or has entered a child. */
+/* Each runs evm->top until it has ended (its status, gas and output are set) or has entered a
+ * child. */
 typedef enum cd__run {
     CD__RUN_ENDED,
     CD__RUN_ENTERED,

@@ -6,7 +6,7 @@
 /* The instructions that are functions, by byte. */
 static const cd__op_fn functions[256] = {
 #define IN(code, name)
-#define OUT(code, name) [code] = cd__op_##name,
+#define OUT(code, name)                           [code] = cd__op_##name,
 #define OP(code, name, since, gas, in, out, kind) kind(code, name)
 #include "evm/opcodes.def"
 #undef OP
@@ -16,18 +16,18 @@ static const cd__op_fn functions[256] = {
 
 /* Operands of the current cell. */
 #define SLOT(off) ((cd_u256 *)(void *)((u8 *)sp + (off)))
-#define D SLOT(cell->d)
-#define A SLOT(cell->a)
-#define B SLOT(cell->b)
-#define C SLOT(cell->c)
-#define K ((const cd_u256 *)(const void *)((const u8 *)cell + cell->rel))
+#define D         SLOT(cell->d)
+#define A         SLOT(cell->a)
+#define B         SLOT(cell->b)
+#define C         SLOT(cell->c)
+#define K         ((const cd_u256 *)(const void *)((const u8 *)cell + cell->rel))
 #define TARGET(c) ((const cd__cell *)(const void *)((const u8 *)(c) + (c)->rel))
 
 #define H(name) op_##name:
 #define NEXT                                                                                       \
     do {                                                                                           \
         cell++;                                                                                    \
-        goto *cell->handler;                                                                       \
+        goto * cell->handler;                                                                      \
     } while (0)
 
 /* Checks gas and stack of the block that starts at c and goes on behind its first cell. */
@@ -43,7 +43,7 @@ static const cd__op_fn functions[256] = {
             goto stack_error;                                                                      \
         }                                                                                          \
         cell = start + 1;                                                                          \
-        goto *cell->handler;                                                                       \
+        goto * cell->handler;                                                                      \
     } while (0)
 
 #define FAIL_IF_NEGATIVE                                                                           \
@@ -53,7 +53,8 @@ static const cd__op_fn functions[256] = {
         }                                                                                          \
     } while (0)
 
-/* A binary operation on two slots, on slot and constant, on constant and slot; x and y are the operands. */
+/* A binary operation on two slots, on slot and constant, on constant and slot; x and y are the
+ * operands. */
 #define SS(name, expr)                                                                             \
     H(name##_SS)                                                                                   \
     {                                                                                              \
@@ -166,6 +167,15 @@ static const cd__op_fn functions[256] = {
         }                                                                                          \
     } while (0)
 
+/* sign_extend works in place when it can: a copied word would be read back before it is stored. */
+CD_INLINE void sign_extend(cd_u256 *d, const cd_u256 *x, u64 byte)
+{
+    if (d != x) {
+        cd_u256_set(d, x);
+    }
+    cd_u256_signextend(d, byte);
+}
+
 /* find_target gives the cell of a jump destination, the failing one for an invalid one. */
 CD_INLINE const cd__cell *find_target(const cd__frame *f, const cd_u256 *dest)
 {
@@ -198,7 +208,7 @@ static cd__run run(cd__frame *f, const void *const **handlers)
     cd_u256 *sp = f->sp;
     cd_u256 *const base = f->base;
     i64 gas = f->gas;
-    goto *cell->handler;
+    goto * cell->handler;
 
     COMPARE(SS, LT, GE, cd_u256_lt(x, y))
     COMPARE(SC, LT, GE, cd_u256_lt(x, y))
@@ -262,8 +272,8 @@ static cd__run run(cd__frame *f, const void *const **handlers)
     IMMEDIATE(SAR, cd_u256_sar(d, x, i))
     SS(BYTE, cd_u256_set_u64(d, cd_u256_byte(y, cd_u256_to_u64_sat(x))))
     IMMEDIATE(BYTE, cd_u256_set_u64(d, cd_u256_byte(x, i)))
-    SS(SIGNEXTEND, u64 at = cd_u256_to_u64_sat(x); cd_u256_set(d, y); cd_u256_signextend(d, at))
-    IMMEDIATE(SIGNEXTEND, cd_u256_set(d, x); cd_u256_signextend(d, i))
+    SS(SIGNEXTEND, sign_extend(d, y, cd_u256_to_u64_sat(x)))
+    IMMEDIATE(SIGNEXTEND, sign_extend(d, x, i))
     H(ADDMOD)
     {
         cd_u256_addmod(D, A, B, C);
@@ -417,7 +427,7 @@ static cd__run run(cd__frame *f, const void *const **handlers)
     H(GOTO)
     {
         cell = TARGET(cell);
-        goto *cell->handler;
+        goto * cell->handler;
     }
     H(JUMP)
     {

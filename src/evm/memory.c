@@ -2,7 +2,8 @@
 
 #include "base/mem.h"
 
-/* Fresh memory is zeroed ahead in steps of this many bytes: loops that grow it word by word are common. */
+/* Fresh memory is zeroed ahead in steps of this many bytes: loops that grow it word by word are
+ * common. */
 enum { ZERO_STEP = 2048 };
 
 void cd__mem_init(cd_evm *evm, usize cap)
@@ -12,7 +13,8 @@ void cd__mem_init(cd_evm *evm, usize cap)
     evm->mem_cap = cap;
 }
 
-/* move gives the memory of all frames up to f a bigger block and corrects what points into the old one. */
+/* move gives the memory of all frames up to f a bigger block and corrects what points into the old
+ * one. */
 static CD_NOINLINE void move(cd__frame *f, usize need)
 {
     cd_evm *evm = f->evm;

@@ -1,4 +1,5 @@
-/* evm/opcode.h - the instructions as numbers, names and a table of what they need; rows in opcodes.def.
+/* evm/opcode.h - the instructions as numbers, names and a table of what they need; rows in
+ * opcodes.def.
  *
  * Threading: frozen. */
 #ifndef CD_EVM_OPCODE_H

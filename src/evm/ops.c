@@ -1,4 +1,5 @@
-/* Instructions on data: powers, hashing, copying, and what the block and the transaction look like. */
+/* Instructions on data: powers, hashing, copying, and what the block and the transaction look
+ * like. */
 #include "evm/evm_priv.h"
 
 #include "num/exp.h"
@@ -53,7 +54,8 @@ static i64 charge_copy(cd__frame *f, const cd_u256 *off, const cd_u256 *len, i64
     return gas;
 }
 
-void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len, cd_bytes src)
+void cd__copy_in(cd__frame *f, const cd_u256 *to, const cd_u256 *from, const cd_u256 *len,
+                 cd_bytes src)
 {
     u64 n = len->w[0];
     if (n == 0) {
@@ -74,7 +76,8 @@ i64 cd__op_CALLDATACOPY(cd__frame *f, cd_u256 *sp, i64 gas)
 {
     gas = charge_copy(f, &sp[0], &sp[-2], gas);
     if (CD_LIKELY(gas >= 0)) {
-        /* Read the input's place only now: it may lie in the memory block, which a growing memory moves. */
+        /* Read the input's place only now: it may lie in the memory block, which a growing memory
+         * moves. */
         cd__copy_in(f, &sp[0], &sp[-1], &sp[-2], f->input);
     }
     return gas;

@@ -13,7 +13,8 @@
 
 /* --- accounts ----------------------------------------------------------------------------------- */
 
-/* acct_of gives the account an operand names; *cost becomes the price with the surcharge for a cold one. */
+/* acct_of gives the account an operand names; *cost becomes the price with the surcharge for a cold
+ * one. */
 static cd_acct *acct_of(cd__frame *f, i64 *cost, const cd_u256 *word, u32 price)
 {
     cd_evm *evm = f->evm;
@@ -98,8 +99,8 @@ i64 cd__op_selfdestruct(cd__frame *f, const cd_u256 *beneficiary, i64 gas)
         cd_state_refund(st, evm->gas.selfdestruct_refund);
     }
     bool destroys = evm->fork < CD_CANCUN || cd_state_is_new(st, f->self);
-    /* From Cancun on a transfer to itself leaves the balance where it is (EIP-6780); an account that goes
-     * takes with it what it sent to itself. */
+    /* From Cancun on a transfer to itself leaves the balance where it is (EIP-6780); an account
+     * that goes takes with it what it sent to itself. */
     if (to != f->self) {
         cd_state_sub_balance(st, f->self, &balance);
         cd_state_add_balance(st, to, &balance);

@@ -1,5 +1,5 @@
-/* What a tracer is told. The price of an instruction is worked out here before it runs, from the same tables
- * that the instruction then charges by; the tests compare both for every step. */
+/* What a tracer is told. The price of an instruction is worked out here before it runs, from the
+ * same tables that the instruction then charges by; the tests compare both for every step. */
 #include "evm/evm_priv.h"
 
 /* More than any gas: the price of what cannot be paid. */
@@ -101,7 +101,8 @@ static u64 sstore_cost(const cd__frame *f, const cd_u256 *key, const cd_u256 *va
     const cd_evm *evm = f->evm;
     cd_slot *s = cd_state_slot(evm->st, f->self, key);
     i64 refund;
-    u64 cost = cd_gas_sstore(&evm->gas, &refund, cd_state_slot_original(evm->st, s), &s->value, value);
+    u64 cost =
+        cd_gas_sstore(&evm->gas, &refund, cd_state_slot_original(evm->st, s), &s->value, value);
     return cost + (s->warm_tx == evm->st->tx ? 0 : evm->gas.cold_sstore);
 }
 

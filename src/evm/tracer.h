@@ -1,5 +1,5 @@
-/* evm/tracer.h - what a tracer sees. With none set, execution pays nothing: traced calls run in a second
- * instance of the direct interpreter that has the hooks compiled in.
+/* evm/tracer.h - what a tracer sees. With none set, execution pays nothing: traced calls run in a
+ * second instance of the direct interpreter that has the hooks compiled in.
  *
  * Hooks may read the state but not change it. Any hook may be NULL. Threading: confined. */
 #ifndef CD_EVM_TRACER_H
@@ -19,7 +19,7 @@ typedef struct cd_trace_step {
     u8 op;
     u32 depth; /* 1 = outermost, as EIP-3155 counts */
     u64 gas;   /* before the instruction */
-    u64 cost;  /* what it will take, dynamic part included; forwarded call gas included as go-ethereum does */
+    u64 cost; /* what it will take, dynamic part included; forwarded call gas included as go-ethereum does */
     u64 refund;
     const cd_u256 *stack; /* stack[0] is the bottom */
     usize stack_cnt;
@@ -34,7 +34,8 @@ typedef struct cd_tracer cd_tracer;
 
 struct cd_tracer {
     void (*step)(cd_tracer *t, const cd_trace_step *s);
-    /* enter/exit frame every message, also calls to precompiles and calls that fail before running. depth 0 = outermost. */
+    /* enter/exit frame every message, also calls to precompiles and calls that fail before running.
+     * depth 0 = outermost. */
     void (*enter)(cd_tracer *t, u32 depth, u8 op, const struct cd_evm_msg *msg);
     void (*exit)(cd_tracer *t, u32 depth, const struct cd_evm_result *res, u64 gas_used);
     void (*log)(cd_tracer *t, const cd_log *log);

@@ -67,7 +67,8 @@ static bool is_jumpdest(const translator *x, usize pc)
     return pc < x->code->n && (x->code->jumps[pc >> 6] >> (pc & 63) & 1) != 0;
 }
 
-/* op_at gives the instruction at pc; behind the code it is a STOP. *info is NULL for an undefined one. */
+/* op_at gives the instruction at pc; behind the code it is a STOP. *info is NULL for an undefined
+ * one. */
 static u8 op_at(const translator *x, const cd_op_info **info, usize pc)
 {
     u8 op = pc < x->code->n ? x->code->bytes[pc] : CD_OP_STOP;
@@ -611,8 +612,8 @@ static void jump(translator *x, cd__item dest)
     c->a = from;
 }
 
-/* fused_jump makes the comparison that was appended last the condition of a jump, if its operands stay where
- * they are until then. */
+/* fused_jump makes the comparison that was appended last the condition of a jump, if its operands
+ * stay where they are until then. */
 static bool fused_jump(cd__translation *t, cd__item cond, u32 target)
 {
     if (!cd__block_is_fresh(t, cond) || !is_comparison(t->cells[t->cnt - 1].op)) {
@@ -703,8 +704,8 @@ static void output(cd__translation *t, cd__cell_op op)
 
 /* --- blocks ------------------------------------------------------------------------------------- */
 
-/* instruction translates one; ahead is the gas of the block charged for what follows it. False: nothing
- * behind it is reached from here. */
+/* instruction translates one; ahead is the gas of the block charged for what follows it. False:
+ * nothing behind it is reached from here. */
 static bool instruction(translator *x, u8 op, const cd_op_info *info, usize pc, u64 ahead)
 {
     cd__translation *t = &x->t;
@@ -860,7 +861,8 @@ static bool instruction(translator *x, u8 op, const cd_op_info *info, usize pc, 
     return true;
 }
 
-/* body translates the instructions of a block behind its BLOCK cell. False: what follows is not reached. */
+/* body translates the instructions of a block behind its BLOCK cell. False: what follows is not
+ * reached. */
 static bool body(translator *x, const extent *e, u64 gas_ahead)
 {
     cd__translation *t = &x->t;
@@ -896,8 +898,9 @@ static void set_check(cd__cell *c, const extent *e, u64 gas)
     c->block.range = (u16)((most - e->need) * 32);
 }
 
-/* block translates the block at *pc and sets *pc behind it. False: what follows is not reached. In a run of
- * JUMPDESTs each one gets a stub that charges for the rest of the run and goes to the code behind it. */
+/* block translates the block at *pc and sets *pc behind it. False: what follows is not reached. In
+ * a run of JUMPDESTs each one gets a stub that charges for the rest of the run and goes to the code
+ * behind it. */
 static bool block(translator *x, usize *pc)
 {
     cd__translation *t = &x->t;

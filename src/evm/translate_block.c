@@ -229,8 +229,8 @@ static i32 free_run(cd__translation *t, i32 n)
     return first;
 }
 
-/* args brings the in topmost items into neighbouring slots, pops them and gives the lowest of those slots,
- * which may be overwritten when the instruction leaves a result there. */
+/* args brings the in topmost items into neighbouring slots, pops them and gives the lowest of those
+ * slots, which may be overwritten when the instruction leaves a result there. */
 static i32 args(cd__translation *t, i32 in, bool writes)
 {
     i32 from = t->top - in + 1;
@@ -311,8 +311,8 @@ static void pair(cd__translation *t)
     }
 }
 
-/* settle brings the item of a position home; its slot is free. The cell that made it may do that at once, if
- * nobody read its result or used the slot since. */
+/* settle brings the item of a position home; its slot is free. The cell that made it may do that at
+ * once, if nobody read its result or used the slot since. */
 static void settle(cd__translation *t, i32 pos)
 {
     cd__item it = *item_at(t, pos);
@@ -348,8 +348,8 @@ static void settle_chain(cd__translation *t, i32 pos)
     }
 }
 
-/* break_cycle frees the slot of a position in a ring of items that wait for each other: two are swapped,
- * more go through a spare slot. */
+/* break_cycle frees the slot of a position in a ring of items that wait for each other: two are
+ * swapped, more go through a spare slot. */
 static void break_cycle(cd__translation *t, i32 pos)
 {
     i32 other = item_at(t, pos)->slot;

@@ -4,9 +4,9 @@
  *   item      slot  slot   slot  const slot       what the position holds: the contents of a slot, or a
  *              -2     2     0      9    -1        constant that no slot holds yet
  *
- * DUP, SWAP, POP and PUSH change items only. refs counts the items that name a slot: a slot without any may
- * be overwritten. Results go to the slot of their position if it is free, else to another one; at the end of
- * a block cd__block_flush brings every item home. Threading: confined. */
+ * DUP, SWAP, POP and PUSH change items only. refs counts the items that name a slot: a slot without
+ * any may be overwritten. Results go to the slot of their position if it is free, else to another
+ * one; at the end of a block cd__block_flush brings every item home. Threading: confined. */
 #ifndef CD_EVM_TRANSLATE_PRIV_H
 #define CD_EVM_TRANSLATE_PRIV_H
 
@@ -22,7 +22,8 @@ enum {
     CD__POSITIONS = 2 * CD__CENTER,
 };
 
-/* What a position holds: constant number cnst of the block, or when that is -1 the contents of slot. */
+/* What a position holds: constant number cnst of the block, or when that is -1 the contents of
+ * slot. */
 typedef struct cd__item {
     i16 slot;
     i16 cnst;
@@ -45,9 +46,9 @@ typedef struct cd__translation {
     u32 pool_cap;
 
     /* The current block. */
-    i32 top;  /* position of the top item */
-    i32 low;  /* lowest position whose item was looked at; below, every item is at home */
-    i32 high; /* highest slot used */
+    i32 top;   /* position of the top item */
+    i32 low;   /* lowest position whose item was looked at; below, every item is at home */
+    i32 high;  /* highest slot used */
     u32 first; /* its first cell */
     u32 cnst_cnt;
     cd_u256 cnst[2 * CD__BLOCK_OPS];
@@ -62,7 +63,8 @@ void cd__block_close(cd__translation *t);
 /* cd__block_cell appends a cell; valid until the next one. */
 cd__cell *cd__block_cell(cd__translation *t, cd__cell_op op);
 
-/* Items: pop gives the top one, which keeps its reference until cd__block_release; push adds one. */
+/* Items: pop gives the top one, which keeps its reference until cd__block_release; push adds
+ * one. */
 cd__item cd__block_pop(cd__translation *t);
 void cd__block_release(cd__translation *t, cd__item it);
 void cd__block_push(cd__translation *t, cd__item it);
@@ -86,18 +88,19 @@ cd__item cd__block_in_slot(cd__translation *t, cd__item it);
 /* The offset of a slot, noting that the next cell reads it. */
 i16 cd__block_read(cd__translation *t, cd__item it);
 
-/* cd__block_result pushes the result of the cell appended last and gives the offset of its slot. Operands
- * must have been released. */
+/* cd__block_result pushes the result of the cell appended last and gives the offset of its slot.
+ * Operands must have been released. */
 i16 cd__block_result(cd__translation *t);
 
 /* cd__block_is_fresh: the item is what the last cell gave, and nobody else refers to it. */
 bool cd__block_is_fresh(const cd__translation *t, cd__item it);
 
-/* cd__block_function appends the call of an instruction that is a function: its in operands in neighbouring
- * slots, out (0 or 1) results. */
+/* cd__block_function appends the call of an instruction that is a function: its in operands in
+ * neighbouring slots, out (0 or 1) results. */
 void cd__block_function(cd__translation *t, u8 op, u32 in, u32 out);
 
-/* cd__block_survive keeps a popped item readable over the flush, moving it if its slot will be overwritten. */
+/* cd__block_survive keeps a popped item readable over the flush, moving it if its slot will be
+ * overwritten. */
 cd__item cd__block_survive(cd__translation *t, cd__item it);
 
 /* cd__block_is_stable: the flush will not overwrite that slot (given as offset). */

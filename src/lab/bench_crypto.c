@@ -57,7 +57,7 @@ struct op {
     usize messages;              /* hashed at once; 0: no hash */
 };
 
-/* Copies a verdict or a value to where run may hand it out. */
+/* Copies a value to where run may hand it out. */
 static cd_bytes result_of(subject *s, const void *p, usize n)
 {
     memcpy(s->result, p, n);
@@ -70,7 +70,7 @@ static cd_bytes yes(subject *s, bool is_good)
     return cd_bytes_of(s->result, is_good ? 1 : 0);
 }
 
-/* --- hashes --------------------------------------------------------------------------------------- */
+/* --- hashes ----------------------------------------------------------------------------------- */
 
 static cd_bytes run_keccak256(subject *s)
 {
@@ -104,7 +104,7 @@ static cd_bytes run_keccak256_x8(subject *s)
     return result_of(s, out, sizeof out);
 }
 
-/* --- contracts and secp256k1 ---------------------------------------------------------------------- */
+/* --- contracts and secp256k1 ------------------------------------------------------------------ */
 
 static void prepare_contract(subject *s)
 {
@@ -135,7 +135,7 @@ static cd_bytes run_secp256k1_verify(subject *s)
     return yes(s, cd_secp256k1_verify(&msg, s->input.p + 32, s->input.p + 96));
 }
 
-/* --- BLS ------------------------------------------------------------------------------------------ */
+/* --- BLS -------------------------------------------------------------------------------------- */
 
 /* Secret i is the hash of its label with the first byte cleared: below the order. */
 static void prepare_bls(subject *s)
@@ -203,7 +203,7 @@ static cd_bytes run_bls_fast_aggregate_verify(subject *s)
                       cd_bls_fast_agg_verify(&sig, s->input, s->pks, (usize)s->signers));
 }
 
-/* --- the table ------------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define CONTRACT(op_name, contract_name)                                                           \
     {                                                                                              \
@@ -246,7 +246,7 @@ static const op *op_find(cd_bytes name)
     return NULL;
 }
 
-/* --- running -------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* The bytes 0, 1, ... 255, 0, ... */
 static cd_bytes pattern(cd_arena *a, usize n)

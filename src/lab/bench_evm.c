@@ -159,14 +159,14 @@ static void report(bench *b, const workload *w, const cd_lab_timing *t)
 
 static cd_err measure(bench *b, const workload *w)
 {
-    static const cd_block_env block = {.number = 1,
-                                       .time = 1000,
-                                       .gas_limit = 1000000000,
-                                       .coinbase = COINBASE,
-                                       .base_fee = {.w = {1}},
-                                       .prev_randao = {.w = {1}},
-                                       .blob_base_fee = {.w = {1}},
-                                       .chain_id = 1};
+    const cd_block_env block = {.number = 1,
+                                .time = 1000,
+                                .gas_limit = 1000000000,
+                                .coinbase = COINBASE,
+                                .base_fee = {.w = {1}},
+                                .prev_randao = {.w = {1}},
+                                .blob_base_fee = {.w = {1}},
+                                .chain_id = 1};
     const cd_tx_env tx = {.origin = CALLER, .gas_price = cd_u256_one()};
     const cd_genesis_account accounts[] = {
         {.addr = CALLER, .balance = {.w = {0, 1ULL << 56}}},

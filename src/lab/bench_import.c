@@ -72,6 +72,7 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, cd_errinfo *
         cd_chain_cfg ccfg = {
             .kv = kv,
             .genesis = cd_buf_bytes(&w->genesis),
+            .pool = pool,
             .sync = CD_KV_NOSYNC,
             .is_ethereum = true,
         };

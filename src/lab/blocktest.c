@@ -45,7 +45,8 @@ typedef struct blockcase {
     node *head;
 } blockcase;
 
-/* --- networks -------------------------------------------------------------------------------------- */
+/* --- networks
+ * -------------------------------------------------------------------------------------- */
 
 /* Reads "5" or "15k". */
 static cd_err parse_at(u64 *out, cd_bytes text)
@@ -83,7 +84,8 @@ static cd_fork fork_of(const network *n, const cd_header *h)
     return (n->by_time ? h->time : h->number) >= n->at ? n->after : n->before;
 }
 
-/* --- importing -------------------------------------------------------------------------------------- */
+/* --- importing
+ * -------------------------------------------------------------------------------------- */
 
 static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
 {
@@ -183,7 +185,8 @@ static bool expects_failure(cd_json block)
     return false;
 }
 
-/* --- cases ------------------------------------------------------------------------------------------ */
+/* --- cases
+ * ------------------------------------------------------------------------------------------ */
 
 static cd_err state_of(cd_mapstate **out, runner *r, cd_json alloc, cd_errinfo *why)
 {

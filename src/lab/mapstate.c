@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading
+ * -------------------------------------------------------------------------------------- */
 
 const cd_map_account *cd_mapstate_find(const cd_mapstate *m, const cd_addr20 *addr)
 {
@@ -83,7 +84,8 @@ static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number
     return m->block_hash(m->block_hash_ctx, out, number);
 }
 
-/* --- roots ---------------------------------------------------------------------------------------- */
+/* --- roots
+ * ---------------------------------------------------------------------------------------- */
 
 /* A trie key and the place of what belongs to it. */
 typedef struct hashed {
@@ -159,7 +161,8 @@ static cd_mapstate *make(cd_arena *a, cd_trie_build *b, cd_map_account *accounts
     return m;
 }
 
-/* --- from a genesis ------------------------------------------------------------------------------- */
+/* --- from a genesis
+ * ------------------------------------------------------------------------------- */
 
 static int slot_cmp(const void *a, const void *b)
 {
@@ -206,7 +209,8 @@ cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_acc
     return make(a, b, out, cnt);
 }
 
-/* --- from a change set ----------------------------------------------------------------------------- */
+/* --- from a change set
+ * ----------------------------------------------------------------------------- */
 
 typedef struct change {
     const cd_acct *acct;

@@ -2,9 +2,10 @@
  *
  *   genesis accounts ──► mapstate ──source──► cd_state ──changes──► next mapstate
  *
- * A mapstate never changes once made, and shares what did not change with the one it came from, so old
- * states stay reachable (side branches of block tests) for as long as the arena they lie in. Roots are
- * computed with the trie's sorted builder. Meant for states of up to some hundred thousand entries.
+ * A mapstate never changes once made, and shares what did not change with the one it came from, so
+ * old states stay reachable (side branches of block tests) for as long as the arena they lie in.
+ * Roots are computed with the trie's sorted builder. Meant for states of up to some hundred
+ * thousand entries.
  *
  * Threading: frozen, except that making one uses the caller's arena and builder. */
 #ifndef CD_LAB_MAPSTATE_H
@@ -40,8 +41,9 @@ typedef struct cd_mapstate {
     void *block_hash_ctx;
 } cd_mapstate;
 
-/* cd_mapstate_new makes the state that holds exactly these accounts (ascending, as cd_genesis_alloc_parse
- * gives them; zero slots do not count). Everything lies in the arena; b is scratch. */
+/* cd_mapstate_new makes the state that holds exactly these accounts (ascending, as
+ * cd_genesis_alloc_parse gives them; zero slots do not count). Everything lies in the arena; b is
+ * scratch. */
 cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_account *accounts,
                              usize cnt);
 

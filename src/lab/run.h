@@ -1,7 +1,8 @@
 /* lab/run.h - runs one piece of byte code by itself, for `run` and `trace`.
  *
- * The code sits at the receiver's address on an otherwise given (or empty) state; the sender is as rich as
- * it needs to be. No transaction around it: gas is the gas of the message. Threading: confined. */
+ * The code sits at the receiver's address on an otherwise given (or empty) state; the sender is as
+ * rich as it needs to be. No transaction around it: gas is the gas of the message. Threading:
+ * confined. */
 #ifndef CD_LAB_RUN_H
 #define CD_LAB_RUN_H
 

@@ -37,7 +37,8 @@ typedef struct test {
     cd_blob_schedule blob;
 } test;
 
-/* --- reading ---------------------------------------------------------------------------------------- */
+/* --- reading
+ * ---------------------------------------------------------------------------------------- */
 
 /* keccak256 of the decimal text of the number [spec:conformance#1]. */
 static cd_err test_block_hash(void *ctx, cd_hash32 *out, u64 number)
@@ -151,7 +152,8 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
     return CD_OK;
 }
 
-/* --- judging ---------------------------------------------------------------------------------------- */
+/* --- judging
+ * ---------------------------------------------------------------------------------------- */
 
 /* Step 7: the signed bytes decode and lead to the same sender. */
 static cd_err check_bytes(const cd_tx *tx, cd_arena *a, cd_json post, cd_fork fork, cd_errinfo *why)
@@ -290,7 +292,8 @@ static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, 
     cd_arena_reset(&r->unit_arena);
 }
 
-/* --- files ------------------------------------------------------------------------------------------ */
+/* --- files
+ * ------------------------------------------------------------------------------------------ */
 
 static cd_err open_test(test *out, runner *r, cd_bytes name, cd_json v, cd_errinfo *why)
 {

@@ -1,7 +1,9 @@
-/* lab/statetest.h - runs Ethereum state tests: one transaction on a given state, compared by root and logs.
+/* lab/statetest.h - runs Ethereum state tests: one transaction on a given state, compared by root
+ * and logs.
  *
- * Every unit of every file is checked by the seven steps of [spec:conformance#1], the signed transaction of
- * the file included. Threading: a runner is confined; cd_statetest_suite makes one per thread. */
+ * Every unit of every file is checked by the seven steps of [spec:conformance#1], the signed
+ * transaction of the file included. Threading: a runner is confined; cd_statetest_suite makes one
+ * per thread. */
 #ifndef CD_LAB_STATETEST_H
 #define CD_LAB_STATETEST_H
 

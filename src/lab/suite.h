@@ -1,4 +1,5 @@
-/* lab/suite.h - runs a function over many test files, on several threads, with output in file order.
+/* lab/suite.h - runs a function over many test files, on several threads, with output in file
+ * order.
  *
  *   paths ──► sorted list of *.json files, minus the skip list ──► workers ──► lines, in order ──► sink
  *
@@ -49,8 +50,8 @@ typedef struct cd_verdict {
     const char *error;     /* "" when there is nothing to say */
 } cd_verdict;
 
-/* cd_verdict_put appends a JSON line {"name","fork","index","pass","root","error"}, or without json a
- * line for failures only. */
+/* cd_verdict_put appends a JSON line {"name","fork","index","pass","root","error"}, or without json
+ * a line for failures only. */
 void cd_verdict_put(cd_buf *out, const cd_verdict *v, bool json, const char *path);
 
 #endif

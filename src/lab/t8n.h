@@ -1,5 +1,5 @@
-/* lab/t8n.h - one block's transition, the interface of go-ethereum's `evm t8n`: accounts, environment and
- * transactions in, accounts, result and body out, as JSON.
+/* lab/t8n.h - one block's transition, the interface of go-ethereum's `evm t8n`: accounts,
+ * environment and transactions in, accounts, result and body out, as JSON.
  *
  * Transactions that cannot be part of the block are listed as rejected and left out. Difficulty of
  * proof-of-work forks must be given, it is not computed. Threading: confined. */

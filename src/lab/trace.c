@@ -77,8 +77,8 @@ static usize reverted_size(const cd_trace_step *s)
     return end > s->memory.n ? end : s->memory.n;
 }
 
-/* go-ethereum writes an instruction that fails while it runs twice, the second time with the error and
- * with its operands gone. Which these are is known before: REVERT and unknown instructions. */
+/* go-ethereum writes an instruction that fails while it runs twice, the second time with the error
+ * and with its operands gone. Which these are is known before: REVERT and unknown instructions. */
 static void on_step(cd_tracer *tracer, const cd_trace_step *s)
 {
     const cd_trace3155 *t = (const cd_trace3155 *)tracer;

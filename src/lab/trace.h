@@ -1,4 +1,5 @@
-/* lab/trace.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm writes them.
+/* lab/trace.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm writes
+ * them.
  *
  *   {"pc":0,"op":96,"gas":"0x13498","gasCost":"0x3","memSize":0,"stack":[],"depth":1,"refund":0,"opName":"PUSH1"}
  *   {"output":"","gasUsed":"0xc"}                                              at the end of the message

@@ -3,8 +3,8 @@
  *   4 fields: [nonce, balance, storageRoot, codeHash]                     Ethereum and the L1 profile
  *   5 fields: [nonce, balance, storageRoot, codeHash, isMultiCoin]        the C profile
  *
- * The fifth field belongs to a feature that is long disabled: false is written, either value is read.
- * Threading: pure. [spec:evm-chain#4] */
+ * The fifth field belongs to a feature that is long disabled: false is written, either value is
+ * read. Threading: pure. [spec:evm-chain#4] */
 #ifndef CD_TYPES_ACCOUNT_RLP_H
 #define CD_TYPES_ACCOUNT_RLP_H
 

@@ -37,8 +37,8 @@ typedef struct cd_block {
     cd_bytes ext_data;
 } cd_block;
 
-/* cd_block_dec reads one block, all of in. Arrays lie in the arena, byte strings are borrowed from in.
- * Errors: CD_ELIMIT, those of codec/rlp.h and types/tx_codec.h; *why says in which part. */
+/* cd_block_dec reads one block, all of in. Arrays lie in the arena, byte strings are borrowed from
+ * in. Errors: CD_ELIMIT, those of codec/rlp.h and types/tx_codec.h; *why says in which part. */
 cd_err cd_block_dec(cd_block *out, cd_arena *a, cd_header_layout layout, cd_bytes in,
                     cd_errinfo *why) CD_CHECK;
 

@@ -2,8 +2,8 @@
 
 #include "crypto/keccak.h"
 
-/* The three bits of an entry: the low 11 bits of the first three byte pairs of its hash, counted from
- * the end of the filter (yellow paper, 4.3.1). */
+/* The three bits of an entry: the low 11 bits of the first three byte pairs of its hash, counted
+ * from the end of the filter (yellow paper, 4.3.1). */
 typedef struct bits {
     u32 byte[3];
     u8 mask[3];

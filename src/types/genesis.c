@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* --- keys of objects that are addresses or words --------------------------------------------------- */
+/* --- keys of objects that are addresses or words
+ * --------------------------------------------------- */
 
 static cd_bytes drop_prefix(cd_bytes text)
 {
@@ -31,7 +32,8 @@ static cd_err parse_word(cd_hash32 *out, cd_bytes text)
     return CD_OK;
 }
 
-/* --- alloc ---------------------------------------------------------------------------------------- */
+/* --- alloc
+ * ---------------------------------------------------------------------------------------- */
 
 static cd_err parse_storage(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_errinfo *why)
 {
@@ -121,7 +123,8 @@ cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_are
     return CD_OK;
 }
 
-/* --- config --------------------------------------------------------------------------------------- */
+/* --- config
+ * --------------------------------------------------------------------------------------- */
 
 /* Reads the first of the two spellings that is there; NULL = only one. */
 static cd_err parse_when(cd_when *out, cd_json config, const char *key, const char *other,
@@ -242,7 +245,8 @@ cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *w
     return CD_OK;
 }
 
-/* --- the document --------------------------------------------------------------------------------- */
+/* --- the document
+ * --------------------------------------------------------------------------------- */
 
 static cd_err parse_opt_fixed(void *out, usize n, cd_json v, cd_errinfo *why)
 {

@@ -1,9 +1,9 @@
 /* types/genesis.h - the genesis document: chain configuration, first header and first accounts.
  *
- * One parser for geth's form, for the chain's own keys (fee configuration, network upgrades, precompile
- * sections) and for what the public test suites use. Which rules follow from it is decided by
- * chains/evmchain; precompile sections are handed on as JSON because each module knows its own.
- * Threading: frozen once parsed. [spec:evm-chain#7] */
+ * One parser for geth's form, for the chain's own keys (fee configuration, network upgrades,
+ * precompile sections) and for what the public test suites use. Which rules follow from it is
+ * decided by chains/evmchain; precompile sections are handed on as JSON because each module knows
+ * its own. Threading: frozen once parsed. [spec:evm-chain#7] */
 #ifndef CD_TYPES_GENESIS_H
 #define CD_TYPES_GENESIS_H
 
@@ -102,8 +102,8 @@ typedef struct cd_genesis {
  * Errors: those of codec/json.h, CD_ENOENT for a missing required key; *why names the place. */
 cd_err cd_genesis_parse(cd_genesis *out, cd_arena *a, cd_bytes text, cd_errinfo *why) CD_CHECK;
 
-/* cd_chain_config_parse reads the config object alone; cd_genesis_alloc_parse an alloc object (also the
- * "pre" of state tests and the alloc of t8n): accounts ascending by address. */
+/* cd_chain_config_parse reads the config object alone; cd_genesis_alloc_parse an alloc object (also
+ * the "pre" of state tests and the alloc of t8n): accounts ascending by address. */
 cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *why) CD_CHECK;
 cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a,
                               cd_json alloc, cd_errinfo *why) CD_CHECK;

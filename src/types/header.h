@@ -1,10 +1,11 @@
 /* types/header.h - block headers of the three layouts, decoded into one struct.
  *
- * A layout is a table of rows (types/header.c): which field, how it is written, whether it is optional.
- * The first fifteen fields are common; optional fields trail: when a later one is there, absent earlier
- * ones are written as an empty string. An integer read from an empty string counts as present and zero,
- * a hash (where a layout allows it at all) as absent, so every header encodes back to its bytes. Values and rules between fields are checked by
- * chains/evmchain. Threading: pure. [spec:evm-chain#1] */
+ * A layout is a table of rows (types/header.c): which field, how it is written, whether it is
+ * optional. The first fifteen fields are common; optional fields trail: when a later one is there,
+ * absent earlier ones are written as an empty string. An integer read from an empty string counts
+ * as present and zero, a hash (where a layout allows it at all) as absent, so every header encodes
+ * back to its bytes. Values and rules between fields are checked by chains/evmchain. Threading:
+ * pure. [spec:evm-chain#1] */
 #ifndef CD_TYPES_HEADER_H
 #define CD_TYPES_HEADER_H
 
@@ -64,14 +65,14 @@ typedef struct cd_header {
     u64 min_delay_excess;
 } cd_header;
 
-/* cd_header_dec reads a header from a list of headers or a block; cd_header_dec_all a whole encoding.
- * Errors: those of codec/rlp.h; *why names the field. */
+/* cd_header_dec reads a header from a list of headers or a block; cd_header_dec_all a whole
+ * encoding. Errors: those of codec/rlp.h; *why names the field. */
 cd_err cd_header_dec(cd_header *out, cd_header_layout layout, cd_rlp *in, cd_errinfo *why) CD_CHECK;
 cd_err cd_header_dec_all(cd_header *out, cd_header_layout layout, cd_bytes in,
                          cd_errinfo *why) CD_CHECK;
 
-/* cd_header_enc appends the encoding; cd_header_hash is its keccak256, the block hash. Fields that the
- * layout does not have are left out whatever has says. */
+/* cd_header_enc appends the encoding; cd_header_hash is its keccak256, the block hash. Fields that
+ * the layout does not have are left out whatever has says. */
 void cd_header_enc(cd_buf *out, cd_header_layout layout, const cd_header *h);
 void cd_header_hash(cd_hash32 *out, cd_header_layout layout, const cd_header *h);
 

@@ -1,5 +1,5 @@
-/* types/network.h - what differs between networks, one row each. Nothing else in the project asks for a network by
- * name. Threading: frozen. [spec:architecture#10] */
+/* types/network.h - what differs between networks, one row each. Nothing else in the project asks
+ * for a network by name. Threading: frozen. [spec:architecture#10] */
 #ifndef CD_TYPES_NETWORK_H
 #define CD_TYPES_NETWORK_H
 
@@ -15,8 +15,8 @@ typedef struct cd_network {
     bool is_dev; /* one node, unlocked accounts, blocks on demand */
 } cd_network;
 
-/* cd_network_find gives the row of a name, or of a number in decimal (the first row with that id); NULL when there is
- * none. */
+/* cd_network_find gives the row of a name, or of a number in decimal (the first row with that id);
+ * NULL when there is none. */
 const cd_network *cd_network_find(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* types/tx.h - an EVM transaction of any type, decoded.
  *
- * Types 0 (legacy), 1 (EIP-2930), 2 (EIP-1559), 3 (EIP-4844). All variable parts are borrowed from the
- * arena or bytes it was decoded from. Encoding and signature recovery are in types/tx_codec.h.
+ * Types 0 (legacy), 1 (EIP-2930), 2 (EIP-1559), 3 (EIP-4844). All variable parts are borrowed from
+ * the arena or bytes it was decoded from. Encoding and signature recovery are in types/tx_codec.h.
  * Threading: pure. */
 #ifndef CD_TYPES_TX_H
 #define CD_TYPES_TX_H

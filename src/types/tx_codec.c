@@ -6,7 +6,7 @@
 /* Shortest encodings, to bound counts before memory is taken. */
 enum { ACCESS_TUPLE_MIN = 23, HASH_ITEM = 33 };
 
-/* --- decoding ----------------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
 /* A list of 32-byte strings, copied next to each other. */
 static const cd_hash32 *dec_hashes(usize *cnt, cd_arena *a, cd_rlp *r)
@@ -169,7 +169,7 @@ cd_err cd_tx_dec_item(cd_tx *out, cd_arena *a, cd_rlp *list, cd_errinfo *why)
     return cd_tx_dec(out, a, it.is_list ? it.raw : it.body, why);
 }
 
-/* --- encoding ----------------------------------------------------------------------------------- */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 static void enc_access_list(cd_buf *out, const cd_tx *tx)
 {
@@ -261,7 +261,8 @@ void cd_tx_enc_item(cd_buf *out, const cd_tx *tx)
     cd_buf_fini(&tmp);
 }
 
-/* --- hashes and signatures ------------------------------------------------------------------------ */
+/* --- hashes and signatures
+ * ------------------------------------------------------------------------ */
 
 void cd_tx_hash(cd_hash32 *out, const cd_tx *tx)
 {

@@ -20,6 +20,8 @@ def main():
     args.add_argument("suite", choices=SUITES)
     args.add_argument("--bin", required=True, help="the candela program")
     opt = args.parse_args()
+    if not pathlib.Path(opt.bin).is_file():
+        args.error(f"{opt.bin}: no such program, build it first")
     env = harness.Env(pathlib.Path(opt.bin).resolve())
     try:
         harness.run_suite(importlib.import_module(f"{opt.suite}_suite"), env)

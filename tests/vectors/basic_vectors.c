@@ -1,5 +1,5 @@
-/* The small old suites (ethereum-basic, ethereum-genesis): keys and addresses, signed transactions, genesis
- * blocks. [spec:conformance#3] */
+/* The small old suites (ethereum-basic, ethereum-genesis): keys and addresses, signed transactions,
+ * genesis blocks. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
 #include "crypto/secp256k1.h"

@@ -1,6 +1,6 @@
-/* Blocks and headers of all layouts: recorded headers and their hashes, whole blocks, chains of blocks and
- * genesis documents. Everything must decode, hash as recorded and encode to the same bytes.
- * [spec:evm-chain#1] [spec:conformance#3] */
+/* Blocks and headers of all layouts: recorded headers and their hashes, whole blocks, chains of
+ * blocks and genesis documents. Everything must decode, hash as recorded and encode to the same
+ * bytes. [spec:evm-chain#1] [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
 #include "types/block.h"

@@ -1,5 +1,5 @@
-/* The chain of rpc-compat: genesis document and 20 blocks (Cancun, withdrawals, blobs) through the header
- * rules and execution of the Ethereum profile, to the recorded head. [spec:conformance#3] */
+/* The chain of rpc-compat: genesis document and 20 blocks (Cancun, withdrawals, blobs) through the
+ * header rules and execution of the Ethereum profile, to the recorded head. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
 #include "chains/evmchain/header_check.h"

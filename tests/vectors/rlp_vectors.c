@@ -1,12 +1,12 @@
-/* RLP both ways (ethereum-rlp): what must encode and decode to each other, and what must be refused.
- * [spec:conformance#3] */
+/* RLP both ways (ethereum-rlp): what must encode and decode to each other, and what must be
+ * refused. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
 #include "codec/rlp.h"
 #include "num/u256_text.h"
 
-/* Encodes the "in" of a test: strings, integers, "#decimal" and nested lists. Integers beyond 256 bits
- * (the tests have some) are written digit by digit into a byte string. */
+/* Encodes the "in" of a test: strings, integers, "#decimal" and nested lists. Integers beyond 256
+ * bits (the tests have some) are written digit by digit into a byte string. */
 static void encode(cd_buf *out, cd_json v);
 
 static void encode_big(cd_buf *out, cd_bytes digits)

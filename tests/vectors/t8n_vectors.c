@@ -1,5 +1,5 @@
-/* Transitions recorded from go-ethereum's evm (evm-tracers/t8n-31, t8n-32): the trace of each transaction,
- * line by line. [spec:conformance#3] */
+/* Transitions recorded from go-ethereum's evm (evm-tracers/t8n-31, t8n-32): the trace of each
+ * transaction, line by line. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
 #include "base/hex.h"

@@ -1,4 +1,5 @@
-/* tests/vectors/vec.h - what every run over the conformance data needs: finding it, reading it, counting.
+/* tests/vectors/vec.h - what every run over the conformance data needs: finding it, reading it,
+ * counting.
  *
  * A missing folder skips the run, or fails it when CI is set. Test code: included by one file each. */
 #ifndef CD_TESTS_VECTORS_VEC_H

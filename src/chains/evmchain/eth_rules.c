@@ -44,7 +44,8 @@ u64 cd_eth_excess_blob_gas(u64 parent_excess, u64 parent_used, const cd_blob_sch
 
 void cd_eth_blob_base_fee(cd_u256 *out, u64 excess, const cd_blob_schedule *s)
 {
-    /* Taylor series of e^(excess/fraction), scaled by fraction; EIP-4844's fake_exponential with factor 1. */
+    /* Taylor series of e^(excess/fraction), scaled by fraction; EIP-4844's fake_exponential with
+     * factor 1. */
     cd_u256 fraction = cd_u256_from_u64(s->update_fraction);
     cd_u256 term = fraction;
     cd_u256 sum = cd_u256_zero();

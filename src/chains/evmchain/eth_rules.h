@@ -1,29 +1,31 @@
 /* chains/evmchain/eth_rules.h - arithmetic of Ethereum's own header fields: base fee and blob gas.
  *
- * Used by the Ethereum profile: the public test suites and the laboratory. Pure functions of a parent
- * header. Threading: pure. (EIP-1559, EIP-4844) */
+ * Used by the Ethereum profile: the public test suites and the laboratory. Pure functions of a
+ * parent header. Threading: pure. (EIP-1559, EIP-4844) */
 #ifndef CD_CHAINS_EVMCHAIN_ETH_RULES_H
 #define CD_CHAINS_EVMCHAIN_ETH_RULES_H
 
 #include "types/genesis.h"
 
-/* Gas of one blob, and Cancun's schedule: target 3, maximum 6 blobs a block, update fraction 3338477. */
+/* Gas of one blob, and Cancun's schedule: target 3, maximum 6 blobs a block, update fraction
+ * 3338477. */
 enum { CD_BLOB_GAS = 131072 };
 extern const cd_blob_schedule CD_BLOB_CANCUN;
 
 /* The base fee of the first block with one. */
 enum { CD_ETH_INITIAL_BASE_FEE = 1000000000 };
 
-/* cd_eth_base_fee computes the base fee of the child of a block with these values; the gas limit is the
- * one the target is taken from (doubled already when the parent is the last block before London). */
+/* cd_eth_base_fee computes the base fee of the child of a block with these values; the gas limit is
+ * the one the target is taken from (doubled already when the parent is the last block before
+ * London). */
 void cd_eth_base_fee(cd_u256 *out, const cd_u256 *parent_base_fee, u64 parent_gas_limit,
                      u64 parent_gas_used);
 
 /* cd_eth_excess_blob_gas computes a child's excess from its parent's. */
 u64 cd_eth_excess_blob_gas(u64 parent_excess, u64 parent_used, const cd_blob_schedule *s);
 
-/* cd_eth_blob_base_fee gives wei per blob gas: e^(excess / fraction) as EIP-4844 computes it; values over
- * 256 bits saturate. */
+/* cd_eth_blob_base_fee gives wei per blob gas: e^(excess / fraction) as EIP-4844 computes it;
+ * values over 256 bits saturate. */
 void cd_eth_blob_base_fee(cd_u256 *out, u64 excess, const cd_blob_schedule *s);
 
 #endif

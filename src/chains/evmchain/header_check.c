@@ -9,7 +9,8 @@ enum { EXTRA_MAX = 32, GAS_LIMIT_MIN = 5000, GAS_LIMIT_DIVISOR = 1024 };
 
 #define GAS_LIMIT_MAX ((u64)INT64_MAX)
 
-/* --- header --------------------------------------------------------------------------------------- */
+/* --- header
+ * --------------------------------------------------------------------------------------- */
 
 /* Which optional fields a fork's headers have: exactly these. */
 static u32 fields_of(cd_fork fork)
@@ -111,7 +112,8 @@ cd_err cd_eth_header_check(const cd_header *h, const cd_eth_ctx *ctx, cd_errinfo
     return ctx->fork >= CD_CANCUN ? check_blob_gas(h, ctx, why) : CD_OK;
 }
 
-/* --- body ----------------------------------------------------------------------------------------- */
+/* --- body
+ * ----------------------------------------------------------------------------------------- */
 
 void cd_eth_withdrawals_root(cd_hash32 *out, const cd_withdrawal *w, usize cnt)
 {
@@ -146,7 +148,8 @@ cd_err cd_eth_body_check(const cd_block *b, const cd_eth_ctx *ctx, cd_errinfo *w
     return CD_OK;
 }
 
-/* --- execution ------------------------------------------------------------------------------------- */
+/* --- execution
+ * ------------------------------------------------------------------------------------- */
 
 void cd_eth_env(cd_block_env *out, const cd_header *h, const cd_eth_ctx *ctx)
 {

@@ -1,5 +1,5 @@
-/* The interpreters: small byte codes by EIP with their gas, random programs, calls and creations, limits.
- * Everything runs on all tiers, which must agree (evm/test/tiers.h). */
+/* The interpreters: small byte codes by EIP with their gas, random programs, calls and creations,
+ * limits. Everything runs on all tiers, which must agree (evm/test/tiers.h). */
 #include "evm/test/tiers.h"
 
 #include "base/buf.h"
@@ -54,17 +54,22 @@ static cd_bytes unhex(cd_buf *b, const char *text)
 }
 
 /* run executes code as a call with value 0. */
-static tiers_result run(fixture *x, cd_fork fork, cd_bytes code, cd_bytes input, u64 gas, u64 slot_0)
+static tiers_result run(fixture *x, cd_fork fork, cd_bytes code, cd_bytes input, u64 gas,
+                        u64 slot_0)
 {
     const tiers_account accounts[] = {
         {.addr = SENDER, .balance = 1000000, .nonce = 1},
         {.addr = CALLEE, .balance = 1000, .nonce = 1, .code = code, .slot_0 = slot_0},
     };
-    const tiers_run r = {
-        .fork = fork,
-        .accounts = accounts,
-        .account_cnt = CD_COUNT(accounts),
-        .msg = {.kind = CD_CALL, .gas = gas, .caller = SENDER, .to = CALLEE, .code = CALLEE, .input = input}};
+    const tiers_run r = {.fork = fork,
+                         .accounts = accounts,
+                         .account_cnt = CD_COUNT(accounts),
+                         .msg = {.kind = CD_CALL,
+                                 .gas = gas,
+                                 .caller = SENDER,
+                                 .to = CALLEE,
+                                 .code = CALLEE,
+                                 .input = input}};
     return tiers_all(x->evm, x->st, &r);
 }
 
@@ -79,25 +84,29 @@ typedef struct row {
     cd_fork fork;
     const char *code;
     cd_evm_status status;
-    u64 gas_used; /* GAS: all of it */
+    u64 gas_used;     /* GAS: all of it */
     const char *word; /* of the output, leading zeros left out; NULL: not looked at */
 } row;
 
 static const row rows[] = {
     {"PUSH0", CD_SHANGHAI, "5f 5f52 60205ff3", CD_EVM_OK, 2 + 2 + 6 + 3 + 2, "0"},
     {"PUSH0 before Shanghai", CD_PARIS, "5f00", CD_EVM_INVALID_OPCODE, GAS, NULL},
-    {"PUSH32", CD_FRONTIER, "7f00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef" RET, CD_EVM_OK,
+    {"PUSH32", CD_FRONTIER,
+     "7f00112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef" RET, CD_EVM_OK,
      3 + RET_GAS, "112233445566778899aabbccddeeff0123456789abcdef0123456789abcdef"},
-    {"PUSH11", CD_FRONTIER, "6a0102030405060708090a0b" RET, CD_EVM_OK, 3 + RET_GAS, "102030405060708090a0b"},
+    {"PUSH11", CD_FRONTIER, "6a0102030405060708090a0b" RET, CD_EVM_OK, 3 + RET_GAS,
+     "102030405060708090a0b"},
     {"push data over the end", CD_FRONTIER, "60", CD_EVM_OK, 3, NULL},
     {"empty code ends", CD_FRONTIER, "5b", CD_EVM_OK, 1, NULL},
     {"SUB", CD_FRONTIER, "60036005 03" RET, CD_EVM_OK, 9 + RET_GAS, "2"},
     {"SHL (EIP-145)", CD_CONSTANTINOPLE, "60ff6004 1b" RET, CD_EVM_OK, 9 + RET_GAS, "ff0"},
     {"SHR 256", CD_CONSTANTINOPLE, "60ff610100 1c" RET, CD_EVM_OK, 9 + RET_GAS, "0"},
     {"SHL before", CD_BYZANTIUM, "60ff60041b00", CD_EVM_INVALID_OPCODE, GAS, NULL},
-    {"EXP, two bytes (EIP-160)", CD_SPURIOUS, "61010060020a" RET, CD_EVM_OK, 6 + 110 + RET_GAS, "0"},
+    {"EXP, two bytes (EIP-160)", CD_SPURIOUS, "61010060020a" RET, CD_EVM_OK, 6 + 110 + RET_GAS,
+     "0"},
     {"EXP before EIP-160", CD_TANGERINE, "6101006002 0a" RET, CD_EVM_OK, 6 + 30 + RET_GAS, "0"},
-    {"ADDMOD over 2^256", CD_FRONTIER, "600a 6000196000 19 08" RET, CD_EVM_OK, 3 + 12 + 8 + RET_GAS, "0"},
+    {"ADDMOD over 2^256", CD_FRONTIER, "600a 6000196000 19 08" RET, CD_EVM_OK, 3 + 12 + 8 + RET_GAS,
+     "0"},
     {"MULMOD by zero", CD_FRONTIER, "6000 6007 6009 09" RET, CD_EVM_OK, 9 + 8 + RET_GAS, "0"},
     {"BYTE 31", CD_FRONTIER, "61abcd 601f 1a" RET, CD_EVM_OK, 9 + RET_GAS, "cd"},
     {"SIGNEXTEND", CD_CONSTANTINOPLE, "6080 6000 0b 60ff1c" RET, CD_EVM_OK, 0, "1"},
@@ -117,18 +126,23 @@ static const row rows[] = {
     {"PC", CD_FRONTIER, "5b5b58" RET, CD_EVM_OK, 4 + RET_GAS, "2"},
     {"CODESIZE", CD_FRONTIER, "38" RET, CD_EVM_OK, 2 + RET_GAS, "9"},
     {"MSIZE grows by words", CD_FRONTIER, "6000 6020 53 59" RET, CD_EVM_OK, 6 + 9 + 2 + 12, "40"},
-    {"TLOAD after TSTORE (EIP-1153)", CD_CANCUN, "6007 6001 5d 6001 5c" RET, CD_EVM_OK, 6 + 100 + 103 + RET_GAS,
-     "7"},
-    {"MCOPY, overlapping (EIP-5656)", CD_CANCUN, "7f" "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-     "6000 52 6020 6001 6000 5e 600051" RET, CD_EVM_OK, 0,
-     "102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f00"},
+    {"TLOAD after TSTORE (EIP-1153)", CD_CANCUN, "6007 6001 5d 6001 5c" RET, CD_EVM_OK,
+     6 + 100 + 103 + RET_GAS, "7"},
+    {"MCOPY, overlapping (EIP-5656)", CD_CANCUN,
+     "7f"
+     "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+     "6000 52 6020 6001 6000 5e 600051" RET,
+     CD_EVM_OK, 0, "102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f00"},
     {"MCOPY charges for the source", CD_CANCUN, "6000 6040 6000 5e 00", CD_EVM_OK, 12, NULL},
-    {"MCOPY length 0, huge offsets", CD_CANCUN, "6000 600019 600019 5e 00", CD_EVM_OK, 3 + 12 + 3, NULL},
+    {"MCOPY length 0, huge offsets", CD_CANCUN, "6000 600019 600019 5e 00", CD_EVM_OK, 3 + 12 + 3,
+     NULL},
     {"MLOAD far away", CD_CANCUN, "67ffffffffffffffff51", CD_EVM_OUT_OF_GAS, GAS, NULL},
     {"MLOAD beyond 2^64", CD_CANCUN, "600019 51", CD_EVM_OUT_OF_GAS, GAS, NULL},
     {"RETURN of nothing from anywhere", CD_CANCUN, "6000 600019 f3", CD_EVM_OK, 9, NULL},
-    {"RETURNDATACOPY beyond the end", CD_BYZANTIUM, "6001600060003e", CD_EVM_RETURN_OUT_OF_BOUNDS, GAS, NULL},
-    {"RETURNDATACOPY of nothing at 1", CD_BYZANTIUM, "6000600160003e", CD_EVM_RETURN_OUT_OF_BOUNDS, GAS, NULL},
+    {"RETURNDATACOPY beyond the end", CD_BYZANTIUM, "6001600060003e", CD_EVM_RETURN_OUT_OF_BOUNDS,
+     GAS, NULL},
+    {"RETURNDATACOPY of nothing at 1", CD_BYZANTIUM, "6000600160003e", CD_EVM_RETURN_OUT_OF_BOUNDS,
+     GAS, NULL},
     {"RETURNDATACOPY of nothing at 0", CD_BYZANTIUM, "6000600060003e", CD_EVM_OK, 12, NULL},
     {"REVERT keeps the gas", CD_BYZANTIUM, "60aa60005260206000fd", CD_EVM_REVERT, 18, "aa"},
     {"INVALID takes it all", CD_FRONTIER, "fe", CD_EVM_INVALID_OPCODE, GAS, NULL},
@@ -138,27 +152,39 @@ static const row rows[] = {
     {"jump to no JUMPDEST", CD_FRONTIER, "6000 56", CD_EVM_BAD_JUMP, GAS, NULL},
     {"jump behind the code", CD_FRONTIER, "60ff 56", CD_EVM_BAD_JUMP, GAS, NULL},
     {"jump beyond 2^64", CD_FRONTIER, "6000 19 56 5b", CD_EVM_BAD_JUMP, GAS, NULL},
-    {"JUMPI not taken does not look at its target", CD_FRONTIER, "6000 60ff 57", CD_EVM_OK, 16, NULL},
-    {"JUMPI to a computed target", CD_FRONTIER, "6001 34 6009 01 57 fe fe 5b00", CD_EVM_OK, 3 + 2 + 6 + 10 + 1, NULL},
+    {"JUMPI not taken does not look at its target", CD_FRONTIER, "6000 60ff 57", CD_EVM_OK, 16,
+     NULL},
+    {"JUMPI to a computed target", CD_FRONTIER, "6001 34 6009 01 57 fe fe 5b00", CD_EVM_OK,
+     3 + 2 + 6 + 10 + 1, NULL},
     {"a run of JUMPDESTs", CD_FRONTIER, "6004 56 fe 5b5b5b5b00", CD_EVM_OK, 3 + 8 + 4, NULL},
-    {"a jump into a run of JUMPDESTs", CD_FRONTIER, "6006 56 fe 5b5b5b5b00", CD_EVM_OK, 3 + 8 + 2, NULL},
-    {"loop", CD_FRONTIER, "600a 5b 6001 90 03 80 6002 57 00", CD_EVM_OK, 3 + 10 * (1 + 3 + 3 + 3 + 3 + 3 + 10), NULL},
-    {"BALANCE cold and warm (EIP-2929)", CD_BERLIN, "60aa31 60aa31", CD_EVM_OK, 6 + 2600 + 100, NULL},
+    {"a jump into a run of JUMPDESTs", CD_FRONTIER, "6006 56 fe 5b5b5b5b00", CD_EVM_OK, 3 + 8 + 2,
+     NULL},
+    {"loop", CD_FRONTIER, "600a 5b 6001 90 03 80 6002 57 00", CD_EVM_OK,
+     3 + 10 * (1 + 3 + 3 + 3 + 3 + 3 + 10), NULL},
+    {"BALANCE cold and warm (EIP-2929)", CD_BERLIN, "60aa31 60aa31", CD_EVM_OK, 6 + 2600 + 100,
+     NULL},
     {"BALANCE (EIP-1884)", CD_ISTANBUL, "60aa31", CD_EVM_OK, 3 + 700, NULL},
     {"SLOAD cold and warm", CD_BERLIN, "600054 600054", CD_EVM_OK, 6 + 2100 + 100, NULL},
     {"SLOAD (EIP-1884)", CD_ISTANBUL, "600054", CD_EVM_OK, 803, NULL},
-    {"EXTCODEHASH of nothing (EIP-1052)", CD_CONSTANTINOPLE, "60aa3f" RET, CD_EVM_OK, 403 + RET_GAS, "0"},
+    {"EXTCODEHASH of nothing (EIP-1052)", CD_CONSTANTINOPLE, "60aa3f" RET, CD_EVM_OK, 403 + RET_GAS,
+     "0"},
     {"EXTCODESIZE", CD_BERLIN, "303b" RET, CD_EVM_OK, 2 + 2600 + RET_GAS, "a"},
-    {"CALL to nobody", CD_BERLIN, "6000 6000 6000 6000 6000 60aa 5a f1" RET, CD_EVM_OK, 18 + 2 + 2600 + RET_GAS, "1"},
-    {"CALL with value to nobody (EIP-161)", CD_BERLIN, "6000 6000 6000 6000 6001 60aa 5a f1" RET, CD_EVM_OK,
-     18 + 2 + 2600 + 9000 + 25000 - 2300 + RET_GAS, "1"},
-    {"CALL with more than there is", CD_BERLIN, "6000 6000 6000 6000 61ffff 60aa 5a f1" RET, CD_EVM_OK,
-     18 + 2 + 2600 + 9000 + 25000 - 2300 + RET_GAS, "0"},
-    {"CALL of identity", CD_BERLIN, "60ab6000526020602060206000600060045af150602051" RET, CD_EVM_OK, 0, "ab"},
-    {"CREATE of nothing", CD_SHANGHAI, "600060006000f0 15" RET, CD_EVM_OK, 9 + 32000 + 3 + RET_GAS, "0"},
-    {"CREATE with too much initcode (EIP-3860)", CD_SHANGHAI, "61c00160006000f0", CD_EVM_OUT_OF_GAS, GAS, NULL},
-    {"CREATE of 0xef code (EIP-3541)", CD_LONDON, "60ef60005360016000f3 6000 52 600a60166000f0" RET, CD_EVM_OK, 0, NULL},
-    {"SSTORE with the stipend only (EIP-2200)", CD_ISTANBUL, "6001 6000 55", CD_EVM_OK, 20006, NULL},
+    {"CALL to nobody", CD_BERLIN, "6000 6000 6000 6000 6000 60aa 5a f1" RET, CD_EVM_OK,
+     18 + 2 + 2600 + RET_GAS, "1"},
+    {"CALL with value to nobody (EIP-161)", CD_BERLIN, "6000 6000 6000 6000 6001 60aa 5a f1" RET,
+     CD_EVM_OK, 18 + 2 + 2600 + 9000 + 25000 - 2300 + RET_GAS, "1"},
+    {"CALL with more than there is", CD_BERLIN, "6000 6000 6000 6000 61ffff 60aa 5a f1" RET,
+     CD_EVM_OK, 18 + 2 + 2600 + 9000 + 25000 - 2300 + RET_GAS, "0"},
+    {"CALL of identity", CD_BERLIN, "60ab6000526020602060206000600060045af150602051" RET, CD_EVM_OK,
+     0, "ab"},
+    {"CREATE of nothing", CD_SHANGHAI, "600060006000f0 15" RET, CD_EVM_OK, 9 + 32000 + 3 + RET_GAS,
+     "0"},
+    {"CREATE with too much initcode (EIP-3860)", CD_SHANGHAI, "61c00160006000f0", CD_EVM_OUT_OF_GAS,
+     GAS, NULL},
+    {"CREATE of 0xef code (EIP-3541)", CD_LONDON, "60ef60005360016000f3 6000 52 600a60166000f0" RET,
+     CD_EVM_OK, 0, NULL},
+    {"SSTORE with the stipend only (EIP-2200)", CD_ISTANBUL, "6001 6000 55", CD_EVM_OK, 20006,
+     NULL},
 };
 
 static void test_rows(void **state)
@@ -178,7 +204,8 @@ static void test_rows(void **state)
         while (skip < 63 && text[skip] == '0') {
             skip++;
         }
-        bool ok = got.status == r->status && (r->gas_used == 0 || GAS - got.gas_left == r->gas_used) &&
+        bool ok = got.status == r->status &&
+                  (r->gas_used == 0 || GAS - got.gas_left == r->gas_used) &&
                   (r->word == NULL || strcmp(text + skip, r->word) == 0);
         if (!ok) {
             print_error("%s: status %d, gas used %llu, word %s\n", r->name, (int)got.status,
@@ -224,8 +251,7 @@ static void test_sstore(void **state)
     cd_buf code = {0};
     for (usize i = 0; i < CD_COUNT(sstore_rows); i++) {
         cd_bytes bytes = unhex(&code, sstore_rows[i].code);
-        tiers_result got =
-            run(x, CD_ISTANBUL, bytes, (cd_bytes){0}, GAS, sstore_rows[i].original);
+        tiers_result got = run(x, CD_ISTANBUL, bytes, (cd_bytes){0}, GAS, sstore_rows[i].original);
         assert_int_equal(got.status, CD_EVM_OK);
         assert_int_equal(GAS - got.gas_left, sstore_rows[i].gas_used);
         assert_int_equal(got.refund, sstore_rows[i].refund);
@@ -265,7 +291,8 @@ static void test_stack_limit(void **state)
     for (u32 i = 0; i < 1023; i++) {
         cd_buf_u8(&code, CD_OP_ADD);
     }
-    assert_int_equal(run(x, CD_CANCUN, cd_buf_bytes(&code), (cd_bytes){0}, GAS, 0).status, CD_EVM_OK);
+    assert_int_equal(run(x, CD_CANCUN, cd_buf_bytes(&code), (cd_bytes){0}, GAS, 0).status,
+                     CD_EVM_OK);
     cd_buf_fini(&code);
 }
 
@@ -274,7 +301,8 @@ static void test_depth(void **state)
 {
     fixture *x = *state;
     cd_buf code = {0};
-    cd_bytes bytes = unhex(&code, "6000 6000 6000 6000 6000 30 5a f1 6000 54 01 6000 55 6000 54" RET);
+    cd_bytes bytes =
+        unhex(&code, "6000 6000 6000 6000 6000 30 5a f1 6000 54 01 6000 55 6000 54" RET);
     tiers_result got = run(x, CD_CANCUN, bytes, (cd_bytes){0}, 1ULL << 50, 0);
     assert_int_equal(got.status, CD_EVM_OK);
     /* The innermost of 1025 frames is the one whose call fails. */
@@ -331,22 +359,22 @@ static void push(cd_buf *b, u64 *seed)
     u8 bit = (u8)(1 << next_random(seed) % 8);
     u64 at = next_random(seed) % n;
     for (u8 i = 0; i < n; i++) {
-        cd_buf_u8(b, mode == 0   ? 0xff
-                     : mode == 1 ? (i == at ? bit : 0)
-                                 : (u8)next_random(seed));
+        cd_buf_u8(b, mode == 0 ? 0xff : mode == 1 ? (i == at ? bit : 0) : (u8)next_random(seed));
     }
 }
 
-/* A program that never underflows: straight pieces of stack, arithmetic and memory work, joined by forward
- * jumps, and at the end everything on the stack is hashed into the output. */
+/* A program that never underflows: straight pieces of stack, arithmetic and memory work, joined by
+ * forward jumps, and at the end everything on the stack is hashed into the output. */
 static void make_program(cd_buf *b, u64 *seed)
 {
     static const u8 ops[] = {
-        CD_OP_ADD,  CD_OP_MUL,    CD_OP_SUB,    CD_OP_DIV,    CD_OP_SDIV, CD_OP_MOD,  CD_OP_SMOD,
-        CD_OP_LT,   CD_OP_GT,     CD_OP_SLT,    CD_OP_SGT,    CD_OP_EQ,   CD_OP_AND,  CD_OP_OR,
-        CD_OP_XOR,  CD_OP_BYTE,   CD_OP_SHL,    CD_OP_SHR,    CD_OP_SAR,  CD_OP_SIGNEXTEND,
-        CD_OP_NOT,  CD_OP_ISZERO, CD_OP_ISZERO, CD_OP_ADDMOD, CD_OP_MULMOD, CD_OP_EXP,
-        CD_OP_CALLER, CD_OP_CALLDATASIZE, CD_OP_GAS, CD_OP_MSIZE, CD_OP_PC, CD_OP_TLOAD, CD_OP_SLOAD};
+        CD_OP_ADD,  CD_OP_MUL,    CD_OP_SUB,          CD_OP_DIV,    CD_OP_SDIV,
+        CD_OP_MOD,  CD_OP_SMOD,   CD_OP_LT,           CD_OP_GT,     CD_OP_SLT,
+        CD_OP_SGT,  CD_OP_EQ,     CD_OP_AND,          CD_OP_OR,     CD_OP_XOR,
+        CD_OP_BYTE, CD_OP_SHL,    CD_OP_SHR,          CD_OP_SAR,    CD_OP_SIGNEXTEND,
+        CD_OP_NOT,  CD_OP_ISZERO, CD_OP_ISZERO,       CD_OP_ADDMOD, CD_OP_MULMOD,
+        CD_OP_EXP,  CD_OP_CALLER, CD_OP_CALLDATASIZE, CD_OP_GAS,    CD_OP_MSIZE,
+        CD_OP_PC,   CD_OP_TLOAD,  CD_OP_SLOAD};
     cd_buf_clear(b);
     i32 height = 0;
     u64 length = 20 + next_random(seed) % 200;
@@ -376,7 +404,7 @@ static void make_program(cd_buf *b, u64 *seed)
         } else if (what == 11) {
             /* Over the next byte or not, by the item on top. */
             u16 target = (u16)(b->n + 6);
-            const u8 jump[] = {CD_OP_PUSH1 + 1, (u8)(target >> 8), (u8)target, CD_OP_JUMPI,
+            const u8 jump[] = {CD_OP_PUSH1 + 1, (u8)(target >> 8), (u8)target,    CD_OP_JUMPI,
                                CD_OP_PC,        CD_OP_POP,         CD_OP_JUMPDEST};
             bool dynamic = next_random(seed) % 4 == 0;
             if (dynamic) {
@@ -400,7 +428,8 @@ static void make_program(cd_buf *b, u64 *seed)
         }
     }
     for (u32 at = 0; height > 0; height--, at += 32) {
-        const u8 store[] = {CD_OP_PUSH1 + 1, (u8)((0x200 + at) >> 8), (u8)(0x200 + at), CD_OP_MSTORE};
+        const u8 store[] = {CD_OP_PUSH1 + 1, (u8)((0x200 + at) >> 8), (u8)(0x200 + at),
+                            CD_OP_MSTORE};
         cd_buf_put(b, cd_bytes_of(store, sizeof store));
     }
     const u8 end[] = {CD_OP_MSIZE, CD_OP_PUSH0, CD_OP_RETURN};
@@ -425,8 +454,8 @@ static void test_random_programs(void **state)
             input[k] = r % 3 == 0 ? 0 : (u8)(r >> 8);
         }
         u64 gas = next_random(&seed) % 8 == 0 ? next_random(&seed) % 4000 : 1000000;
-        tiers_result got = run(x, CD_CANCUN, cd_buf_bytes(&code), cd_bytes_of(input, sizeof input),
-                               gas, 1);
+        tiers_result got =
+            run(x, CD_CANCUN, cd_buf_bytes(&code), cd_bytes_of(input, sizeof input), gas, 1);
         if (gas == 1000000 && got.status != CD_EVM_OK) {
             print_error("program of seed 0x%llx: status %d\n", (unsigned long long)now,
                         (int)got.status);
@@ -468,7 +497,8 @@ static void test_create_addresses(void **state)
     cd_evm_create2_addr(&got, &from, &salt, &hash);
     check_addr(&got, "4d1a2e2bb4f88f0250f26ffff098b0b30b26bf38");
     memcpy(from.b, unhex(&b, "deadbeef00000000000000000000000000000000").p, 20);
-    memcpy(salt.b, unhex(&b, "000000000000000000000000feed000000000000000000000000000000000000").p, 32);
+    memcpy(salt.b, unhex(&b, "000000000000000000000000feed000000000000000000000000000000000000").p,
+           32);
     cd_evm_create2_addr(&got, &from, &salt, &hash);
     check_addr(&got, "d04116cdd17bebe565eb2422f2497e06cc1c9833");
     cd_buf_fini(&b);

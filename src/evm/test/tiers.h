@@ -1,4 +1,5 @@
-/* evm/test/tiers.h - runs one message on every tier and compares; included by tests and by the fuzzer.
+/* evm/test/tiers.h - runs one message on every tier and compares; included by tests and by the
+ * fuzzer.
  *
  * Tier 0 with and without hooks must agree in everything. Tier 1 may fail with another status, but
  * whether it failed, the gas, refund, output, logs and state must be the same. The traced run also
@@ -221,8 +222,7 @@ static tiers_result tiers_on(cd_evm *evm, cd_state *st, const tiers_run *run, ti
                                 .block_hash = tiers_get_block_hash},
                         .run = run};
     static tiers_tracer tracer;
-    tracer = (tiers_tracer){
-        .t = {.step = tiers_step, .enter = tiers_enter, .exit = tiers_exit}};
+    tracer = (tiers_tracer){.t = {.step = tiers_step, .enter = tiers_enter, .exit = tiers_exit}};
     cd_state_reset(st, &src.src);
     cd_state_clear_logs(st);
     cd_state_begin_tx(st);
