@@ -52,7 +52,10 @@ static cd_err slots_root(slots *s, cd_hash32 *out, cd_bytes account)
         if (key.n != 65 || memcmp(key.p + 1, account.p, 32) != 0) {
             break;
         }
-        CD_TRY(cd_trie_build_add(s->build, cd_bytes_of(key.p + 33, 32), cd_kv_iter_value(s->it)));
+        if (cd_trie_build_add(s->build, cd_bytes_of(key.p + 33, 32), cd_kv_iter_value(s->it)) !=
+            CD_OK) {
+            return CD_ECORRUPT;
+        }
         s->live = cd_kv_iter_next(s->it);
     }
     CD_TRY(cd_kv_iter_err(s->it));
@@ -85,9 +88,11 @@ cd_err cd_flat_root(cd_kv *kv, cd_hash32 *out, cd_errinfo *why)
         }
         cd_bytes account = cd_bytes_of(key.p + 1, 32);
         err = slots_root(&s, &got, account);
-        if (err == CD_OK && !storage_root(&want, value)) {
+        if (err != CD_OK) {
+            err = cd_fail(why, err, "slot table: %s", cd_err_str(err));
+        } else if (!storage_root(&want, value)) {
             err = spoilt(why, account, "malformed value");
-        } else if (err == CD_OK && !cd_hash32_eq(&want, &got)) {
+        } else if (!cd_hash32_eq(&want, &got)) {
             err = spoilt(why, account, "storage root is not that of its slots");
         }
         if (err == CD_OK) {

@@ -62,7 +62,8 @@ static cd_err rocks_err(char *msg, cd_errinfo *why)
     } else if (strncmp(msg, "Corruption", 10) == 0) {
         err = CD_ECORRUPT;
     } else if (strstr(msg, "Permission denied") != NULL ||
-               strstr(msg, "Read-only file system") != NULL) {
+               strstr(msg, "Read-only file system") != NULL ||
+               strstr(msg, "in read only mode") != NULL) {
         err = CD_EACCES;
     } else if (strstr(msg, "lock") != NULL && strstr(msg, "/LOCK") != NULL) {
         err = CD_EBUSY;
