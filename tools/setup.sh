@@ -26,7 +26,8 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 1
 fi
 # shellcheck disable=SC2086 # a list of words
-have=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $packages 2>/dev/null | sed -n 's/ installed$//p' | tr '\n' ' ')
+have=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $packages 2>/dev/null |
+    sed -n 's/ installed$//p' | tr '\n' ' ')
 missing=""
 for p in $packages; do
     case " $have" in *" $p "*) ;; *) missing="$missing $p" ;; esac

@@ -283,16 +283,17 @@ void cd_node_close(cd_node *n)
     }
     cd_executor_free(n->executor);
     cd_http_server_free(n->http);
-    for (usize i = 0; i < CD_COUNT(n->signals); i++) {
-        cd_signal_close(n->signals[i]);
-    }
-    cd_loop_free(n->loop);
     cd_pool_free(n->pool);
     cd_kv_close(n->chain_kv);
     cd_kv_close(n->kv);
     if (n->is_locked) {
         cd_dirlock_release(&n->lock);
     }
+    /* Last: without them a second signal ends the process at once. */
+    for (usize i = 0; i < CD_COUNT(n->signals); i++) {
+        cd_signal_close(n->signals[i]);
+    }
+    cd_loop_free(n->loop);
     cd_metrics_free(n->metrics);
     cd_buf_fini(&n->genesis);
     cd_free(n->routes);

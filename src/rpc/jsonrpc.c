@@ -202,6 +202,19 @@ static void serve_one(const cd_rpc_table *t, cd_json_w *w, cd_arena *arena, void
 
 /* --- requests ----------------------------------------------------------------------------------- */
 
+/* The id of the first call of a batch; none when it holds only notifications and junk. */
+static cd_json first_id(cd_json batch)
+{
+    cd_json_it it = cd_json_iter(batch);
+    while (cd_json_next(&it)) {
+        cd_json id = cd_json_get(it.val, "id");
+        if (id_is_valid(id) && cd_json_kind_of(cd_json_get(it.val, "method")) == CD_JSON_STR) {
+            return id;
+        }
+    }
+    return (cd_json){0};
+}
+
 static void serve_batch(const cd_rpc_table *t, cd_buf *reply, cd_arena *arena, void *ctx,
                         cd_json batch, const cd_rpc_limits *limits)
 {
@@ -215,9 +228,7 @@ static void serve_batch(const cd_rpc_table *t, cd_buf *reply, cd_arena *arena, v
     }
     cd_json_w_arr(&w);
     if (len > batch_max) {
-        cd_json id = cd_json_get(cd_json_at(batch, 0), "id");
-        write_error(&w, id_is_valid(id) ? id : (cd_json){0}, CD_RPC_INVALID_REQUEST,
-                    "batch too large", NULL);
+        write_error(&w, first_id(batch), CD_RPC_INVALID_REQUEST, "batch too large", NULL);
         cd_json_w_arr_end(&w);
         return;
     }

@@ -297,7 +297,8 @@ async function before() {
         const mine = token.connect(await provider.getSigner(0));
         await mined(await mine.transfer(carol.address, 2n));
         assert.equal(await token.balanceOf(carol), 62n);
-        const raw = await provider.send("eth_sendTransaction", [{ from: bob.address, to: carol.address, value: "0x1" }]);
+        const tx = { from: bob.address, to: carol.address, value: "0x1" };
+        const raw = await provider.send("eth_sendTransaction", [tx]);
         hashes.push(raw);
         assert.equal((await provider.getTransactionReceipt(raw)).status, 1);
         await assert.rejects(

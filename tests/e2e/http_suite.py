@@ -66,7 +66,8 @@ def test_malformed_json(env):
 
 def test_invalid_requests(env):
     bad = error(-32600, "invalid request", None)
-    for body in ("1", "null", '"x"', "true", '{"id":[],"method":"eth_chainId"}', '{"id":{},"method":"eth_chainId"}', "{}"):
+    for body in ("1", "null", '"x"', "true",
+                 '{"id":[],"method":"eth_chainId"}', '{"id":{},"method":"eth_chainId"}', "{}"):
         same(post(env, body), bad, body)
     for body in ({"id": 1}, {"jsonrpc": "2.0", "id": 1}, {"jsonrpc": "2.1", "id": 1, "method": "eth_chainId"},
                  {"jsonrpc": 2.0, "id": 1, "method": "eth_chainId"}, {"id": 1, "method": "eth_chainId"},
@@ -281,7 +282,8 @@ def test_pipelines_pieces_and_chunks(env):
         assert b'"result":"0x539"' in s.recv(65536)
         s.sendall(one)  # and the connection is kept
         assert b'"result":"0x539"' in s.recv(65536)
-    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunked = (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               b"Transfer-Encoding: chunked\r\n\r\n")
     for i in range(0, len(CALL), 10):
         part = CALL[i:i + 10].encode()
         chunked += b"%x\r\n%s\r\n" % (len(part), part)
