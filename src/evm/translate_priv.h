@@ -115,4 +115,85 @@ i16 cd__block_flush(cd__translation *t);
 /* cd__pool_add gives the number of a constant in the pool. */
 i32 cd__pool_add(cd__translation *t, const cd_u256 *v);
 
+/* --- the code around the block ------------------------------------------------------------------- */
+
+/* The forms of cells.def, and which one each kind of cell has. */
+typedef enum cd__form {
+    CD__FORM_dab,
+    CD__FORM_dak,
+    CD__FORM_da,
+    CD__FORM_sabx,
+    CD__FORM_sakx,
+    CD__FORM_sat,
+    CD__FORM_dai,
+    CD__FORM_dabc,
+    CD__FORM_ab,
+    CD__FORM_di,
+    CD__FORM_dk,
+    CD__FORM_ai,
+    CD__FORM_dii,
+    CD__FORM_iii,
+    CD__FORM_d,
+    CD__FORM_si,
+    CD__FORM_check,
+    CD__FORM_s,
+    CD__FORM_g,
+    CD__FORM_st,
+    CD__FORM_sa,
+    CD__FORM_sab,
+    CD__FORM_none,
+    CD__FORM_a,
+    CD__FORM_i,
+    CD__FORM_t,
+} cd__form;
+extern const u8 cd__cell_forms[CD__CELL_OPS];
+
+/* In place of the byte a jump goes to: there is no JUMPDEST. */
+#define CD__NO_TARGET UINT32_MAX
+
+typedef struct cd__translator {
+    cd__translation t;
+    const cd__code *code;
+    cd_fork fork;
+    u32 *targets; /* cell of each JUMPDEST */
+    u32 target_cnt;
+} cd__translator;
+
+CD_INLINE bool cd__is_jumpdest(const cd__translator *x, usize pc)
+{
+    return pc < x->code->n && (x->code->jumps[pc >> 6] >> (pc & 63) & 1) != 0;
+}
+
+/* cd__length_of gives the bytes of an instruction with its push data. */
+CD_INLINE usize cd__length_of(u8 op)
+{
+    return op >= CD_OP_PUSH1 && op <= CD_OP_PUSH32 ? (usize)op - CD_OP_PUSH1 + 2 : 1;
+}
+
+CD_INLINE bool cd__is_comparison(u64 op)
+{
+    return op <= CD__CELL_NONZERO;
+}
+
+/* --- instructions (translate_arith.c, translate_inst.c) --------------------------------------------- */
+
+/* cd__put_instruction translates one; ahead is the gas of the block charged for what follows it.
+ * False: nothing behind it is reached from here. */
+bool cd__put_instruction(cd__translator *x, u8 op, const cd_op_info *info, usize pc, u64 ahead);
+
+/* cd__put_fall ends a block that goes on in the next one. */
+void cd__put_fall(cd__translation *t);
+
+/* A constant; an operation on one slot and a 32-bit number; one on two items, brought into
+ * slots. */
+void cd__put_number(cd__translation *t, u64 v);
+void cd__put_immediate(cd__translation *t, cd__cell_op op, cd__item a, u64 imm);
+void cd__put_slots(cd__translation *t, cd__cell_op op, cd__item a, cd__item b);
+
+/* Instructions by operands: op is a byte with two operands and no side effect; ADDMOD or MULMOD. */
+void cd__put_binary(cd__translation *t, u8 op);
+void cd__put_is_zero(cd__translation *t);
+void cd__put_not(cd__translation *t);
+void cd__put_ternary(cd__translation *t, cd__cell_op op);
+
 #endif
