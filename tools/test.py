@@ -44,11 +44,14 @@ def read_counts(log):
     """Adds up the counts of one ctest -V log."""
     counts = Counts()
     failed_entries = set(re.findall(r"^\s*\d+/\d+ Test\s+#(\d+): \S+ \.*\s*\*\*\*", log, re.M))
+    passed_entries = set(re.findall(r"^\s*\d+/\d+ Test\s+#(\d+): \S+ \.*\s+Passed", log, re.M))
     counted_failure = set()
+    counted = set()
     for m in re.finditer(r"^(\d+): (.*)$", log, re.M):
         entry, text = m[1], m[2]
         if c := re.search(r"\[  PASSED  \] (\d+) test\(s\)\.", text):
             counts.passed += int(c[1])
+            counted.add(entry)
         elif c := re.search(r"\[  FAILED  \] (\d+) test\(s\), listed", text):
             counts.failed += int(c[1])
             counted_failure.add(entry)
@@ -58,11 +61,13 @@ def read_counts(log):
             counts.passed += int(c[1])
             counts.failed += int(c[2])
             counts.skipped += int(c[3] or 0)
+            counted.add(entry)
             if int(c[2]):
                 counted_failure.add(entry)
         elif text.startswith("SKIP "):
             counts.skipped += 1
     counts.failed += len(failed_entries - counted_failure)
+    counts.passed += len(passed_entries - counted)  # a check that prints no count is one
     return counts
 
 

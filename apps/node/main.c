@@ -7,9 +7,9 @@
 #include "base/version.h"
 #include "chains/evmchain/dev_genesis.h"
 #include "chains/evmchain/evm_vm.h"
+#include "crypto/secp256k1.h"
 #include "node/node.h"
 #include "wallet/hd.h"
-#include "crypto/secp256k1.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@
 #define OPTIONS(X)                                                                                 \
     X(OPT_NETWORK, .name = "network-id", .type = CD_ARG_STR, .dflt = "dev", .meta = "NAME",        \
       .help = "which network: dev (the others come with consensus)", .group = "Network")           \
-    X(OPT_HTTP_HOST, .name = "http-host", .type = CD_ARG_STR, .dflt = "127.0.0.1",                 \
-      .meta = "ADDR", .help = "where the API listens", .group = "API")                             \
+    X(OPT_HTTP_HOST, .name = "http-host", .type = CD_ARG_STR, .dflt = "127.0.0.1", .meta = "ADDR", \
+      .help = "where the API listens", .group = "API")                                             \
     X(OPT_HTTP_PORT, .name = "http-port", .type = CD_ARG_U64, .max = 65535, .meta = "PORT",        \
       .help = "its port; the network's own when not given, 0 for any free one")                    \
     X(OPT_ORIGINS, .name = "http-allowed-origins", .type = CD_ARG_STR, .dflt = "*",                \
@@ -74,19 +74,22 @@ static void print_banner(const cd_node *n, const cd_network *net, const char *ho
                          u64 ms)
 {
     unsigned port = cd_node_http_port(n);
-    (void)printf("  ╭──\n  │ ●───  candela %s · %s network %u · ready in %llu ms\n  ╰──\n\n", CD_VERSION,
-                 net->name, net->id, (unsigned long long)ms);
-    (void)printf("  RPC        http://%s:%u           http://%s:%u/v1/bc/C/rpc\n", host, port, host, port);
+    (void)printf("  ╭──\n  │ ●───  candela %s · %s network %u · ready in %llu ms\n  ╰──\n\n",
+                 CD_VERSION, net->name, net->id, (unsigned long long)ms);
+    (void)printf("  RPC        http://%s:%u           http://%s:%u/v1/bc/C/rpc\n", host, port, host,
+                 port);
     (void)printf("  Metrics    http://%s:%u/v1/metrics\n", host, port);
     (void)printf("  Chains     C    EVM chain id %llu, a block whenever a transaction arrives\n",
                  (unsigned long long)net->evm_chain_id);
     (void)printf("  Data       %s\n\n", dir == NULL ? "in memory, gone at the end" : dir);
-    (void)printf("  Accounts   10 with 10,000 LUX each, publicly known: never use them elsewhere\n");
+    (void)printf(
+        "  Accounts   10 with 10,000 LUX each, publicly known: never use them elsewhere\n");
     print_accounts();
-    (void)printf("\n  Try        curl -s %s:%u -H 'content-type: application/json' \\\n"
-                 "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n\n"
-                 "  Ctrl-C stops it.\n\n",
-                 host, port);
+    (void)printf(
+        "\n  Try        curl -s %s:%u -H 'content-type: application/json' \\\n"
+        "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n\n"
+        "  Ctrl-C stops it.\n\n",
+        host, port);
     (void)fflush(stdout);
 }
 
@@ -125,8 +128,9 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         print_banner(n, net, cfg.http_host, dir, ms);
     } else {
         char *rpc = cd_arena_fmt(mem, "http://%s:%u", cfg.http_host, cd_node_http_port(n));
-        cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION), CD_F("network", net->name),
-                    CD_F("network_id", net->id), CD_F("ms", ms), CD_F("rpc", rpc));
+        cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION),
+                    CD_F("network", net->name), CD_F("network_id", net->id), CD_F("ms", ms),
+                    CD_F("rpc", rpc));
     }
     cd_node_run(n);
     cd_node_close(n);
@@ -162,15 +166,17 @@ static int main_with(cd_args *a, int argc, char **argv)
         return 0;
     }
     if (has_word) {
-        (void)fprintf(stderr, "error: unknown command \"%s\"\n       all flags: candela help\n", words[0]);
+        (void)fprintf(stderr, "error: unknown command \"%s\"\n       all flags: candela help\n",
+                      words[0]);
         return 2;
     }
     const cd_network *net = cd_network_find(cd_args_str(a, OPT_NETWORK));
     if (net == NULL || !net->is_dev) {
-        (void)fprintf(stderr,
-                      "error: network \"%s\" needs consensus and peers, which this version does not have\n"
-                      "       what runs today: candela --network-id=dev\n",
-                      cd_args_str(a, OPT_NETWORK));
+        (void)fprintf(
+            stderr,
+            "error: network \"%s\" needs consensus and peers, which this version does not have\n"
+            "       what runs today: candela --network-id=dev\n",
+            cd_args_str(a, OPT_NETWORK));
         return 1;
     }
     cd_logger *log = NULL;

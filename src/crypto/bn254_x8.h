@@ -14,6 +14,7 @@ typedef struct cd__fp12v {
         u64 limb[2][5][8]; /* real and imaginary parts, 52-bit limbs, lane k = coefficient of w^k */
 } cd__fp12v;
 
+/* r = 1, r = r^2, r = r * l for the sparse value of a line. */
 void cd__bn254_x8_one(cd__fp12v *r);
 void cd__bn254_x8_sqr(cd__fp12v *r);
 void cd__bn254_x8_mul_line(cd__fp12v *r, const fp12_line *l);

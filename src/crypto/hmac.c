@@ -8,8 +8,8 @@ void cd_hmac_sha512(u8 out[64], cd_bytes key, cd_bytes data)
     unsigned n = 64;
     CD_ASSERT(key.n <= INT32_MAX);
     /* A NULL key would mean "the one before". */
-    const u8 *p = HMAC(EVP_sha512(), key.n == 0 ? (const u8 *)"" : key.p, (int)key.n, data.p, data.n,
-                       out, &n);
+    const u8 *p = HMAC(EVP_sha512(), key.n == 0 ? (const u8 *)"" : key.p, (int)key.n, data.p,
+                       data.n, out, &n);
     CD_ASSERT(p != NULL && n == 64);
 }
 

@@ -25,8 +25,8 @@ cd_vm_host *cd_executor_host(cd_executor *ex);
 cd_err cd_executor_start(cd_executor *ex, cd_vm *vm, cd_errinfo *why) CD_CHECK;
 
 /* cd_executor_request lets handler serve body, which is taken over, also on an error. Errors: CD_EFULL, CD_ECLOSED. */
-cd_err cd_executor_request(cd_executor *ex, const cd_vm_handler *handler, cd_buf *body, cd_executor_done done,
-                           void *ctx) CD_CHECK;
+cd_err cd_executor_request(cd_executor *ex, const cd_vm_handler *handler, cd_buf *body,
+                           cd_executor_done done, void *ctx) CD_CHECK;
 
 /* cd_executor_stop serves what has been accepted so far, ends the thread and closes the VM; cd_executor_free also frees
  * the executor (NULL is allowed). */

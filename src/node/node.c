@@ -60,7 +60,8 @@ static void on_reply(void *ctx, cd_buf *reply)
 /* The media types that JSON-RPC clients send, parameters aside. */
 static bool is_json(cd_bytes type)
 {
-    static const char *const known[] = {"application/json", "application/json-rpc", "application/jsonrequest"};
+    static const char *const known[] = {"application/json", "application/json-rpc",
+                                        "application/jsonrequest"};
     const u8 *end = type.n == 0 ? NULL : memchr(type.p, ';', type.n);
     if (end != NULL) {
         type.n = (usize)(end - type.p);
@@ -111,7 +112,8 @@ static void serve_metrics(void *ctx, cd_http_req *req)
     cd_http_reply(req, 200, "text/plain; version=0.0.4");
 }
 
-static void add_route(cd_node *n, const char *path, u32 methods, cd_http_handler *handler, void *ctx)
+static void add_route(cd_node *n, const char *path, u32 methods, cd_http_handler *handler,
+                      void *ctx)
 {
     cd_http_route route = {.path = path, .methods = methods, .handler = handler, .ctx = ctx};
     cd_http_server_route(n->http, &route);
@@ -245,7 +247,8 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
     }
     n->http = cd_http_server_new(n->loop, &cfg);
     n->metrics = cd_metrics_new("lux");
-    n->requests = cd_metrics_counter(n->metrics, "rpc_requests_total", "JSON-RPC requests over HTTP", NULL, 0);
+    n->requests = cd_metrics_counter(n->metrics, "rpc_requests_total",
+                                     "JSON-RPC requests over HTTP", NULL, 0);
     return CD_OK;
 }
 

@@ -172,7 +172,8 @@ static void serve_one(const cd_rpc_table *t, cd_json_w *w, cd_arena *arena, void
     usize start = out->out->n;
     bool comma = out->comma;
 
-    cd_rpc_call call = {.ctx = ctx, .arena = arena, .params = cd_json_get(req, "params"), .out = out};
+    cd_rpc_call call = {
+        .ctx = ctx, .arena = arena, .params = cd_json_get(req, "params"), .out = out};
     const cd_rpc_method *m = find(t, name);
     cd_err e;
     if (m == NULL) {

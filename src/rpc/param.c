@@ -149,9 +149,8 @@ cd_err cd_rpc_read_block(cd_rpc_call *call, cd_block_ref *out, cd_json v, usize 
         const char *word;
         cd_block_tag tag;
     } tags[] = {
-        {"latest", CD_TAG_LATEST},       {"pending", CD_TAG_PENDING},
-        {"earliest", CD_TAG_EARLIEST},   {"accepted", CD_TAG_LATEST},
-        {"safe", CD_TAG_SAFE},           {"finalized", CD_TAG_FINALIZED},
+        {"latest", CD_TAG_LATEST},   {"pending", CD_TAG_PENDING}, {"earliest", CD_TAG_EARLIEST},
+        {"accepted", CD_TAG_LATEST}, {"safe", CD_TAG_SAFE},       {"finalized", CD_TAG_FINALIZED},
     };
     cd_bytes s;
     if (!cd_json_has(v)) {

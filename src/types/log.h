@@ -10,7 +10,8 @@ typedef struct cd_log {
     cd_addr20 addr;
     u32 topic_cnt; /* 0..4 */
     cd_bytes data; /* borrowed from whoever hands out the log */
-    cd_hash32 topics[CD_LOG_TOPICS_MAX]; /* last: most logs leave some of them unused and untouched */
+    cd_hash32
+        topics[CD_LOG_TOPICS_MAX]; /* last: most logs leave some of them unused and untouched */
 } cd_log;
 
 #endif

@@ -2,7 +2,8 @@
 #include "chains/evmchain/evm_vm_priv.h"
 
 /* Reads the block a reference names, senders included; *found false when there is none. */
-static cd_err load(cd_rpc_call *call, cd_block *out, usize *size, bool *found, const cd_block_ref *ref)
+static cd_err load(cd_rpc_call *call, cd_block *out, usize *size, bool *found,
+                   const cd_block_ref *ref)
 {
     cd_evm_vm *e = cd__vm_of(call);
     cd_err err;
@@ -34,7 +35,8 @@ static cd_err write_block(cd_rpc_call *call, const cd_block_ref *ref)
         CD_TRY(cd_rpc_read_bool(call, &full, cd_rpc_arg(call, 1), 1));
     }
     const cd_evm_vm *e = cd__vm_of(call);
-    if (e->ctx.is_dev && ref->tag == CD_TAG_NUMBER && ref->number > cd_chain_head(e->chain)->header.number) {
+    if (e->ctx.is_dev && ref->tag == CD_TAG_NUMBER &&
+        ref->number > cd_chain_head(e->chain)->header.number) {
         cd_json_w_null(call->out); /* as the development tools answer [spec:dev-rpc#2.8] */
         return CD_OK;
     }
@@ -79,7 +81,8 @@ static cd_err eth_get_block_tx_count(cd_rpc_call *call)
 /* --- transactions ------------------------------------------------------------------------------- */
 
 /* Finds an accepted transaction; *found false when it is not known. */
-static cd_err find_tx(cd_rpc_call *call, cd_block *b, usize *idx, bool *found, const cd_hash32 *hash)
+static cd_err find_tx(cd_rpc_call *call, cd_block *b, usize *idx, bool *found,
+                      const cd_hash32 *hash)
 {
     cd_evm_vm *e = cd__vm_of(call);
     cd_err err = cd_chain_tx(e->chain, b, idx, call->arena, hash);

@@ -41,9 +41,10 @@ static cd_err read_data(cd_rpc_call *call, cd_tx *tx, cd_json v, usize idx)
     if (cd_json_has(input)) {
         CD_TRY(cd_rpc_read_data(call, &tx->data, input, idx));
         if (cd_json_has(data) && !cd_bytes_eq(tx->data, from_data)) {
-            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                               "both \"data\" and \"input\" are set and not equal. Please use \"input\" to "
-                               "pass transaction call data");
+            return cd_rpc_fail(
+                call, CD_RPC_INVALID_PARAMS,
+                "both \"data\" and \"input\" are set and not equal. Please use \"input\" to "
+                "pass transaction call data");
         }
     }
     return CD_OK;
@@ -58,8 +59,9 @@ static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize 
     out->has_price = has_caps || cd_json_has(price);
     if (cd_json_has(price)) {
         if (has_caps) {
-            return cd_rpc_fail(call, CD_RPC_SERVER,
-                               "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+            return cd_rpc_fail(
+                call, CD_RPC_SERVER,
+                "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
         }
         CD_TRY(cd_rpc_read_u256(call, &out->tx.fee_cap, price, idx));
         out->tx.tip_cap = out->tx.fee_cap;
@@ -87,8 +89,8 @@ cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx)
     cd_tx *tx = &out->tx;
     *out = (cd__tx_args){0};
     if (cd_json_kind_of(v) != CD_JSON_OBJ) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: not a transaction object",
-                           idx);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument %zu: not a transaction object", idx);
     }
     tx->chain_id = cd_chain_rules_of(cd__vm_of(call)->chain)->chain_id;
     tx->is_protected = true;
@@ -116,7 +118,8 @@ cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx)
         u64 want = tx->chain_id;
         CD_TRY(cd_rpc_read_u64(call, &tx->chain_id, chain_id, idx));
         if (tx->chain_id != want) {
-            return cd_rpc_fail(call, CD_RPC_SERVER, "chainId does not match node's (have=%llu, want=%llu)",
+            return cd_rpc_fail(call, CD_RPC_SERVER,
+                               "chainId does not match node's (have=%llu, want=%llu)",
                                (unsigned long long)tx->chain_id, (unsigned long long)want);
         }
     }
@@ -132,7 +135,8 @@ cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx)
 /* Runs tx on the head's state and forgets what it changed; the output stays until the next try. */
 static cd_err try_tx(cd_rpc_call *call, cd_tx_result *res, const cd_tx *tx)
 {
-    static const cd_tx_relax relax = {.nonce = true, .sender = true, .base_fee = true, .balance = true};
+    static const cd_tx_relax relax = {
+        .nonce = true, .sender = true, .base_fee = true, .balance = true};
     cd_evm_vm *e = cd__vm_of(call);
     const cd_header *h = &cd_chain_head(e->chain)->header;
     cd_fork fork = cd_chain_rules_fork(cd_chain_rules_of(e->chain), h->number, h->time);

@@ -63,10 +63,11 @@ cd_err cd__api_head_only(cd_rpc_call *call, cd_json v, usize idx)
         return cd_rpc_fail(call, CD_RPC_SERVER, "header not found");
     }
     if (number != cd_chain_head(cd__vm_of(call)->chain)->header.number) {
-        return cd_rpc_fail(call, CD_RPC_SERVER,
-                           "missing trie node: the state of block %llu is not kept, only that of the last "
-                           "accepted block",
-                           (unsigned long long)number);
+        return cd_rpc_fail(
+            call, CD_RPC_SERVER,
+            "missing trie node: the state of block %llu is not kept, only that of the last "
+            "accepted block",
+            (unsigned long long)number);
     }
     return CD_OK;
 }
@@ -76,8 +77,8 @@ cd_err cd__api_base_fee(cd_rpc_call *call, cd_u256 *out)
     cd_header next;
     u64 now = cd_clock_wall_s(cd_clock_real());
     cd_chain *c = cd__vm_of(call)->chain;
-    cd_err e = cd_chain_next_header(c, &next, call->arena,
-                                    cd_max_u64(now, cd_chain_head(c)->header.time));
+    cd_err e =
+        cd_chain_next_header(c, &next, call->arena, cd_max_u64(now, cd_chain_head(c)->header.time));
     if (e != CD_OK) {
         return cd__api_store(call, e);
     }
@@ -212,8 +213,9 @@ static int compare_tips(const void *x, const void *y)
 static cd_err write_rewards(cd_rpc_call *call, const cd_block *b, const double *percent, usize cnt)
 {
     cd_receipt *receipts = NULL;
-    cd_err e = b->tx_cnt == 0 ? CD_OK
-                              : cd_chain_receipts(cd__vm_of(call)->chain, &receipts, call->arena, b);
+    cd_err e = b->tx_cnt == 0
+                   ? CD_OK
+                   : cd_chain_receipts(cd__vm_of(call)->chain, &receipts, call->arena, b);
     if (e != CD_OK) {
         return cd__api_store(call, e);
     }
@@ -249,8 +251,8 @@ static cd_err read_percentiles(cd_rpc_call *call, double **out, usize *cnt)
     *cnt = cd_json_len(list);
     *out = cd_arena_array(call->arena, double, *cnt);
     if (*cnt > PERCENTILES_MAX) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "invalid reward percentile: over the query limit %d",
-                           PERCENTILES_MAX);
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "invalid reward percentile: over the query limit %d", PERCENTILES_MAX);
     }
     cd_json_it it = cd_json_iter(list);
     for (usize i = 0; cd_json_next(&it); i++) {
@@ -300,7 +302,8 @@ static cd_err eth_fee_history(cd_rpc_call *call)
     }
     cd_block *blocks = cd_arena_array(call->arena, cd_block, count);
     for (u64 i = 0; i < count; i++) {
-        cd_err err = cd_chain_block_at(e->chain, &blocks[i], NULL, call->arena, last + 1 - count + i);
+        cd_err err =
+            cd_chain_block_at(e->chain, &blocks[i], NULL, call->arena, last + 1 - count + i);
         if (err != CD_OK) {
             return cd__api_store(call, err);
         }

@@ -230,7 +230,8 @@ static void put_optional(cd_json_w *w, const cd_header *h, cd_header_layout layo
     }
 }
 
-void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size, bool full_txs)
+void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size,
+                  bool full_txs)
 {
     const cd_header *h = &b->header;
     cd_json_w_obj(w);

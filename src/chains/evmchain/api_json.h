@@ -14,7 +14,8 @@ typedef struct cd_tx_place {
 } cd_tx_place;
 
 /* cd_api_block writes a block object, with whole transactions or their hashes only. size is that of the RLP. */
-void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size, bool full_txs);
+void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size,
+                  bool full_txs);
 
 /* cd_api_tx writes a transaction object; sender must be set. */
 void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at);

@@ -67,8 +67,9 @@ static cd_err read_end(cd_rpc_call *call, u64 *out, cd_json v, const char *which
     bool found;
     CD_TRY(cd_rpc_read_block(call, &ref, v, 0));
     if (ref.tag == CD_TAG_NUMBER && ref.number > head) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "requested %s block %llu after last accepted block %llu",
-                           which, (unsigned long long)ref.number, (unsigned long long)head);
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "requested %s block %llu after last accepted block %llu", which,
+                           (unsigned long long)ref.number, (unsigned long long)head);
     }
     return cd__api_number(call, out, &found, &ref);
 }
@@ -85,9 +86,10 @@ static cd_err read_filter(cd_rpc_call *call, filter *f, cd_json v)
         cd_block_ref ref = {.tag = CD_TAG_HASH};
         bool found;
         if (cd_json_has(from) || cd_json_has(to)) {
-            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                               "invalid argument 0: cannot specify both BlockHash and FromBlock/ToBlock, "
-                               "choose one or the other");
+            return cd_rpc_fail(
+                call, CD_RPC_INVALID_PARAMS,
+                "invalid argument 0: cannot specify both BlockHash and FromBlock/ToBlock, "
+                "choose one or the other");
         }
         CD_TRY(cd_rpc_read_hash(call, &ref.hash, hash, 0));
         CD_TRY(cd__api_number(call, &f->from, &found, &ref));
@@ -154,7 +156,8 @@ static bool log_matches(const filter *f, const cd_log *log)
 }
 
 /* Writes the matching logs of one block; a is given back by the caller. */
-static cd_err write_block_logs(cd_rpc_call *call, usize *total, cd_arena *a, const filter *f, u64 number)
+static cd_err write_block_logs(cd_rpc_call *call, usize *total, cd_arena *a, const filter *f,
+                               u64 number)
 {
     cd_evm_vm *e = cd__vm_of(call);
     cd_block b;
@@ -175,8 +178,8 @@ static cd_err write_block_logs(cd_rpc_call *call, usize *total, cd_arena *a, con
             }
             if (++*total > LOGS_MAX) {
                 return cd_rpc_fail(call, CD_RPC_SERVER,
-                                   "query returned more than %d logs, ask for blocks %llu to %llu", LOGS_MAX,
-                                   (unsigned long long)f->from,
+                                   "query returned more than %d logs, ask for blocks %llu to %llu",
+                                   LOGS_MAX, (unsigned long long)f->from,
                                    (unsigned long long)(number > f->from ? number - 1 : f->from));
             }
             cd_api_log(call->out, &receipts[i].logs[j], &(cd_tx_place){.block = &b, .idx = i}, idx);

@@ -9,7 +9,8 @@ static cd_err add_raw(cd_rpc_call *call, cd_bytes raw)
     cd_errinfo why = {0};
     cd_err err = cd_txpool_add(e->pool, &hash, raw, &why);
     if (err != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg[0] != '\0' ? why.msg : cd_err_str(err));
+        return cd_rpc_fail(call, CD_RPC_SERVER, "%s",
+                           why.msg[0] != '\0' ? why.msg : cd_err_str(err));
     }
     e->ctx.host->wants_block(e->ctx.host);
     cd_json_w_hex(call->out, cd_bytes_of(hash.b, 32));

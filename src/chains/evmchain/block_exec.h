@@ -16,7 +16,7 @@
 typedef struct cd_block_exec_cfg {
     cd_fork fork;
     cd_profile_id profile;
-    const cd_block_env *env;               /* borrowed to the end */
+    const cd_block_env *env;                /* borrowed to the end */
     const cd_precompile_table *precompiles; /* NULL: Ethereum's of the fork */
     const cd_hash32 *beacon_root;           /* NULL: no EIP-4788 system call */
 } cd_block_exec_cfg;

@@ -124,9 +124,9 @@ static cd_err reopen(cd_chain *c, const cd_flat_head *head, const cd_genesis *g,
     if (e == CD_OK) {
         e = cd_block_dec(&genesis, &a, c->rules.layout, cd_buf_bytes(&rlp), why);
     }
-    if (e == CD_OK && (genesis.header.time != g->header.time ||
-                       genesis.header.gas_limit != g->header.gas_limit ||
-                       !cd_bytes_eq(genesis.header.extra, g->header.extra))) {
+    if (e == CD_OK &&
+        (genesis.header.time != g->header.time || genesis.header.gas_limit != g->header.gas_limit ||
+         !cd_bytes_eq(genesis.header.extra, g->header.extra))) {
         e = cd_fail(why, CD_EFOREIGN, "the data directory belongs to a chain with another genesis");
     }
     if (e == CD_OK) {
@@ -158,7 +158,8 @@ cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
         e = cd_chain_rules_init(&c->rules, &g.config, why);
     }
     if (e == CD_OK && c->rules.layout == CD_HEADER_C) {
-        e = cd_fail(why, CD_EUNSUPPORTED, "chains with the coreth header layout are not supported yet");
+        e = cd_fail(why, CD_EUNSUPPORTED,
+                    "chains with the coreth header layout are not supported yet");
     }
     if (e == CD_OK) {
         cd_world_cfg wcfg = {

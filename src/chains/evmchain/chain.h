@@ -18,13 +18,14 @@
 typedef struct cd_chain cd_chain;
 
 typedef struct cd_chain_cfg {
-    cd_kv *kv;            /* borrowed */
-    cd_bytes genesis;     /* JSON document */
-    cd_pool *pool;        /* workers for hashing and signatures; NULL = inline */
-    cd_kv_sync sync;      /* how durable an accepted block is when accept returns */
-    bool allow_empty;     /* dev network: blocks without transactions are valid */
-    u64 commit_interval;  /* see cd_world_cfg */
-    bool is_ethereum;     /* the laboratory: Ethereum's own layout and rules, whatever the genesis selects */
+    cd_kv *kv;           /* borrowed */
+    cd_bytes genesis;    /* JSON document */
+    cd_pool *pool;       /* workers for hashing and signatures; NULL = inline */
+    cd_kv_sync sync;     /* how durable an accepted block is when accept returns */
+    bool allow_empty;    /* dev network: blocks without transactions are valid */
+    u64 commit_interval; /* see cd_world_cfg */
+    bool
+        is_ethereum; /* the laboratory: Ethereum's own layout and rules, whatever the genesis selects */
 } cd_chain_cfg;
 
 /* A block that is not accepted yet, with what its verification found. */
@@ -32,11 +33,11 @@ typedef struct cd_chain_block cd_chain_block;
 struct cd_chain_block {
     cd_block block;
     cd_bytes rlp;
-    cd_receipt *receipts; /* once verified */
-    cd_world_view *view;  /* once verified; the world owns it */
+    cd_receipt *receipts;   /* once verified */
+    cd_world_view *view;    /* once verified; the world owns it */
     cd_chain_block *parent; /* NULL: the accepted head */
-    cd_arena arena;       /* everything above */
-    cd_chain_block *next; /* all blocks of the chain object */
+    cd_arena arena;         /* everything above */
+    cd_chain_block *next;   /* all blocks of the chain object */
 };
 
 /* cd_chain_open opens the chain in cfg->kv, or makes it from the genesis when there is none.
@@ -54,13 +55,16 @@ void cd_chain_genesis_hash(const cd_chain *c, cd_hash32 *out);
 /* cd_chain_block_at / _by_hash read an accepted block into the arena; senders are not recovered. size (NULL allowed) is
  * that of its RLP. Errors: CD_ENOENT. */
 cd_err cd_chain_block_at(cd_chain *c, cd_block *out, usize *size, cd_arena *a, u64 number) CD_CHECK;
-cd_err cd_chain_block_by_hash(cd_chain *c, cd_block *out, usize *size, cd_arena *a, const cd_hash32 *hash) CD_CHECK;
+cd_err cd_chain_block_by_hash(cd_chain *c, cd_block *out, usize *size, cd_arena *a,
+                              const cd_hash32 *hash) CD_CHECK;
 
 /* cd_chain_receipts reads the receipts of an accepted block. */
-cd_err cd_chain_receipts(cd_chain *c, cd_receipt **out, cd_arena *a, const cd_block *block) CD_CHECK;
+cd_err cd_chain_receipts(cd_chain *c, cd_receipt **out, cd_arena *a,
+                         const cd_block *block) CD_CHECK;
 
 /* cd_chain_tx finds an accepted transaction: its block and place. Errors: CD_ENOENT. */
-cd_err cd_chain_tx(cd_chain *c, cd_block *block, usize *idx, cd_arena *a, const cd_hash32 *hash) CD_CHECK;
+cd_err cd_chain_tx(cd_chain *c, cd_block *block, usize *idx, cd_arena *a,
+                   const cd_hash32 *hash) CD_CHECK;
 
 /* --- state and execution ------------------------------------------------------------------------- */
 
@@ -83,7 +87,8 @@ cd_err cd_chain_next_header(cd_chain *c, cd_header *out, cd_arena *a, u64 time) 
 /* cd_chain_parse decodes and checks form; cd_chain_build makes a block on the head from what the pool holds, executed and
  * ready to accept. Errors of build: CD_ENOENT when there is nothing to put in. */
 cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
-cd_err cd_chain_build(cd_chain *c, cd_chain_block **out, cd_txpool *pool, u64 time, cd_errinfo *why) CD_CHECK;
+cd_err cd_chain_build(cd_chain *c, cd_chain_block **out, cd_txpool *pool, u64 time,
+                      cd_errinfo *why) CD_CHECK;
 
 /* cd_chain_verify executes a parsed block on its parent. Errors: CD_EINVAL with what is wrong, CD_ENOENT when the parent
  * is neither the head nor verified. now is the wall clock in seconds. */

@@ -27,7 +27,8 @@ static void choose(chosen *c, cd_arena *a, const cd_pool_tx *t)
     c->size += t->tx.raw.n;
 }
 
-static cd_err fill(cd_block_exec *x, chosen *c, cd_arena *a, cd_txpool *pool, const cd_u256 *base_fee)
+static cd_err fill(cd_block_exec *x, chosen *c, cd_arena *a, cd_txpool *pool,
+                   const cd_u256 *base_fee)
 {
     cd_txpool_pick *pick = NULL;
     CD_TRY(cd_txpool_pick_new(&pick, pool, base_fee));

@@ -75,11 +75,12 @@ static cd_err check_order(const cd_chain_config *c, cd_errinfo *why)
     };
     for (usize i = 1; i < CD_COUNT(order); i++) {
         if (order[i].when->is_set && order[i].when->at < order[i - 1].when->at) {
-            return cd_fail(why, CD_EINVAL,
-                           "unsupported fork ordering: %s enabled at timestamp %llu, but %s enabled at "
-                           "timestamp %llu",
-                           order[i - 1].key, (unsigned long long)order[i - 1].when->at, order[i].key,
-                           (unsigned long long)order[i].when->at);
+            return cd_fail(
+                why, CD_EINVAL,
+                "unsupported fork ordering: %s enabled at timestamp %llu, but %s enabled at "
+                "timestamp %llu",
+                order[i - 1].key, (unsigned long long)order[i - 1].when->at, order[i].key,
+                (unsigned long long)order[i].when->at);
         }
     }
     return CD_OK;
@@ -138,16 +139,11 @@ cd_fork cd_chain_rules_fork(const cd_chain_rules *r, u64 number, u64 time)
         const cd_when *when;
         cd_fork fork;
     } by_number[] = {
-        {&c->merge, CD_PARIS},
-        {&c->london, CD_LONDON},
-        {&c->berlin, CD_BERLIN},
-        {&c->istanbul, CD_ISTANBUL},
-        {&c->petersburg, CD_PETERSBURG},
-        {&c->constantinople, CD_CONSTANTINOPLE},
-        {&c->byzantium, CD_BYZANTIUM},
-        {&c->eip158, CD_SPURIOUS},
-        {&c->eip150, CD_TANGERINE},
-        {&c->homestead, CD_HOMESTEAD},
+        {&c->merge, CD_PARIS},           {&c->london, CD_LONDON},
+        {&c->berlin, CD_BERLIN},         {&c->istanbul, CD_ISTANBUL},
+        {&c->petersburg, CD_PETERSBURG}, {&c->constantinople, CD_CONSTANTINOPLE},
+        {&c->byzantium, CD_BYZANTIUM},   {&c->eip158, CD_SPURIOUS},
+        {&c->eip150, CD_TANGERINE},      {&c->homestead, CD_HOMESTEAD},
     };
     for (usize i = 0; i < CD_COUNT(by_number); i++) {
         if (holds(by_number[i].when, number)) {

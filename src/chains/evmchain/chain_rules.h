@@ -19,7 +19,8 @@ typedef struct cd_chain_rules {
 
 /* cd_chain_rules_init resolves a configuration: fills in defaults, checks the order of upgrades.
  * Errors: CD_EINVAL with the key that is wrong. */
-cd_err cd_chain_rules_init(cd_chain_rules *out, const cd_chain_config *config, cd_errinfo *why) CD_CHECK;
+cd_err cd_chain_rules_init(cd_chain_rules *out, const cd_chain_config *config,
+                           cd_errinfo *why) CD_CHECK;
 
 /* cd_chain_rules_fork gives the fork of a block. */
 cd_fork cd_chain_rules_fork(const cd_chain_rules *r, u64 number, u64 time);

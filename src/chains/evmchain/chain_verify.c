@@ -16,7 +16,8 @@ static void recover_some(void *arg, usize task, u32 slot)
     (void)slot;
     recovery *r = arg;
     usize start = task * r->per_task;
-    r->errs[task] = cd_tx_recover_many(r->txs + start, cd_min_u64(r->per_task, r->cnt - start), true);
+    r->errs[task] =
+        cd_tx_recover_many(r->txs + start, cd_min_u64(r->per_task, r->cnt - start), true);
 }
 
 cd_err cd_chain_recover(cd_pool *pool, cd_tx *txs, usize cnt, cd_errinfo *why)
@@ -131,15 +132,14 @@ cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now, cd_errinfo *why)
     cd_chain_env(c, &env, h);
     cd_chain_source_init(&src, c, b->parent);
     cd_state_reset(c->st, &src.world.src);
-    cd_block_exec_begin(&x, c->evm, c->st, &b->arena,
-                        &(cd_block_exec_cfg){
-                            .fork = cd_chain_rules_fork(&c->rules, h->number, h->time),
-                            .profile = c->rules.profile,
-                            .env = &env,
-                            .beacon_root = (h->has & CD_HEADER_BEACON_ROOT) != 0
-                                               ? &h->parent_beacon_root
-                                               : NULL,
-                        });
+    cd_block_exec_begin(
+        &x, c->evm, c->st, &b->arena,
+        &(cd_block_exec_cfg){
+            .fork = cd_chain_rules_fork(&c->rules, h->number, h->time),
+            .profile = c->rules.profile,
+            .env = &env,
+            .beacon_root = (h->has & CD_HEADER_BEACON_ROOT) != 0 ? &h->parent_beacon_root : NULL,
+        });
     cd_err e = CD_OK;
     for (usize i = 0; i < b->block.tx_cnt && e == CD_OK; i++) {
         cd_tx_invalid bad = cd_block_exec_tx(&x, &b->block.txs[i]);
@@ -158,8 +158,8 @@ cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now, cd_errinfo *why)
         e = cd__block_fee_check(h, &x.tips, why);
     }
     if (e == CD_OK) {
-        e = cd_world_apply(c->world, &b->view, &state_root, b->parent == NULL ? NULL : b->parent->view,
-                           c->st, why);
+        e = cd_world_apply(c->world, &b->view, &state_root,
+                           b->parent == NULL ? NULL : b->parent->view, c->st, why);
     }
     if (e == CD_OK) {
         e = compare(&x, h, &receipt_root, &state_root, why);

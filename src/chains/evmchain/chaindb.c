@@ -1,6 +1,8 @@
 #include "chains/evmchain/chaindb.h"
 
-#include "evm/evm.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
 
 static const u8 genesis_key = 'g';
 
@@ -49,6 +51,37 @@ static void enc_receipts(cd_buf *out, const cd_receipt *receipts, usize cnt)
     cd_rlp_close(out, list);
 }
 
+/* A transaction's place in its block. */
+typedef struct tx_place {
+    const cd_hash32 *hash;
+    u32 idx;
+} tx_place;
+
+static int compare_places(const void *x, const void *y)
+{
+    return memcmp(((const tx_place *)x)->hash->b, ((const tx_place *)y)->hash->b, 32);
+}
+
+/* The index goes in sorted: the engine finds the place of a key next to the one before it. */
+static void put_tx_index(cd_kv_batch *batch, const cd_block *block)
+{
+    tx_place *places = cd_new_array(tx_place, block->tx_cnt);
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        places[i] = (tx_place){.hash = &block->txs[i].hash, .idx = (u32)i};
+    }
+    if (block->tx_cnt > 1) {
+        qsort(places, block->tx_cnt, sizeof *places, compare_places);
+    }
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        u8 value[12];
+        hash_key key = key_of_hash('l', places[i].hash);
+        cd_put_be64(value, block->header.number);
+        cd_put_be32(value + 8, places[i].idx);
+        cd_kv_batch_put(batch, cd_bytes_of(key.b, 33), cd_bytes_of(value, sizeof value));
+    }
+    cd_free(places);
+}
+
 void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp,
                           const cd_receipt *receipts)
 {
@@ -63,13 +96,7 @@ void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rl
     cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_buf_bytes(&enc));
     cd_buf_fini(&enc);
 
-    for (usize i = 0; i < block->tx_cnt; i++) {
-        u8 place[12];
-        cd_put_be64(place, block->header.number);
-        cd_put_be32(place + 8, (u32)i);
-        at_hash = key_of_hash('l', &block->txs[i].hash);
-        cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_bytes_of(place, sizeof place));
-    }
+    put_tx_index(batch, block);
 }
 
 void cd_chaindb_put_genesis(cd_kv_batch *batch, const cd_hash32 *hash)

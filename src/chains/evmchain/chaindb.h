@@ -15,7 +15,8 @@
 #include "types/receipt.h"
 
 /* cd_chaindb_put_block appends block, number-to-hash, receipts and transaction index of an accepted block. */
-void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp, const cd_receipt *receipts);
+void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp,
+                          const cd_receipt *receipts);
 
 /* cd_chaindb_block reads a block's bytes; _hash the accepted block of a height; _tx where a transaction is.
  * Errors: CD_ENOENT, CD_ECORRUPT. */
@@ -25,7 +26,8 @@ cd_err cd_chaindb_tx(cd_kv *kv, u64 *number, u32 *idx, const cd_hash32 *tx) CD_C
 
 /* cd_chaindb_receipts reads the receipts of block, one per transaction, complete with cumulative gas and bloom.
  * Everything lies in the arena. */
-cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, const cd_block *block) CD_CHECK;
+cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a,
+                           const cd_block *block) CD_CHECK;
 
 /* The genesis hash of the chain in this kv. Errors of get: CD_ENOENT in a fresh one. */
 void cd_chaindb_put_genesis(cd_kv_batch *batch, const cd_hash32 *hash);

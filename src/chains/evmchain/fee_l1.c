@@ -32,7 +32,8 @@ cd_err cd_fee_l1_window(u8 out[CD_FEE_WINDOW_SIZE], const cd_header *parent, u64
 }
 
 /* |total - target| * fee / target / denominator, at least 1. */
-static void fee_step(cd_u256 *out, const cd_fee_config *cfg, const cd_u256 *total, const cd_u256 *fee)
+static void fee_step(cd_u256 *out, const cd_fee_config *cfg, const cd_u256 *total,
+                     const cd_u256 *fee)
 {
     cd_u256 diff;
     if (cd_u256_lt(total, &cfg->target_gas)) {
@@ -84,7 +85,8 @@ cd_err cd_fee_l1_base_fee(cd_u256 *out, const cd_fee_config *cfg, const cd_heade
     return CD_OK;
 }
 
-void cd_fee_l1_block_gas_cost(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent, u64 time)
+void cd_fee_l1_block_gas_cost(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent,
+                              u64 time)
 {
     if ((parent->has & CD_HEADER_BLOCK_GAS_COST) == 0) {
         *out = cfg->min_block_gas_cost;

@@ -16,9 +16,11 @@ enum { CD_FEE_WINDOW_SIZE = 80 };
 cd_err cd_fee_l1_window(u8 out[CD_FEE_WINDOW_SIZE], const cd_header *parent, u64 time) CD_CHECK;
 
 /* cd_fee_l1_base_fee computes the base fee of that child. Errors: as window. */
-cd_err cd_fee_l1_base_fee(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent, u64 time) CD_CHECK;
+cd_err cd_fee_l1_base_fee(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent,
+                          u64 time) CD_CHECK;
 
 /* cd_fee_l1_block_gas_cost computes the surcharge of that child, in gas. */
-void cd_fee_l1_block_gas_cost(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent, u64 time);
+void cd_fee_l1_block_gas_cost(cd_u256 *out, const cd_fee_config *cfg, const cd_header *parent,
+                              u64 time);
 
 #endif

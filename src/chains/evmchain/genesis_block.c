@@ -3,7 +3,8 @@
 #include "types/hashes.h"
 
 /* Nothing lies below a genesis. */
-static cd_err none_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
+static cd_err none_account(cd_state_source *src, cd_account *out, bool *found,
+                           const cd_addr20 *addr)
 {
     (void)src;
     (void)out;
@@ -12,7 +13,8 @@ static cd_err none_account(cd_state_source *src, cd_account *out, bool *found, c
     return CD_OK;
 }
 
-static cd_err none_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
+static cd_err none_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
+                           const cd_u256 *slot)
 {
     (void)src;
     (void)addr;
@@ -90,7 +92,8 @@ cd_err cd__genesis_make(cd_chain *c, cd_chain_block *out, const cd_genesis *g, c
         .block_hash = none_block_hash,
     };
     cd_header *h = &out->block.header;
-    if (c->rules.layout == CD_HEADER_L1 && g->header.gas_limit != c->rules.config.fee.gas_limit.w[0]) {
+    if (c->rules.layout == CD_HEADER_L1 &&
+        g->header.gas_limit != c->rules.config.fee.gas_limit.w[0]) {
         return cd_fail(why, CD_EINVAL,
                        "gas limit in fee config (%llu) does not match gas limit in header (%llu)",
                        (unsigned long long)c->rules.config.fee.gas_limit.w[0],

@@ -40,7 +40,8 @@ static cd_err check_constants(const cd_chain *c, const cd_block *b, cd_errinfo *
         return cd_fail(why, CD_EINVAL, "uncles unsupported");
     }
     if (!c->rules.config.allow_fee_recipients && !cd_addr20_eq(&h->coinbase, &cd__blackhole)) {
-        return cd_fail(why, CD_EINVAL, "invalid coinbase: it does not match the required coinbase address");
+        return cd_fail(why, CD_EINVAL,
+                       "invalid coinbase: it does not match the required coinbase address");
     }
     cd_hash32 root;
     cd_block_tx_root(&root, b->txs, b->tx_cnt);
@@ -51,7 +52,8 @@ static cd_err check_constants(const cd_chain *c, const cd_block *b, cd_errinfo *
         return cd_fail(why, CD_EINVAL, "empty block");
     }
     if (b->has_ext_data) {
-        return cd_fail(why, CD_EINVAL, "atomic data in a block of a chain without atomic transactions");
+        return cd_fail(why, CD_EINVAL,
+                       "atomic data in a block of a chain without atomic transactions");
     }
     return CD_OK;
 }
@@ -68,7 +70,8 @@ static cd_err check_cancun(const cd_chain *c, const cd_header *h, cd_errinfo *wh
         return cd_fail(why, CD_EINVAL, "header is missing its blob fields or beacon root");
     }
     if (h->blob_gas_used != 0) {
-        return cd_fail(why, CD_EINVAL, "blobs not enabled on lux networks: used %llu blob gas, expected 0",
+        return cd_fail(why, CD_EINVAL,
+                       "blobs not enabled on lux networks: used %llu blob gas, expected 0",
                        (unsigned long long)h->blob_gas_used);
     }
     if (h->excess_blob_gas != 0) {
@@ -81,8 +84,8 @@ static cd_err check_cancun(const cd_chain *c, const cd_header *h, cd_errinfo *wh
     return CD_OK;
 }
 
-static cd_err check_against_parent(const cd_chain *c, const cd_header *h, const cd_header *parent, u64 now,
-                                   cd_errinfo *why)
+static cd_err check_against_parent(const cd_chain *c, const cd_header *h, const cd_header *parent,
+                                   u64 now, cd_errinfo *why)
 {
     const cd_fee_config *fee = &c->rules.config.fee;
     if (h->number != parent->number + 1) {
@@ -94,7 +97,8 @@ static cd_err check_against_parent(const cd_chain *c, const cd_header *h, const 
                        (unsigned long long)h->time, (unsigned long long)parent->time);
     }
     if (h->time > now + FUTURE_MAX_S) {
-        return cd_fail(why, CD_EINVAL, "block timestamp is too far in the future: %llu > allowed %llu",
+        return cd_fail(why, CD_EINVAL,
+                       "block timestamp is too far in the future: %llu > allowed %llu",
                        (unsigned long long)h->time, (unsigned long long)now + FUTURE_MAX_S);
     }
     if (h->gas_limit != fee->gas_limit.w[0]) {
@@ -142,7 +146,8 @@ cd_err cd__header_check_l1(const cd_chain *c, const cd_block *b, const cd_header
     }
     CD_TRY(make_extra(extra, parent, h->time));
     if (!cd_bytes_eq(h->extra, cd_bytes_of(extra, sizeof extra))) {
-        return cd_fail(why, CD_EINVAL, "invalid extra data: fee window or predicate results differ");
+        return cd_fail(why, CD_EINVAL,
+                       "invalid extra data: fee window or predicate results differ");
     }
     return CD_OK;
 }
@@ -183,8 +188,9 @@ cd_err cd__block_fee_check(const cd_header *h, const cd_u256 *tips, cd_errinfo *
         char want[CD_U256_TEXT_MAX];
         (void)cd_u256_fmt_dec(have, &paid);
         (void)cd_u256_fmt_dec(want, &h->block_gas_cost);
-        return cd_fail(why, CD_EINVAL, "insufficient gas to cover the block cost: expected %s but got %s",
-                       want, have);
+        return cd_fail(why, CD_EINVAL,
+                       "insufficient gas to cover the block cost: expected %s but got %s", want,
+                       have);
     }
     return CD_OK;
 }

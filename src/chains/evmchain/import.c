@@ -95,7 +95,8 @@ static cd_err take(cd_chain *c, ahead *a, cd_pool *pool, u64 now, cd_errinfo *wh
     if (e != CD_OK && why != NULL) {
         char text[sizeof why->msg];
         memcpy(text, why->msg, sizeof text);
-        e = cd_fail(why, e, "block %llu: %.200s", (unsigned long long)a->block->block.header.number, text);
+        e = cd_fail(why, e, "block %llu: %.200s", (unsigned long long)a->block->block.header.number,
+                    text);
     }
     cd_chain_drop(c, a->block);
     a->block = NULL;

@@ -220,12 +220,12 @@ static cd_err check_form(const cd_txpool *p, const cd_tx *tx, usize size, cd_err
                        tx->data.n, INITCODE_MAX);
     }
     if (tx->gas_limit > p->head.gas_limit) {
-        return cd_fail(why, CD_EINVAL, "exceeds block gas limit: tx gas (%llu) > current max gas (%llu)",
+        return cd_fail(why, CD_EINVAL,
+                       "exceeds block gas limit: tx gas (%llu) > current max gas (%llu)",
                        (unsigned long long)tx->gas_limit, (unsigned long long)p->head.gas_limit);
     }
     if (cd_u256_lt(&tx->fee_cap, &tx->tip_cap)) {
-        return cd_fail(why, CD_EINVAL,
-                       "max priority fee per gas higher than max fee per gas");
+        return cd_fail(why, CD_EINVAL, "max priority fee per gas higher than max fee per gas");
     }
     u64 intrinsic;
     if (!cd_tx_intrinsic_gas(&intrinsic, tx, p->head.fork) || tx->gas_limit < intrinsic) {
@@ -237,16 +237,18 @@ static cd_err check_form(const cd_txpool *p, const cd_tx *tx, usize size, cd_err
     cd_u256 tip_min = cd_u256_from_u64(p->cfg.tip_min);
     if (cd_u256_lt(&tx->tip_cap, &tip_min)) {
         (void)cd_u256_fmt_dec(have, &tx->tip_cap);
-        return cd_fail(why, CD_EINVAL, "transaction underpriced: gas tip cap %s, minimum needed %llu",
-                       have, (unsigned long long)p->cfg.tip_min);
+        return cd_fail(why, CD_EINVAL,
+                       "transaction underpriced: gas tip cap %s, minimum needed %llu", have,
+                       (unsigned long long)p->cfg.tip_min);
     }
     if (cd_u256_lt(&tx->fee_cap, &p->head.min_fee_cap)) {
         (void)cd_u256_fmt_dec(have, &tx->fee_cap);
         (void)cd_u256_fmt_dec(want, &p->head.min_fee_cap);
-        return cd_fail(why, CD_EINVAL,
-                       "transaction underpriced: address %s have gas fee cap (%s) < pool minimum fee "
-                       "cap (%s)",
-                       addr_text(who, &tx->sender), have, want);
+        return cd_fail(
+            why, CD_EINVAL,
+            "transaction underpriced: address %s have gas fee cap (%s) < pool minimum fee "
+            "cap (%s)",
+            addr_text(who, &tx->sender), have, want);
     }
     return CD_OK;
 }
@@ -293,10 +295,11 @@ static cd_err check_funds(const sender *s, const cd_tx *tx, const cd_account *ac
     (void)cd_u256_fmt_dec(queued_text, &queued);
     (void)cd_u256_fmt_dec(want, &cost);
     (void)cd_u256_fmt_dec(over, &overshot);
-    return cd_fail(why, CD_EINVAL,
-                   "insufficient funds for gas * price + value: balance %s, queued cost %s, tx cost "
-                   "%s, overshot %s",
-                   have, queued_text, want, over);
+    return cd_fail(
+        why, CD_EINVAL,
+        "insufficient funds for gas * price + value: balance %s, queued cost %s, tx cost "
+        "%s, overshot %s",
+        have, queued_text, want, over);
 }
 
 /* A replacement must pay price_bump per cent more of both prices. */
@@ -329,7 +332,8 @@ static cd_err admit(cd_txpool *p, const cd_tx *tx, cd_bytes raw, cd_errinfo *why
     }
     sender *s = sender_get(p, &tx->sender);
     usize at = s == NULL ? 0 : sender_place(s, tx->nonce);
-    cd_pool_tx *replaced = s != NULL && at < s->cnt && s->txs[at]->tx.nonce == tx->nonce ? s->txs[at] : NULL;
+    cd_pool_tx *replaced =
+        s != NULL && at < s->cnt && s->txs[at]->tx.nonce == tx->nonce ? s->txs[at] : NULL;
     CD_TRY(check_funds(s, tx, &acct, replaced, why));
     if (replaced != NULL) {
         if (!pays_bump(p, &replaced->tx, tx)) {
@@ -341,7 +345,8 @@ static cd_err admit(cd_txpool *p, const cd_tx *tx, cd_bytes raw, cd_errinfo *why
         *(cd_pool_tx **)cd_hmap_put(&p->by_hash, NULL, &tx->hash) = s->txs[at];
         return CD_OK;
     }
-    if (cd_hmap_cnt(&p->by_hash) >= p->cfg.total_max || (s != NULL && s->cnt >= p->cfg.account_max)) {
+    if (cd_hmap_cnt(&p->by_hash) >= p->cfg.total_max ||
+        (s != NULL && s->cnt >= p->cfg.account_max)) {
         return cd_fail(why, CD_EFULL, "txpool is full");
     }
     if (s == NULL) {
@@ -366,7 +371,8 @@ cd_err cd_txpool_add(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd_errinfo *wh
     if (e == CD_OK) {
         *hash = tx.hash;
         if (!tx.is_protected) {
-            e = cd_fail(why, CD_EINVAL, "only replay-protected (EIP-155) transactions allowed over RPC");
+            e = cd_fail(why, CD_EINVAL,
+                        "only replay-protected (EIP-155) transactions allowed over RPC");
         } else if (tx.chain_id != p->head.chain_id || cd_tx_recover(&tx, true) != CD_OK) {
             e = cd_fail(why, CD_EINVAL, "invalid sender");
         } else {
@@ -519,8 +525,8 @@ const cd_pool_tx *cd_txpool_pick_next(cd_txpool_pick *k)
         candidate *c = &k->heap[0];
         u64 nonce = c->s->txs[c->at]->tx.nonce;
         c->at++;
-        bool goes_on =
-            c->at < c->s->cnt && c->s->txs[c->at]->tx.nonce == nonce + 1 && set_tip(c, &k->base_fee);
+        bool goes_on = c->at < c->s->cnt && c->s->txs[c->at]->tx.nonce == nonce + 1 &&
+                       set_tip(c, &k->base_fee);
         if (goes_on) {
             sift_down(k, 0);
             k->has_given = false;

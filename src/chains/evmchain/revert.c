@@ -54,10 +54,11 @@ const char *cd_revert_reason(cd_arena *a, cd_bytes data)
     cd_bytes args = cd_bytes_sub(data, SELECTOR, data.n - SELECTOR);
     if (selector == PANIC && word_at(&len, args, 0)) {
         const char *name = panic_name(len);
-        return name != NULL ? name : cd_arena_fmt(a, "unknown panic code: %#llx", (unsigned long long)len);
+        return name != NULL ? name
+                            : cd_arena_fmt(a, "unknown panic code: %#llx", (unsigned long long)len);
     }
-    if (selector == ERROR_STRING && word_at(&at, args, 0) && at <= args.n && word_at(&len, args, at) &&
-        len <= args.n - at - WORD) {
+    if (selector == ERROR_STRING && word_at(&at, args, 0) && at <= args.n &&
+        word_at(&len, args, at) && len <= args.n - at - WORD) {
         return cd_arena_str(a, cd_bytes_sub(args, at + WORD, len));
     }
     return NULL;

@@ -321,8 +321,7 @@ static void sort_changes(collector *c)
         qsort(s, a->slot_cnt, sizeof *s, compare_slots);
         usize n = 0;
         for (usize j = 0; j < a->slot_cnt; j++) {
-            bool is_last =
-                j + 1 == a->slot_cnt || !cd_hash32_eq(&s[j].hash, &s[j + 1].hash);
+            bool is_last = j + 1 == a->slot_cnt || !cd_hash32_eq(&s[j].hash, &s[j + 1].hash);
             if (is_last) {
                 s[n++] = s[j];
             }
@@ -468,8 +467,8 @@ cd_err cd_world_accept(cd_world *w, cd_world_view *view, const cd_kv_batch *extr
     }
     cd__world_cache_update(&w->cache, &view->changes);
     sweep(w, view);
-    bool is_due = !w->tries.has_flushed ||
-                  head->height - w->tries.flushed_height >= w->cfg.commit_interval;
+    bool is_due =
+        !w->tries.has_flushed || head->height - w->tries.flushed_height >= w->cfg.commit_interval;
     if (w->tries.at == NULL && (is_due || cd__tries_mem(w) > w->cfg.trie_bytes)) {
         return cd_world_flush(w, why);
     }

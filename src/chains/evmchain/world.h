@@ -61,13 +61,13 @@ void cd_world_source_fini(cd_world_source *s);
 
 /* cd_world_apply computes the state root after the changes in st, which was executed on parent, and keeps them
  * as a new view. */
-cd_err cd_world_apply(cd_world *w, cd_world_view **out, cd_hash32 *root, cd_world_view *parent, cd_state *st,
-                      cd_errinfo *why) CD_CHECK;
+cd_err cd_world_apply(cd_world *w, cd_world_view **out, cd_hash32 *root, cd_world_view *parent,
+                      cd_state *st, cd_errinfo *why) CD_CHECK;
 
 /* cd_world_accept writes view, whose parent is accepted, with extra (NULL = none) in one batch and drops its
  * siblings; view ends. On failure nothing has changed. */
-cd_err cd_world_accept(cd_world *w, cd_world_view *view, const cd_kv_batch *extra, const cd_flat_head *head,
-                       cd_kv_sync sync, cd_errinfo *why) CD_CHECK;
+cd_err cd_world_accept(cd_world *w, cd_world_view *view, const cd_kv_batch *extra,
+                       const cd_flat_head *head, cd_kv_sync sync, cd_errinfo *why) CD_CHECK;
 
 /* cd_world_drop forgets view and everything built on it. */
 void cd_world_drop(cd_world *w, cd_world_view *view);

@@ -83,8 +83,8 @@ void cd__world_cache_update(cd__world_cache *c, const cd__world_changes *ch);
 
 /* The tries of the whole state at one block, `at` (NULL = the accepted one). */
 typedef struct cd__world_tries {
-    cd_trie *accounts;  /* NULL: nothing is open, the next use catches up from the store */
-    cd_hmap storage;    /* account hash -> cd_trie *; a trie that changed since the last flush stays */
+    cd_trie *accounts; /* NULL: nothing is open, the next use catches up from the store */
+    cd_hmap storage; /* account hash -> cd_trie *; a trie that changed since the last flush stays */
     cd_world_view *at;
     u64 flushed_height; /* what the stored tries stand at */
     bool has_flushed;
@@ -109,7 +109,8 @@ cd_err cd__tries_move(cd_world *w, cd_world_view *to, cd_errinfo *why) CD_CHECK;
 
 /* cd__tries_apply brings the tries, which stand at the parent, to the state after ch: fills in the storage roots
  * of ch and gives the state root. The caller sets tries.at. Errors as move. */
-cd_err cd__tries_apply(cd_world *w, cd__world_changes *ch, cd_hash32 *root, cd_errinfo *why) CD_CHECK;
+cd_err cd__tries_apply(cd_world *w, cd__world_changes *ch, cd_hash32 *root,
+                       cd_errinfo *why) CD_CHECK;
 
 /* cd__tries_flush appends the changed nodes, the head record of the stored tries and the deletion of the journal
  * to batch; the tries stand at the accepted block. cd__tries_mem counts what they hold. */

@@ -208,7 +208,8 @@ void cd__journal_put(cd_kv_batch *batch, u64 height, const cd__world_changes *ch
     for (usize i = 0; i < ch->acct_cnt; i++) {
         slots += ch->accts[i].slot_cnt;
     }
-    u8 *p = cd_kv_batch_put2(batch, cd_bytes_of(key, 9), (cd_bytes){0}, ch->acct_cnt * 36 + slots * 32);
+    u8 *p =
+        cd_kv_batch_put2(batch, cd_bytes_of(key, 9), (cd_bytes){0}, ch->acct_cnt * 36 + slots * 32);
     for (usize i = 0; i < ch->acct_cnt; i++) {
         const cd__world_acct *a = &ch->accts[i];
         memcpy(p, a->hash.b, 32);
@@ -396,7 +397,8 @@ cd_err cd__tries_apply(cd_world *w, cd__world_changes *ch, cd_hash32 *root, cd_e
         }
         items[i].key = cd_bytes_of(a->hash.b, 32);
         if (a->exists) {
-            items[i].value = cd_bytes_of(values[i], cd_account_enc(values[i], &a->account, w->cfg.form));
+            items[i].value =
+                cd_bytes_of(values[i], cd_account_enc(values[i], &a->account, w->cfg.form));
         }
     }
     if (e == CD_OK) {

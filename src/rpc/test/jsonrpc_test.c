@@ -58,13 +58,16 @@ static const struct {
 } dialogue[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_double\",\"params\":[\"0x15\"]}",
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"0x2a\"}"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"test_echo\",\"params\":[{\"x\":[1,null]}]}",
+    {"{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"test_echo\",\"params\":[{\"x\":[1,null]}]"
+     "}",
      "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"result\":{\"x\":[1,null]}}"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":123456789012345678901234567890,\"method\":\"test_echo\",\"params\":[1]}",
+    {"{\"jsonrpc\":\"2.0\",\"id\":123456789012345678901234567890,\"method\":\"test_echo\","
+     "\"params\":[1]}",
      "{\"jsonrpc\":\"2.0\",\"id\":123456789012345678901234567890,\"result\":1}"},
     {"{\"jsonrpc\":\"2.0\",\"method\":\"test_echo\",\"params\":[1]}", ""},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_nope\"}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"the method test_nope does not "
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"the method test_nope "
+     "does not "
      "exist/is not available\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_fail\",\"params\":null}",
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":3,\"message\":\"execution reverted: "
@@ -72,29 +75,39 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_double\",\"params\":{\"v\":1}}",
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"non-array args\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_double\",\"params\":[]}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"missing value for required argument "
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"missing value for "
+     "required argument "
      "0\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_double\",\"params\":[\"0x1\",2]}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"too many arguments, want at most 1\"}}"},
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"too many arguments, "
+     "want at most 1\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_double\",\"params\":[\"0x01\"]}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: hex number with "
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: "
+     "hex number with "
      "leading zero digits\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_addr\",\"params\":[\"0x12\"]}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: hex string has "
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: "
+     "hex string has "
      "length 2, want 40 for common.Address\"}}"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_addr\",\"params\":[\"12\"]}",
-     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: hex string without "
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: "
+     "hex string without "
      "0x prefix\"}}"},
-    {"{bad", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}"},
+    {"{bad",
+     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}"},
     {"{\"id\":1,\"method\":\"test_echo\"}",
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"invalid request\"}}"},
-    {"7", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"invalid request\"}}"},
-    {"[]", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"empty batch\"}}"},
-    {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[1]},{\"jsonrpc\":\"2.0\",\"method\":"
+    {"7", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"invalid "
+          "request\"}}"},
+    {"[]",
+     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"empty batch\"}}"},
+    {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[1]},{\"jsonrpc\":\"2.0\","
+     "\"method\":"
      "\"test_fail\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"test_echo\",\"params\":[2]}]",
      "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1},{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":2}]"},
     {"[{\"jsonrpc\":\"2.0\",\"method\":\"test_fail\"}]", ""},
-    {"[1]", "[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"invalid request\"}}]"},
+    {"[1]", "[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"invalid "
+            "request\"}}]"},
 };
 
 static void dialogues(void **state)
@@ -121,14 +134,16 @@ static void batch_limits(void **state)
                         "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"test_echo\",\"params\":[3]}]";
     cd_buf reply = {0};
     cd_rpc_serve(t, &reply, NULL, cd_bytes_str(three), &(cd_rpc_limits){.batch_max = 2});
-    assert_string_equal(cd_buf_cstr(&reply), "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,"
-                                             "\"message\":\"batch too large\"}}]");
+    assert_string_equal(cd_buf_cstr(&reply),
+                        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,"
+                        "\"message\":\"batch too large\"}}]");
     cd_buf_clear(&reply);
     cd_rpc_serve(t, &reply, NULL, cd_bytes_str(three), &(cd_rpc_limits){.response_max = 10});
-    assert_string_equal(cd_buf_cstr(&reply),
-                        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1},"
-                        "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32003,\"message\":\"response too large\"}},"
-                        "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32003,\"message\":\"response too large\"}}]");
+    assert_string_equal(cd_buf_cstr(&reply), "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1},"
+                                             "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-"
+                                             "32003,\"message\":\"response too large\"}},"
+                                             "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-"
+                                             "32003,\"message\":\"response too large\"}}]");
     cd_buf_fini(&reply);
     cd_rpc_table_free(t);
 }

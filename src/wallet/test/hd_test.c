@@ -53,8 +53,9 @@ static void bip32_vector_2(void **state)
     u8 seed[64];
     u8 secret[32];
     assert_int_equal(
-        cd_hex_parse(seed, cd_bytes_str("fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a2"
-                                        "9f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542")),
+        cd_hex_parse(
+            seed, cd_bytes_str("fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a2"
+                               "9f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542")),
         CD_OK);
     const u32 path[] = {0, 2147483647 | CD_HD_HARDENED, 1};
     assert_int_equal(cd_hd_derive(secret, seed, path, 0), CD_OK);

@@ -32,8 +32,10 @@ static cd_addr20 addr_of(u64 i)
 static void open_world(fixture *f, u64 commit_interval)
 {
     cd_errinfo why = {0};
-    cd_world_cfg cfg = {
-        .kv = f->kv, .form = CD_ACCOUNT_4, .commit_interval = commit_interval, .cache_bytes = 1 << 20};
+    cd_world_cfg cfg = {.kv = f->kv,
+                        .form = CD_ACCOUNT_4,
+                        .commit_interval = commit_interval,
+                        .cache_bytes = 1 << 20};
     if (cd_world_open(&f->world, &cfg, &why) != CD_OK) {
         fail_msg("height %llu: %s", (unsigned long long)f->height, why.msg);
     }
@@ -161,8 +163,9 @@ static void random_trees(void **state)
         for (int step = 0; step < 150; step++) {
             u64 what = cd_rng_below(&f.rng, 10);
             if (what < 6 && f.cnt < VIEWS) {
-                cd_world_view *parent =
-                    f.cnt == 0 || cd_rng_below(&f.rng, 3) == 0 ? NULL : f.views[cd_rng_below(&f.rng, f.cnt)];
+                cd_world_view *parent = f.cnt == 0 || cd_rng_below(&f.rng, 3) == 0
+                                            ? NULL
+                                            : f.views[cd_rng_below(&f.rng, f.cnt)];
                 cd_hash32 root;
                 f.views[f.cnt] = add_block(&f, parent, &root);
                 f.roots[f.cnt++] = root;
@@ -201,12 +204,15 @@ static void damaged_state_is_refused(void **state)
     /* One flat account that the head's root does not cover. */
     cd_kv_iter *it = NULL;
     cd_buf key = {0};
-    assert_int_equal(cd_kv_iter_new(&it, f.kv, &(cd_kv_range){.prefix = cd_bytes_str("J"), .reverse = true}), CD_OK);
+    assert_int_equal(
+        cd_kv_iter_new(&it, f.kv, &(cd_kv_range){.prefix = cd_bytes_str("J"), .reverse = true}),
+        CD_OK);
     assert_true(cd_kv_iter_next(it));
     cd_buf_u8(&key, 'a');
     cd_buf_put(&key, cd_bytes_sub(cd_kv_iter_value(it), 0, 32));
     cd_kv_iter_free(it);
-    assert_int_equal(cd_kv_put(f.kv, cd_buf_bytes(&key), cd_bytes_of("\xc4\x01\x02\x80\x80", 5)), CD_OK);
+    assert_int_equal(cd_kv_put(f.kv, cd_buf_bytes(&key), cd_bytes_of("\xc4\x01\x02\x80\x80", 5)),
+                     CD_OK);
     cd_errinfo why = {0};
     cd_world_cfg cfg = {.kv = f.kv, .form = CD_ACCOUNT_4, .cache_bytes = 1 << 20};
     assert_int_equal(cd_world_open(&f.world, &cfg, &why), CD_ECORRUPT);
