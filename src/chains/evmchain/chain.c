@@ -103,7 +103,8 @@ static cd_err make_new(cd_chain *c, const cd_genesis *g, cd_errinfo *why)
         };
         c->genesis = b->block.hash;
         cd_chaindb_put_genesis(&extra, &b->block.hash);
-        cd_chaindb_put_block(&extra, &b->block, b->rlp, NULL);
+        cd_chaindb_put_body(&extra, &b->block, b->rlp);
+        cd_chaindb_put_accepted(&extra, &b->block, NULL);
         e = cd_world_accept(c->world, b->view, &extra, &head, CD_KV_SYNC, why);
     }
     if (e == CD_OK) {
@@ -251,9 +252,12 @@ cd_err cd_chain_tx(cd_chain *c, cd_block *block, usize *idx, cd_arena *a, const 
     u64 number;
     u32 at;
     CD_TRY(cd_chaindb_tx(c->cfg.kv, &number, &at, hash));
+    if (number > c->head.header.number) {
+        return CD_ENOENT; /* written ahead, and then the process ended */
+    }
     CD_TRY(cd_chain_block_at(c, block, NULL, a, number));
-    if (at >= block->tx_cnt) {
-        return CD_ECORRUPT;
+    if (at >= block->tx_cnt || !cd_hash32_eq(&block->txs[at].hash, hash)) {
+        return CD_ENOENT; /* of another block of that height, which was never accepted */
     }
     *idx = at;
     return CD_OK;

@@ -36,6 +36,7 @@ struct cd_chain_block {
     cd_receipt *receipts;   /* once verified */
     cd_world_view *view;    /* once verified; the world owns it */
     cd_chain_block *parent; /* NULL: the accepted head */
+    bool has_body_stored;   /* bytes and transaction index were written ahead of acceptance */
     cd_arena arena;         /* everything above */
     cd_chain_block *next;   /* all blocks of the chain object */
 };

@@ -191,7 +191,10 @@ cd_err cd_chain_accept(cd_chain *c, cd_chain_block *b, cd_errinfo *why)
     cd_kv_batch extra = {0};
     CD_ASSERT(b->view != NULL && b->parent == NULL);
     cd_flat_head head = {.height = h->number, .block = b->block.hash, .root = h->state_root};
-    cd_chaindb_put_block(&extra, &b->block, b->rlp, b->receipts);
+    if (!b->has_body_stored) {
+        cd_chaindb_put_body(&extra, &b->block, b->rlp);
+    }
+    cd_chaindb_put_accepted(&extra, &b->block, b->receipts);
     cd_err e = cd_world_accept(c->world, b->view, &extra, &head, c->cfg.sync, why);
     cd_kv_batch_fini(&extra);
     CD_TRY(e);

@@ -82,21 +82,23 @@ static void put_tx_index(cd_kv_batch *batch, const cd_block *block)
     cd_free(places);
 }
 
-void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp,
-                          const cd_receipt *receipts)
+void cd_chaindb_put_body(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp)
 {
-    hash_key at_hash = key_of_hash('b', &block->hash);
-    cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), rlp);
+    hash_key key = key_of_hash('b', &block->hash);
+    cd_kv_batch_put(batch, cd_bytes_of(key.b, 33), rlp);
+    put_tx_index(batch, block);
+}
+
+void cd_chaindb_put_accepted(cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts)
+{
     number_key at_number = key_of_number('h', block->header.number);
     cd_kv_batch_put(batch, cd_bytes_of(at_number.b, 9), cd_bytes_of(block->hash.b, 32));
 
     cd_buf enc = {0};
     enc_receipts(&enc, receipts, block->tx_cnt);
-    at_hash = key_of_hash('r', &block->hash);
+    hash_key at_hash = key_of_hash('r', &block->hash);
     cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_buf_bytes(&enc));
     cd_buf_fini(&enc);
-
-    put_tx_index(batch, block);
 }
 
 void cd_chaindb_put_genesis(cd_kv_batch *batch, const cd_hash32 *hash)

@@ -14,9 +14,12 @@
 #include "types/block.h"
 #include "types/receipt.h"
 
-/* cd_chaindb_put_block appends block, number-to-hash, receipts and transaction index of an accepted block. */
-void cd_chaindb_put_block(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp,
-                          const cd_receipt *receipts);
+/* cd_chaindb_put_body appends a block's bytes and transaction index: what is known before it is executed. Written early it
+ * stays without effect until the block is accepted. */
+void cd_chaindb_put_body(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp);
+
+/* cd_chaindb_put_accepted appends number-to-hash and receipts of an accepted block (receipts NULL: it has none). */
+void cd_chaindb_put_accepted(cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts);
 
 /* cd_chaindb_block reads a block's bytes; _hash the accepted block of a height; _tx where a transaction is.
  * Errors: CD_ENOENT, CD_ECORRUPT. */

@@ -15,15 +15,33 @@ typedef struct chunk {
     usize cnt;
 } chunk;
 
-/* A block whose senders are being recovered. */
+/* A block whose senders are being recovered and whose body is being written. */
 struct ahead {
     cd_chain_block *block;
+    cd_kv *kv;
     chunk *chunks; /* in the block's arena */
-    cd_mutex lock; /* protects the next two */
+    cd_mutex lock; /* protects the rest */
     cd_cond done;
     usize open; /* chunks not finished */
     cd_err err;
+    bool is_writing;
+    cd_err write_err;
 };
+
+/* The body of a block is without effect until the head says that the block is accepted. */
+static void write_body(void *arg)
+{
+    ahead *a = arg;
+    cd_kv_batch batch = {0};
+    cd_chaindb_put_body(&batch, &a->block->block, a->block->rlp);
+    cd_err e = cd_kv_commit(a->kv, &batch, CD_KV_NOSYNC, NULL);
+    cd_kv_batch_fini(&batch);
+    cd_mutex_lock(&a->lock);
+    a->write_err = e;
+    a->is_writing = false;
+    cd_cond_wake_all(&a->done);
+    cd_mutex_unlock(&a->lock);
+}
 
 static void recover_chunk(void *arg)
 {
@@ -60,22 +78,28 @@ static cd_err start(cd_chain *c, ahead *a, cd_rlp *in, cd_pool *pool, cd_errinfo
             recover_chunk(&a->chunks[i]);
         }
     }
+    a->kv = c->cfg.kv;
+    a->write_err = CD_OK;
+    a->is_writing = cd_pool_slots(pool) > 1;
+    if (a->is_writing && cd_pool_submit(pool, write_body, a) != CD_OK) {
+        write_body(a);
+    }
     return CD_OK;
 }
 
-/* Waits for a block's senders, working along. */
-static cd_err finish(ahead *a, cd_pool *pool)
+/* Waits for a block's senders, or for its body too, working along. */
+static cd_err finish(ahead *a, cd_pool *pool, bool with_body)
 {
     cd_mutex_lock(&a->lock);
-    while (a->open != 0) {
+    while (a->open != 0 || (with_body && a->is_writing)) {
         cd_mutex_unlock(&a->lock);
         bool has_helped = cd_pool_help(pool);
         cd_mutex_lock(&a->lock);
-        if (!has_helped && a->open != 0) {
+        if (!has_helped && (a->open != 0 || (with_body && a->is_writing))) {
             cd_cond_wait(&a->done, &a->lock);
         }
     }
-    cd_err e = a->err;
+    cd_err e = with_body ? a->write_err : a->err;
     cd_mutex_unlock(&a->lock);
     return e;
 }
@@ -83,11 +107,16 @@ static cd_err finish(ahead *a, cd_pool *pool)
 /* Takes in one block whose senders are known or will be; the block ends. */
 static cd_err take(cd_chain *c, ahead *a, cd_pool *pool, u64 now, cd_errinfo *why)
 {
-    cd_err e = finish(a, pool);
+    cd_err e = finish(a, pool, false);
     if (e != CD_OK) {
         (void)cd_fail(why, e, "invalid transaction signature");
     } else {
         e = cd_chain_verify(c, a->block, now, why);
+    }
+    cd_err written = finish(a, pool, true);
+    if (e == CD_OK) {
+        e = written;
+        a->block->has_body_stored = cd_pool_slots(pool) > 1;
     }
     if (e == CD_OK) {
         e = cd_chain_accept(c, a->block, why);
@@ -128,7 +157,7 @@ cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now, cd_er
         }
     }
     for (; cnt != 0; cnt--) {
-        (void)finish(&ring[first], pool);
+        (void)finish(&ring[first], pool, true);
         cd_chain_drop(c, ring[first].block);
         first = (first + 1) % AHEAD;
     }

@@ -1,7 +1,7 @@
 /* chains/evmchain/import.h - takes in a run of blocks that follow one another: files, and later bootstrapping.
  *
- *   bytes ─► decode n+1, n+2 ─► senders, on the pool ──┐
- *                               block n: verify, accept ◄┘     what does not depend on state runs ahead
+ *   bytes ─► decode n+1, n+2 ─► senders, body to disk: on the pool ──┐
+ *                               block n: verify, accept ◄────────────┘   what does not depend on state runs ahead
  *
  * Threading: confined to the chain's executor; signatures run on the pool's threads. */
 #ifndef CD_CHAINS_EVMCHAIN_IMPORT_H

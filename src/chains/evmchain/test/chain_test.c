@@ -2,6 +2,7 @@
  * same bytes; wrong blocks are refused for the right reason; a restart finds everything. */
 #include "chains/evmchain/chain.h"
 #include "chains/evmchain/dev_genesis.h"
+#include "chains/evmchain/import.h"
 #include "wallet/hd.h"
 
 #include <setjmp.h>
@@ -285,6 +286,62 @@ static void pool_rules(void **state)
     cd_kv_close(a.kv);
 }
 
+/* Fifteen blocks of another chain, taken in with and without workers; a spoilt one stops the run and leaves no trace. */
+static void imports(void **state)
+{
+    (void)state;
+    node a;
+    node spare;
+    cd_buf rlps = {0};
+    usize start_of_ten = 0;
+    cd_hash32 sent = {0};
+    cd_errinfo why = {0};
+    node_open(&a, cd_kv_mem_open());
+    node_open(&spare, cd_kv_mem_open());
+    for (u64 i = 0; i < 15; i++) {
+        assert_int_equal(send(&a, 0, i, 100, NULL), CD_OK);
+        make_block(&a, &spare, START + 2 * i + 2);
+        cd_arena mem = {0};
+        cd_block b;
+        assert_int_equal(cd_chain_block_at(a.chain, &b, NULL, &mem, i + 1), CD_OK);
+        start_of_ten = i == 9 ? rlps.n : start_of_ten;
+        sent = b.txs[0].hash;
+        cd_block_enc(&rlps, CD_HEADER_L1, &b);
+        cd_arena_fini(&mem);
+    }
+    for (u32 workers = 0; workers < 3; workers++) {
+        node b;
+        cd_pool *pool = NULL;
+        cd_arena mem = {0};
+        cd_block block;
+        usize idx;
+        node_open(&b, cd_kv_mem_open());
+        assert_int_equal(cd_pool_new(&pool, workers, 64, "test", &why), CD_OK);
+        /* The last byte of a state root lies within the header of block 10. */
+        rlps.p[start_of_ten + 100] ^= 1;
+        assert_int_not_equal(cd_chain_import(b.chain, cd_buf_bytes(&rlps), pool, START + 100, &why),
+                             CD_OK);
+        assert_non_null(strstr(why.msg, "block 10"));
+        assert_int_equal(cd_chain_head(b.chain)->header.number, 9);
+        rlps.p[start_of_ten + 100] ^= 1;
+        assert_int_equal(cd_chain_tx(b.chain, &block, &idx, &mem, &sent), CD_ENOENT);
+        cd_bytes rest = cd_bytes_of(rlps.p + start_of_ten, rlps.n - start_of_ten);
+        assert_int_equal(cd_chain_import(b.chain, rest, pool, START + 100, &why), CD_OK);
+        assert_memory_equal(&cd_chain_head(b.chain)->hash, &cd_chain_head(a.chain)->hash, 32);
+        assert_int_equal(cd_chain_tx(b.chain, &block, &idx, &mem, &sent), CD_OK);
+        assert_int_equal(block.header.number, 15);
+        cd_arena_fini(&mem);
+        node_close(&b);
+        cd_pool_free(pool);
+        cd_kv_close(b.kv);
+    }
+    cd_buf_fini(&rlps);
+    node_close(&a);
+    node_close(&spare);
+    cd_kv_close(a.kv);
+    cd_kv_close(spare.kv);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -308,6 +365,7 @@ int main(void)
         cmocka_unit_test(builder_and_verifier_agree),
         cmocka_unit_test(wrong_blocks_are_refused),
         cmocka_unit_test(pool_rules),
+        cmocka_unit_test(imports),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
