@@ -65,7 +65,9 @@ static int usage(FILE *to, int code)
     for (usize i = 0; i < CD_COUNT(commands); i++) {
         (void)fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
     }
-    (void)fputs("\ncandela-evmtool COMMAND --help describes a command.\n", to);
+    (void)fputs("\ncandela-evmtool COMMAND --help describes a command, candela-evmtool --version "
+                "tells the version.\n",
+                to);
     return code;
 }
 
@@ -81,6 +83,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         return usage(stdout, 0);
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        (void)printf("candela/%s\n", CD_VERSION);
+        return 0;
     }
     (void)fprintf(stderr, "error: no command \"%s\"\n", argv[1]);
     return usage(stderr, 2);
