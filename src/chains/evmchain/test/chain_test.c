@@ -92,8 +92,8 @@ static u64 balance_of_77(node *n)
 /* Builds a block on a at time, hands its bytes to b, both accept. */
 static void make_block(node *a, node *b, u64 time)
 {
-    cd_chain_block *mine;
-    cd_chain_block *theirs;
+    cd_chain_block *mine = NULL;
+    cd_chain_block *theirs = NULL;
     cd_errinfo why = {0};
     if (cd_chain_build(a->chain, &mine, a->pool, time, &why) != CD_OK ||
         cd_chain_parse(b->chain, &theirs, mine->rlp, &why) != CD_OK ||
@@ -240,7 +240,7 @@ static void wrong_blocks_are_refused(void **state)
         cd_buf_fini(&rlp);
     }
     /* None of them left a trace: the good one still fits. */
-    cd_chain_block *theirs;
+    cd_chain_block *theirs = NULL;
     assert_int_equal(cd_chain_parse(b.chain, &theirs, good->rlp, NULL), CD_OK);
     assert_int_equal(cd_chain_verify(b.chain, theirs, START + 5, NULL), CD_OK);
     assert_int_equal(cd_chain_accept(b.chain, theirs, NULL), CD_OK);
