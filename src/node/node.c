@@ -224,7 +224,7 @@ static void on_signal(void *ctx, int signum)
 
 static void on_stop_task(cd_loop_task *t)
 {
-    begin_stop((cd_node *)((u8 *)t - offsetof(cd_node, stop_task)));
+    begin_stop((cd_node *)(void *)((u8 *)t - offsetof(cd_node, stop_task)));
 }
 
 void cd_node_stop(cd_node *n)
