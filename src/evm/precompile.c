@@ -17,7 +17,7 @@ struct cd_precompile_table {
 static const struct {
     cd_fork first;
     cd_fork last;
-    u8 addr;
+    u16 addr; /* the last two bytes */
     const char *name;
     cd_precompile_fn run;
     cd__pre_price price;
@@ -77,7 +77,7 @@ cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p)
 
 static cd_precompile of_row(usize i)
 {
-    return (cd_precompile){.addr = {.b = {[19] = rows[i].addr}},
+    return (cd_precompile){.addr = {.b = {[18] = (u8)(rows[i].addr >> 8), [19] = (u8)rows[i].addr}},
                            .name = rows[i].name,
                            .run = rows[i].run,
                            .cfg = &rows[i].price};

@@ -4,6 +4,7 @@
 #include "crypto/bls12381.h"
 #include "crypto/bn254.h"
 #include "crypto/kzg.h"
+#include "crypto/p256.h"
 
 /* --- bn254 [EIP-196] [EIP-197] -------------------------------------------------------------- */
 
@@ -55,6 +56,25 @@ cd_precompile_outcome cd__pre_bn254_pairing(cd_precompile_call *call, const void
     bool is_one = false;
     cd_err err = cd_bn254_pairing(&is_one, call->input);
     return yes_no(call, is_one, err);
+}
+
+/* --- P-256 [EIP-7951] ----------------------------------------------------------------------- */
+
+/* Input: hash, r, s, x, y. A signature that does not hold gives no output, which is no failure. */
+cd_precompile_outcome cd__pre_p256_verify(cd_precompile_call *call, const void *cfg)
+{
+    enum { SIG = 32, PUB = 96, SIZE = 160 };
+    if (!cd__pre_pay(call, cfg, 0)) {
+        return CD_PRE_OUT_OF_GAS;
+    }
+    const u8 *in = call->input.p;
+    cd_hash32 msg;
+    call->output = (cd_bytes){0};
+    if (call->input.n != SIZE) {
+        return CD_PRE_OK;
+    }
+    memcpy(msg.b, in, sizeof msg.b);
+    return cd_p256_verify(&msg, in + SIG, in + PUB) ? yes_no(call, true, CD_OK) : CD_PRE_OK;
 }
 
 /* --- KZG point evaluation [EIP-4844] -------------------------------------------------------- */

@@ -227,6 +227,7 @@ static const op ops[] = {
     CONTRACT("bn254_pairing", "bn254_pairing"),
     CONTRACT("blake2f", "blake2f"),
     CONTRACT("kzg_point_evaluation", "kzg_point_evaluation"),
+    CONTRACT("p256_verify", "p256_verify"),
     {.name = "secp256k1_sign", .run = run_secp256k1_sign, .input_n = 64},
     {.name = "secp256k1_verify", .run = run_secp256k1_verify, .input_n = 160},
     BLS(bls_sign),

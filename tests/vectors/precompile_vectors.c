@@ -40,6 +40,7 @@ static const struct {
     {"fail-blsMapG2", "bls12381_map_fp2"},
     {"blsPairing", "bls12381_pairing"},
     {"fail-blsPairing", "bls12381_pairing"},
+    {"p256Verify", "p256_verify"},
 };
 
 typedef struct tally {
