@@ -6,6 +6,7 @@
 #include "crypto/bls12381.h"
 #include "crypto/bn254.h"
 #include "crypto/kzg.h"
+#include "crypto/p256.h"
 #include "crypto/secp256k1.h"
 #include "crypto/sha2.h"
 
@@ -105,6 +106,35 @@ static void run_der(vec *v, cd_json group, cd_json test, const char *label)
 static void run_p1363(vec *v, cd_json group, cd_json test, const char *label)
 {
     ecdsa(v, group, test, label, false, false);
+}
+
+static void p256(vec *v, cd_json group, cd_json test, const char *label, bool der)
+{
+    u8 sig[64];
+    cd_hash32 msg;
+    cd_bytes key = hex_of(v, cd_json_get(group, "publicKey"), "uncompressed");
+    cd_bytes in = hex_of(v, test, "sig");
+    if (key.n != 65) {
+        vec_check(v, false, "%s: key", label);
+        return;
+    }
+    digest(v, &msg, group, hex_of(v, test, "msg"));
+    bool ok = der ? der_sig(sig, in) : in.n == 64;
+    if (ok && !der) {
+        memcpy(sig, in.p, 64);
+    }
+    ok = ok && cd_p256_verify(&msg, sig, key.p + 1);
+    check_result(v, test, ok, label);
+}
+
+static void run_p256_der(vec *v, cd_json group, cd_json test, const char *label)
+{
+    p256(v, group, test, label, true);
+}
+
+static void run_p256_p1363(vec *v, cd_json group, cd_json test, const char *label)
+{
+    p256(v, group, test, label, false);
 }
 
 /* Signs with extra nonce bytes (or none) and compares. */
@@ -339,6 +369,8 @@ int main(void)
     wycheproof(&v, "ecdsa_secp256k1_sha256_bitcoin_test.json", run_bitcoin);
     wycheproof(&v, "ecdsa_secp256k1_sha256_p1363_test.json", run_p1363);
     wycheproof(&v, "ecdsa_secp256k1_sha3_256_test.json", run_der);
+    wycheproof(&v, "ecdsa_secp256r1_sha256_test.json", run_p256_der);
+    wycheproof(&v, "ecdsa_secp256r1_sha256_p1363_test.json", run_p256_p1363);
     run_ecdsa_valid(&v);
     run_rfc6979(&v);
 
