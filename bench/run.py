@@ -198,7 +198,7 @@ def pieces(group, args):
             found.append((dict.fromkeys(TITLES, ["trie", size]), 1))
     else:
         for chain in [args.only] if args.only else IMPORT_CHAINS:
-            command = ["import", str(args.data / "blocks"), chain, "--rounds", "1"]
+            command = ["import", str(args.data / "blocks"), chain, "--rounds", "3"]
             for threads in range(1, min(2, len(args.cpus)) + 1):
                 ours = [*command, "--threads", str(threads)]
                 found.append(({"c": ours, "geth": command}, threads))
