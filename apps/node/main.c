@@ -5,7 +5,7 @@
 #include "base/term.h"
 #include "base/thread.h"
 #include "base/version.h"
-#include "chains/evmchain/dev_genesis.h"
+#include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
 #include "crypto/secp256k1.h"
 #include "node/node.h"

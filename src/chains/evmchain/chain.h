@@ -10,7 +10,7 @@
 
 #include "chains/evmchain/chain_rules.h"
 #include "chains/evmchain/pool.h"
-#include "chains/evmchain/world.h"
+#include "chains/evmchain/world/world.h"
 #include "evm/transition.h"
 #include "types/block.h"
 #include "types/receipt.h"

@@ -2,7 +2,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_EVM_VM_PRIV_H
 #define CD_CHAINS_EVMCHAIN_EVM_VM_PRIV_H
 
-#include "chains/evmchain/api_json.h"
+#include "chains/evmchain/api/json.h"
 #include "chains/evmchain/chain.h"
 #include "rpc/param.h"
 #include "vm/vm.h"

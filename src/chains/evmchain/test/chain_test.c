@@ -1,7 +1,7 @@
 /* Two chain objects on stores of their own: one builds blocks from its pool, the other parses, verifies and accepts the
  * same bytes; wrong blocks are refused for the right reason; a restart finds everything. */
 #include "chains/evmchain/chain.h"
-#include "chains/evmchain/dev_genesis.h"
+#include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/import.h"
 #include "wallet/hd.h"
 

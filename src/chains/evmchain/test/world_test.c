@@ -1,7 +1,7 @@
 /* Random trees of blocks over one world: every root is recomputed from the flat tables alone, branches are dropped and
  * accepted, the tries are thrown away and must catch up. */
 #include "base/rng.h"
-#include "chains/evmchain/world_priv.h"
+#include "chains/evmchain/world/world_priv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

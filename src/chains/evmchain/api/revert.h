@@ -1,6 +1,6 @@
-/* chains/evmchain/revert.h - the words in a revert: Solidity's Error(string) and Panic(uint256). Threading: pure. */
-#ifndef CD_CHAINS_EVMCHAIN_REVERT_H
-#define CD_CHAINS_EVMCHAIN_REVERT_H
+/* chains/evmchain/api/revert.h - the words in a revert: Solidity's Error(string) and Panic(uint256). Threading: pure. */
+#ifndef CD_CHAINS_EVMCHAIN_API_REVERT_H
+#define CD_CHAINS_EVMCHAIN_API_REVERT_H
 
 #include "base/arena.h"
 

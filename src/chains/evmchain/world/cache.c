@@ -1,7 +1,7 @@
 /* The read cache of the accepted state. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chains/evmchain/world_priv.h"
+#include "chains/evmchain/world/world_priv.h"
 
 static u64 mix(u64 h, u64 v)
 {

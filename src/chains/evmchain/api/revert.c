@@ -1,4 +1,4 @@
-#include "chains/evmchain/revert.h"
+#include "chains/evmchain/api/revert.h"
 
 #include "num/u256.h"
 

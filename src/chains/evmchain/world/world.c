@@ -1,7 +1,7 @@
-#include "chains/evmchain/world.h"
+#include "chains/evmchain/world/world.h"
 
 #include "base/mem.h"
-#include "chains/evmchain/world_priv.h"
+#include "chains/evmchain/world/world_priv.h"
 #include "crypto/keccak.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "chains/evmchain/api_json.h"
+#include "chains/evmchain/api/json.h"
 
 #include "evm/evm.h"
 

@@ -1,4 +1,4 @@
-/* chains/evmchain/dev_genesis.h - the genesis of the development network's EVM chain: ten accounts of 10,000 each, fees
+/* chains/evmchain/dev/genesis.h - the genesis of the development network's EVM chain: ten accounts of 10,000 each, fees
  * that make tools behave. [spec:dev-rpc#1.2] Threading: pure. */
 #ifndef CD_CHAINS_EVMCHAIN_DEV_GENESIS_H
 #define CD_CHAINS_EVMCHAIN_DEV_GENESIS_H

@@ -1,7 +1,7 @@
 /* eth_call and eth_estimateGas: transactions that are only tried. */
 #include "base/hex.h"
 #include "chains/evmchain/evm_vm_priv.h"
-#include "chains/evmchain/revert.h"
+#include "chains/evmchain/api/revert.h"
 
 /* rpc-gas-cap [spec:evm-chain#11]. */
 enum { GAS_CAP = 50000000, TX_GAS = 21000 };

@@ -2,7 +2,7 @@
  * every few blocks, caught up after a crash from the journal of changed keys. */
 #include "base/mem.h"
 #include "base/rd.h"
-#include "chains/evmchain/world_priv.h"
+#include "chains/evmchain/world/world_priv.h"
 #include "codec/rlp.h"
 
 #include <stdlib.h>

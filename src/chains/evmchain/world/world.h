@@ -1,4 +1,4 @@
-/* chains/evmchain/world.h - the accounts and storage of an EVM chain, for every block that is still in play.
+/* chains/evmchain/world/world.h - the accounts and storage of an EVM chain, for every block that is still in play.
  *
  *            flat tables (the truth)                      tries (a cache for roots)
  *   base ── layer of block 8 ── layer of block 9          account trie, storage tries: in memory, standing
@@ -13,8 +13,8 @@
  *   'T'                  block the stored tries stand at               (other tables: store/flat.h)
  *
  * Threading: confined to the chain's executor. [spec:architecture#6] [spec:evm-chain#10] */
-#ifndef CD_CHAINS_EVMCHAIN_WORLD_H
-#define CD_CHAINS_EVMCHAIN_WORLD_H
+#ifndef CD_CHAINS_EVMCHAIN_WORLD_WORLD_H
+#define CD_CHAINS_EVMCHAIN_WORLD_WORLD_H
 
 #include "base/pool.h"
 #include "evm/state.h"

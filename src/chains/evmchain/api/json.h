@@ -1,4 +1,4 @@
-/* chains/evmchain/api_json.h - blocks, transactions, receipts and logs as JSON-RPC shows them. Threading: pure.
+/* chains/evmchain/api/json.h - blocks, transactions, receipts and logs as JSON-RPC shows them. Threading: pure.
  * [spec:eth-rpc#4] */
 #ifndef CD_CHAINS_EVMCHAIN_API_JSON_H
 #define CD_CHAINS_EVMCHAIN_API_JSON_H

@@ -1,10 +1,10 @@
-/* chains/evmchain/world_priv.h - what the files of world share: views with their changes, the read cache and
+/* chains/evmchain/world/world_priv.h - what the files of world share: views with their changes, the read cache and
  * the standing tries. */
-#ifndef CD_CHAINS_EVMCHAIN_WORLD_PRIV_H
-#define CD_CHAINS_EVMCHAIN_WORLD_PRIV_H
+#ifndef CD_CHAINS_EVMCHAIN_WORLD_WORLD_PRIV_H
+#define CD_CHAINS_EVMCHAIN_WORLD_WORLD_PRIV_H
 
 #include "base/hmap.h"
-#include "chains/evmchain/world.h"
+#include "chains/evmchain/world/world.h"
 
 /* --- changes of one block ------------------------------------------------------------------------ */
 

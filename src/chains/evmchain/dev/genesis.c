@@ -1,4 +1,4 @@
-#include "chains/evmchain/dev_genesis.h"
+#include "chains/evmchain/dev/genesis.h"
 
 #include "base/hex.h"
 #include "crypto/secp256k1.h"

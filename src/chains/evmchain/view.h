@@ -1,0 +1,63 @@
+/* chains/evmchain/view.h - the accepted chain at one moment, frozen: what every reading request is answered from.
+ *
+ *   executor ── accept ──► new view ──publish──► cd_view_newest ◄── any thread takes a reference
+ *
+ * A view holds a snapshot of the store and the decoded head; nothing in it changes, so a request sees one consistent
+ * chain however long it takes, and needs no lock. Blocks and receipts of the newest heights come from memory.
+ * Threading: frozen; references are counted atomically. [spec:style#B6] */
+#ifndef CD_CHAINS_EVMCHAIN_VIEW_H
+#define CD_CHAINS_EVMCHAIN_VIEW_H
+
+#include "chains/evmchain/chain.h"
+#include "chains/evmchain/world/reader.h"
+
+typedef struct cd_view cd_view;
+
+/* An accepted block with its receipts, senders recovered; shared and frozen. */
+typedef struct cd_accepted {
+    cd_block block;
+    cd_bytes rlp;
+    cd_receipt *receipts; /* one a transaction */
+} cd_accepted;
+
+/* cd_view_newest gives the view of the last accepted block, a reference of the caller's. Any thread. */
+cd_view *cd_view_newest(cd_chain *c) __attribute__((returns_nonnull));
+void cd_view_unref(cd_view *v); /* NULL is allowed */
+
+/* What the chain is, its genesis and its head; borrowed from the view. */
+const cd_chain_rules *cd_view_rules(const cd_view *v);
+const cd_hash32 *cd_view_genesis(const cd_view *v);
+const cd_accepted *cd_view_head(const cd_view *v);
+
+/* cd_view_epoch counts the truncations of a development network (evm_revert and like); 0 elsewhere. */
+u64 cd_view_epoch(const cd_view *v);
+
+/* cd_view_block gives an accepted block of a height; the result is borrowed from the view's memory or lies in the arena.
+ * _by_hash the one of a hash, _tx the one that holds a transaction, and its place. Errors: CD_ENOENT, those of the store. */
+cd_err cd_view_block(cd_view *v, const cd_accepted **out, cd_arena *a, u64 number) CD_CHECK;
+cd_err cd_view_block_by_hash(cd_view *v, const cd_accepted **out, cd_arena *a,
+                             const cd_hash32 *hash) CD_CHECK;
+cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
+                  const cd_hash32 *hash) CD_CHECK;
+
+/* cd_view_header is cd_view_block without transactions and receipts; cd_view_hash the hash of a height. */
+cd_err cd_view_header(cd_view *v, cd_header *out, cd_arena *a, u64 number) CD_CHECK;
+cd_err cd_view_hash(cd_view *v, cd_hash32 *out, u64 number) CD_CHECK;
+
+/* A reader of the state after an accepted block, ancestors' hashes included; confined to its user. */
+typedef struct cd_view_source {
+    cd_world_reader world; /* first: the EVM is given the address of its src */
+    cd_view *view;
+} cd_view_source;
+
+/* cd_view_source_init reads as after block number. Errors: CD_EMISSING when that state is not kept any more. */
+cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
+void cd_view_source_fini(cd_view_source *s);
+
+/* cd_view_oldest_state gives the lowest height whose state is kept. */
+u64 cd_view_oldest_state(const cd_view *v);
+
+/* cd_view_kv borrows the frozen store, for indices and proofs. */
+cd_kv *cd_view_kv(cd_view *v);
+
+#endif
