@@ -14,7 +14,7 @@ static bits bits_of(cd_bytes entry)
     cd_hash32 h;
     cd_keccak256(&h, entry);
     bits r;
-    for (int i = 0; i < 3; i++) {
+    for (usize i = 0; i < 3; i++) {
         u32 bit = cd_be16(h.b + 2 * i) & 2047;
         r.byte[i] = 255 - bit / 8;
         r.mask[i] = (u8)(1U << (bit % 8));

@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* --- keys of objects that are addresses or words
- * --------------------------------------------------- */
+/* --- keys of objects that are addresses or words --------------------------------------------- */
 
 static cd_bytes drop_prefix(cd_bytes text)
 {
@@ -14,9 +13,9 @@ static cd_bytes drop_prefix(cd_bytes text)
     return prefixed ? cd_bytes_sub(text, 2, text.n - 2) : text;
 }
 
-static cd_err parse_addr(cd_addr20 *out, cd_bytes text)
+cd_err cd_genesis_addr_parse(cd_addr20 *out, cd_bytes key)
 {
-    text = drop_prefix(text);
+    cd_bytes text = drop_prefix(key);
     return text.n == 40 ? cd_hex_parse(out->b, text) : CD_ERANGE;
 }
 
@@ -32,17 +31,19 @@ static cd_err parse_word(cd_hash32 *out, cd_bytes text)
     return CD_OK;
 }
 
-/* --- alloc
- * ---------------------------------------------------------------------------------------- */
+/* --- alloc ----------------------------------------------------------------------------------- */
 
-static cd_err parse_storage(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_errinfo *why)
+cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *slot_cnt, cd_arena *a,
+                                cd_json v, cd_errinfo *why)
 {
+    usize cnt = 0;
     if (!cd_json_has(v)) {
+        *out = NULL;
+        *slot_cnt = 0;
         return CD_OK;
     }
     CD_TRY(cd_json_obj(v, why));
     cd_genesis_slot *slots = cd_arena_array(a, cd_genesis_slot, cd_json_len(v));
-    usize cnt = 0;
     cd_json_it it = cd_json_iter(v);
     while (cd_json_next(&it)) {
         cd_bytes text;
@@ -53,8 +54,8 @@ static cd_err parse_storage(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_
         }
         cnt++;
     }
-    acc->slots = slots;
-    acc->slot_cnt = cnt;
+    *out = slots;
+    *slot_cnt = cnt;
     return CD_OK;
 }
 
@@ -76,7 +77,7 @@ static cd_err parse_account(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_
     if (cd_json_has(code)) {
         CD_TRY(cd_json_hex(&acc->code, a, code, why));
     }
-    return parse_storage(acc, a, cd_json_get(v, "storage"), why);
+    return cd_genesis_storage_parse(&acc->slots, &acc->slot_cnt, a, cd_json_get(v, "storage"), why);
 }
 
 /* An account and its place in the document, which decides between two of the same address. */
@@ -102,7 +103,7 @@ cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_are
     cd_json_it it = cd_json_iter(alloc);
     for (usize i = 0; cd_json_next(&it); i++) {
         entries[i].place = i;
-        if (parse_addr(&entries[i].acc.addr, it.key) != CD_OK) {
+        if (cd_genesis_addr_parse(&entries[i].acc.addr, it.key) != CD_OK) {
             return cd_json_fail(it.val, CD_EFORMAT, "key is not an address", why);
         }
         CD_TRY(parse_account(&entries[i].acc, a, it.val, why));
@@ -123,8 +124,7 @@ cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_are
     return CD_OK;
 }
 
-/* --- config
- * --------------------------------------------------------------------------------------- */
+/* --- config ---------------------------------------------------------------------------------- */
 
 /* Reads the first of the two spellings that is there; NULL = only one. */
 static cd_err parse_when(cd_when *out, cd_json config, const char *key, const char *other,
@@ -178,7 +178,11 @@ static cd_err parse_blob_schedule(cd_blob_schedule *out, cd_json v, cd_errinfo *
 {
     CD_TRY(cd_json_u64(&out->target, cd_json_get(v, "target"), why));
     CD_TRY(cd_json_u64(&out->max, cd_json_get(v, "max"), why));
-    return cd_json_u64(&out->update_fraction, cd_json_get(v, "baseFeeUpdateFraction"), why);
+    cd_json fraction = cd_json_get(v, "updateFraction"); /* as the original's published files write it */
+    if (!cd_json_has(fraction)) {
+        fraction = cd_json_get(v, "baseFeeUpdateFraction");
+    }
+    return cd_json_u64(&out->update_fraction, fraction, why);
 }
 
 /* The keys that hold one block number or timestamp each. */
@@ -245,8 +249,7 @@ cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *w
     return CD_OK;
 }
 
-/* --- the document
- * --------------------------------------------------------------------------------- */
+/* --- the document ---------------------------------------------------------------------------- */
 
 static cd_err parse_opt_fixed(void *out, usize n, cd_json v, cd_errinfo *why)
 {

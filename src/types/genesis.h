@@ -108,6 +108,12 @@ cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *w
 cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a,
                               cd_json alloc, cd_errinfo *why) CD_CHECK;
 
+/* cd_genesis_addr_parse reads a key that is an address, "0x" optional; cd_genesis_storage_parse an object of slots, in
+ * the order of the document (nothing when it is missing). */
+cd_err cd_genesis_addr_parse(cd_addr20 *out, cd_bytes key) CD_CHECK;
+cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *cnt, cd_arena *a, cd_json v,
+                                cd_errinfo *why) CD_CHECK;
+
 /* cd_fee_config_parse reads a fee configuration object; absent keys keep what *out holds. */
 cd_err cd_fee_config_parse(cd_fee_config *out, cd_json v, cd_errinfo *why) CD_CHECK;
 

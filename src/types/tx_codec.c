@@ -261,8 +261,7 @@ void cd_tx_enc_item(cd_buf *out, const cd_tx *tx)
     cd_buf_fini(&tmp);
 }
 
-/* --- hashes and signatures
- * ------------------------------------------------------------------------ */
+/* --- hashes and signatures ------------------------------------------------------------------- */
 
 void cd_tx_hash(cd_hash32 *out, const cd_tx *tx)
 {
