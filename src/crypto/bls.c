@@ -7,6 +7,9 @@ _Static_assert(sizeof(cd_bls_pk) == sizeof(blst_p1_affine), "a key is blst's aff
 _Static_assert(sizeof(cd_bls_sig) == sizeof(blst_p2_affine),
                "a signature is blst's affine G2 point");
 
+/* Keys and signatures not compressed, as two coordinates. */
+enum { PK_FULL_LEN = 2 * CD_BLS_PK_LEN, SIG_FULL_LEN = 2 * CD_BLS_SIG_LEN };
+
 /* The public types are blst's own bytes, so arrays of keys go to blst without a copy. */
 static const blst_p1_affine *pk_point(const cd_bls_pk *pk)
 {
@@ -105,7 +108,7 @@ cd_err cd_bls_pk_dec(cd_bls_pk *out, cd_bytes in)
 {
     blst_p1_affine a;
     bool compressed = in.n == CD_BLS_PK_LEN;
-    if (!compressed && in.n != 2 * CD_BLS_PK_LEN) {
+    if (!compressed && in.n != PK_FULL_LEN) {
         return CD_EFORMAT;
     }
     /* deserialize would also take a compressed key padded with anything. */
@@ -127,7 +130,7 @@ cd_err cd_bls_sig_dec(cd_bls_sig *out, cd_bytes in)
 {
     blst_p2_affine a;
     bool compressed = in.n == CD_BLS_SIG_LEN;
-    if (!compressed && in.n != 2 * CD_BLS_SIG_LEN) {
+    if (!compressed && in.n != SIG_FULL_LEN) {
         return CD_EFORMAT;
     }
     if (!compressed && (in.p[0] & 0x80) != 0) {

@@ -92,8 +92,8 @@ static cd_err dec_g2(blst_p2_affine *out, const u8 in[G2_LEN], bool check_group)
 {
     CD_TRY(dec_fp(&out->x.fp[0], in));
     CD_TRY(dec_fp(&out->x.fp[1], in + FP_LEN));
-    CD_TRY(dec_fp(&out->y.fp[0], in + 2 * FP_LEN));
-    CD_TRY(dec_fp(&out->y.fp[1], in + 3 * FP_LEN));
+    CD_TRY(dec_fp(&out->y.fp[0], in + G1_LEN));
+    CD_TRY(dec_fp(&out->y.fp[1], in + G1_LEN + FP_LEN));
     if (!blst_p2_affine_on_curve(out) || (check_group && !blst_p2_affine_in_g2(out))) {
         return CD_EPOINT;
     }
@@ -114,8 +114,8 @@ static void enc_g2(u8 out[G2_LEN], const blst_p2 *a)
     blst_p2_to_affine(&p, a);
     enc_fp(out, &p.x.fp[0]);
     enc_fp(out + FP_LEN, &p.x.fp[1]);
-    enc_fp(out + 2 * FP_LEN, &p.y.fp[0]);
-    enc_fp(out + 3 * FP_LEN, &p.y.fp[1]);
+    enc_fp(out + G1_LEN, &p.y.fp[0]);
+    enc_fp(out + G1_LEN + FP_LEN, &p.y.fp[1]);
 }
 
 /* ---- operations ---- */
@@ -125,7 +125,7 @@ cd_err cd_bls12381_g1_add(u8 out[128], cd_bytes in)
     blst_p1_affine a;
     blst_p1_affine b;
     blst_p1 sum;
-    if (in.n != 2 * G1_LEN) {
+    if (in.n != G1_LEN + G1_LEN) {
         return CD_EINVAL;
     }
     CD_TRY(dec_g1(&a, in.p, false));
@@ -141,7 +141,7 @@ cd_err cd_bls12381_g2_add(u8 out[256], cd_bytes in)
     blst_p2_affine a;
     blst_p2_affine b;
     blst_p2 sum;
-    if (in.n != 2 * G2_LEN) {
+    if (in.n != G2_LEN + G2_LEN) {
         return CD_EINVAL;
     }
     CD_TRY(dec_g2(&a, in.p, false));
@@ -278,7 +278,7 @@ cd_err cd_bls12381_map_fp2(u8 out[256], cd_bytes in)
 {
     blst_fp2 u;
     blst_p2 p;
-    if (in.n != 2 * FP_LEN) {
+    if (in.n != FP_LEN + FP_LEN) {
         return CD_EINVAL;
     }
     CD_TRY(dec_fp(&u.fp[0], in.p));

@@ -37,7 +37,7 @@ void cd__bn254_fp_enc(u8 out[32], const fp *a)
     static const fp plain_one = {{1}};
     fp plain;
     fp_mul(&plain, a, &plain_one);
-    for (int i = 0; i < 4; i++) {
+    for (usize i = 0; i < 4; i++) {
         cd_put_be64(out + 8 * i, plain.l[3 - i]);
     }
 }

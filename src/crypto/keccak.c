@@ -120,7 +120,7 @@ static void permute_last(u64 s[25], cd_hash32 *out)
 
 CD_INLINE void absorb_block(u64 s[25], const u8 *p)
 {
-    for (int i = 0; i < CD__KECCAK_LANES; i++) {
+    for (usize i = 0; i < CD__KECCAK_LANES; i++) {
         s[i] ^= cd_le64(p + 8 * i);
     }
 }

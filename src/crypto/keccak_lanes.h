@@ -129,7 +129,7 @@ static void lane_alone(const lane *l, cd_hash32 *out, const u64 words[25][LANES]
         return;
     }
     for (; left >= CD_KECCAK_RATE; left -= CD_KECCAK_RATE, p += CD_KECCAK_RATE) {
-        for (u32 i = 0; i < CD__KECCAK_LANES; i++) {
+        for (usize i = 0; i < CD__KECCAK_LANES; i++) {
             s[i] ^= cd_le64(p + 8 * i);
         }
         cd__keccak_permute(s);
@@ -188,7 +188,7 @@ static void lanes_run(cd_hash32 *out, const cd_bytes *in, usize cnt)
                     }
                 }
                 fresh |= 1u << i;
-                for (u32 w = 0; w < 4; w++) {
+                for (usize w = 0; w < 4; w++) {
                     cd_put_le64(out[l->job].b + 8 * w, hash[w][i]);
                 }
                 if (taken < cnt) {

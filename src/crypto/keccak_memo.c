@@ -45,7 +45,7 @@ CD_INLINE u64 fold(u64 a, u64 b)
     return (u64)p ^ (u64)(p >> 64);
 }
 
-CD_INLINE u64 load(const u8 *p, u32 i)
+CD_INLINE u64 load(const u8 *p, usize i)
 {
     return cd_le64(p + 8 * i);
 }

@@ -82,7 +82,7 @@ CD_INLINE void round16(line *l, line *r, const u32 m[16], u32 round)
 static void compress(u32 h[5], const u8 *p)
 {
     u32 m[16];
-    for (u32 i = 0; i < 16; i++) {
+    for (usize i = 0; i < 16; i++) {
         m[i] = cd_le32(p + 4 * i);
     }
     line l = {.a = h[0], .b = h[1], .c = h[2], .d = h[3], .e = h[4]};
@@ -117,7 +117,7 @@ void cd_ripemd160(cd_hash20 *out, cd_bytes in)
     for (usize at = 0; at < padded; at += 64) {
         compress(h, tail + at);
     }
-    for (u32 i = 0; i < 5; i++) {
+    for (usize i = 0; i < 5; i++) {
         cd_put_le32(out->b + 4 * i, h[i]);
     }
 }

@@ -74,7 +74,7 @@ static void mul_words(u64 *r, const u64 *a, int na, const u64 *b, int nb)
 
 static void load_words(u64 out[4], const u8 in[32])
 {
-    for (int i = 0; i < 4; i++) {
+    for (usize i = 0; i < 4; i++) {
         out[i] = cd_be64(in + 24 - 8 * i);
     }
 }

@@ -97,7 +97,7 @@ CD_INLINE void fe_sqr(fe *r, const fe *a)
         c[i] = _mm512_add_epi64(c[i], c[i]);
     }
 #pragma GCC unroll 5
-    for (int i = 0; i < 5; i++) {
+    for (usize i = 0; i < 5; i++) {
         c[2 * i] = _mm512_madd52lo_epu64(c[2 * i], a->l[i], a->l[i]);
         c[2 * i + 1] = _mm512_madd52hi_epu64(c[2 * i + 1], a->l[i], a->l[i]);
     }
@@ -595,7 +595,7 @@ u8 cd__secp_x8_run(u8 out[CD__SECP_LANES][64], const cd__secp_x8_job *job,
     fe_store(words[0], &q.x);
     fe_store(words[1], &q.y);
     for (int lane = 0; lane < CD__SECP_LANES; lane++) {
-        for (int i = 0; i < 4; i++) {
+        for (usize i = 0; i < 4; i++) {
             cd_put_be64(out[lane] + 8 * i, words[0][lane][3 - i]);
             cd_put_be64(out[lane] + 32 + 8 * i, words[1][lane][3 - i]);
         }

@@ -25,7 +25,7 @@ static void blocks_plain(u32 h[8], const u8 *p, usize cnt)
 {
     for (; cnt > 0; cnt--, p += BLOCK) {
         u32 w[64];
-        for (u32 i = 0; i < 16; i++) {
+        for (usize i = 0; i < 16; i++) {
             w[i] = cd_be32(p + 4 * i);
         }
         for (u32 i = 16; i < 64; i++) {
@@ -69,7 +69,7 @@ __attribute__((target("sha,sse4.1"))) static void blocks_sha_ni(u32 h[8], const 
         __m128i cdgh_in = cdgh;
         __m128i w[4];
 #pragma GCC unroll 16
-        for (u32 i = 0; i < 16; i++) {
+        for (usize i = 0; i < 16; i++) {
             __m128i *wi = &w[i & 3];
             if (i < 4) {
                 *wi = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
@@ -120,7 +120,7 @@ static void finish(cd_hash32 *out, u32 h[8], const u8 *p, usize rest, u64 total)
     usize cnt = rest < BLOCK - 8 ? 1 : 2;
     cd_put_be64(tail + cnt * BLOCK - 8, total << 3);
     blocks(h, tail, cnt);
-    for (u32 i = 0; i < 8; i++) {
+    for (usize i = 0; i < 8; i++) {
         cd_put_be32(out->b + 4 * i, h[i]);
     }
 }

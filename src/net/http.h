@@ -29,6 +29,17 @@ const char *cd_http_reason(u32 status);
 /* cd_http_name_eq compares header names, which know no case. */
 bool cd_http_name_eq(cd_bytes a, cd_bytes b);
 
+/* cd_http_list_next gives the next element of a comma-separated header value, without blanks around it,
+ * and moves *list behind it. Elements may be empty; nothing is left when list->n == 0. */
+cd_bytes cd_http_list_next(cd_bytes *list);
+
+/* cd_http_list_has: one element of the list is word (any case). */
+bool cd_http_list_has(cd_bytes list, const char *word);
+
+/* cd_http_accepts: an Accept-Encoding (or the like) allows coding, by its name or by "*", with a weight
+ * that is not zero. [RFC 9110 12.5.3] */
+bool cd_http_accepts(cd_bytes list, const char *coding);
+
 /* cd_http_date_fmt writes an IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT", without a NUL. */
 enum { CD_HTTP_DATE_LEN = 29 };
 void cd_http_date_fmt(char out[CD_HTTP_DATE_LEN], u64 unix_s);

@@ -155,6 +155,11 @@ static bool origin_allowed(const cd_http_access *a, cd_bytes origin)
     return false;
 }
 
+bool cd_http_access_origin(const cd_http_access *a, cd_bytes origin)
+{
+    return origin.n == 0 || origin_allowed(a, origin);
+}
+
 /* "*" when all are allowed, else the origin itself, and credentials. */
 static void put_allowed(const cd_http_access *a, cd_buf *out, cd_bytes origin)
 {
@@ -171,23 +176,6 @@ void cd_http_access_cors(const cd_http_access *a, cd_buf *out, cd_bytes origin)
     }
 }
 
-/* The next element of a comma-separated list, without blanks around it; *list moves on. */
-static cd_bytes list_next(cd_bytes *list)
-{
-    const u8 *comma = memchr(list->p, ',', list->n);
-    usize n = comma == NULL ? list->n : (usize)(comma - list->p);
-    cd_bytes item = cd_bytes_sub(*list, 0, n);
-    usize skip = comma == NULL ? n : n + 1;
-    *list = cd_bytes_sub(*list, skip, list->n - skip);
-    while (item.n != 0 && is_sep((char)item.p[0])) {
-        item = cd_bytes_sub(item, 1, item.n - 1);
-    }
-    while (item.n != 0 && is_sep((char)item.p[item.n - 1])) {
-        item.n--;
-    }
-    return item;
-}
-
 /* Writes the requested headers in canonical case, or nothing and false when one is not allowed. */
 static bool put_headers(cd_buf *out, cd_bytes requested)
 {
@@ -195,7 +183,7 @@ static bool put_headers(cd_buf *out, cd_bytes requested)
     usize before = out->n;
     const char *sep = "Access-Control-Allow-Headers: ";
     while (requested.n != 0) {
-        cd_bytes name = list_next(&requested);
+        cd_bytes name = cd_http_list_next(&requested);
         if (name.n == 0) {
             continue;
         }

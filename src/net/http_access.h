@@ -18,6 +18,10 @@ void cd_http_access_free(cd_http_access *a); /* NULL is allowed */
  * address literals and an empty authority are always allowed. */
 bool cd_http_access_host(const cd_http_access *a, cd_bytes authority);
 
+/* cd_http_access_origin: a page of this origin may open a connection that no CORS header guards
+ * (WebSocket). Without an origin the client is no browser: true. */
+bool cd_http_access_origin(const cd_http_access *a, cd_bytes origin);
+
 /* cd_http_access_cors appends the header lines for a normal answer; origin is empty without one. */
 void cd_http_access_cors(const cd_http_access *a, cd_buf *out, cd_bytes origin);
 

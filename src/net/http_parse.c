@@ -1,42 +1,24 @@
 #include "net/http_parse.h"
 
-#include "base/buf.h"
 #include "base/mem.h"
 
 #include <llhttp.h>
 
 #include <stdio.h>
 
-/* Memory that a finished request may leave to the next one. */
-enum { KEEP_MAX = 64 * 1024 };
-
-/* A range of the head buffer, which moves while it grows. */
-typedef struct span {
-    u32 at;
-    u32 n;
-} span;
-
-typedef struct header {
-    span name;
-    span value;
-} header;
-
 struct cd_http_parse {
     llhttp_t ll;
     usize header_max;
     usize body_max_default;
     usize body_max;
-    cd_buf head; /* target, names and values, one behind the other */
-    cd_buf body;
-    span target;
-    header headers[CD_HTTP_HEADERS_MAX];
-    u32 headers_cnt;
+    cd_http_msg msg;
     usize header_bytes; /* seen of this request, trailers included */
     bool has_begun;
     bool in_value; /* the newest header's value has begun */
     bool has_head; /* the header section is complete */
     bool has_body;
     bool keeps_alive;
+    bool offers_upgrade;
     u32 status; /* of a refusal; 0: none */
     char text[120];
 };
@@ -61,15 +43,6 @@ static bool head_fits(cd_http_parse *p, usize n)
     return p->header_bytes <= p->header_max;
 }
 
-static void span_add(cd_http_parse *p, span *s, const char *at, usize n)
-{
-    if (s->n == 0) {
-        s->at = (u32)p->head.n;
-    }
-    s->n += (u32)n;
-    cd_buf_put(&p->head, cd_bytes_of(at, n));
-}
-
 static int on_begin(llhttp_t *ll)
 {
     parse_of(ll)->has_begun = true;
@@ -82,7 +55,7 @@ static int on_url(llhttp_t *ll, const char *at, size_t n)
     if (!head_fits(p, n)) {
         return refuse(p, 414, "request target too long");
     }
-    span_add(p, &p->target, at, n);
+    cd_http_msg_add(&p->msg, &p->msg.target, cd_bytes_of(at, n));
     return 0;
 }
 
@@ -95,14 +68,13 @@ static int on_field(llhttp_t *ll, const char *at, size_t n)
     if (p->has_head) {
         return 0; /* a trailer */
     }
-    if (p->headers_cnt == 0 || p->in_value) {
-        if (p->headers_cnt == CD_HTTP_HEADERS_MAX) {
+    if (p->msg.fields_cnt == 0 || p->in_value) {
+        if (cd_http_msg_add_field(&p->msg) == NULL) {
             return refuse(p, 431, "too many request header fields");
         }
-        p->headers[p->headers_cnt++] = (header){.name = {.at = (u32)p->head.n}};
         p->in_value = false;
     }
-    span_add(p, &p->headers[p->headers_cnt - 1].name, at, n);
+    cd_http_msg_add(&p->msg, &p->msg.fields[p->msg.fields_cnt - 1].name, cd_bytes_of(at, n));
     return 0;
 }
 
@@ -112,9 +84,9 @@ static int on_value(llhttp_t *ll, const char *at, size_t n)
     if (!head_fits(p, n)) {
         return refuse(p, 431, "request header fields too large");
     }
-    if (!p->has_head && p->headers_cnt != 0) {
+    if (!p->has_head && p->msg.fields_cnt != 0) {
         p->in_value = true;
-        span_add(p, &p->headers[p->headers_cnt - 1].value, at, n);
+        cd_http_msg_add(&p->msg, &p->msg.fields[p->msg.fields_cnt - 1].value, cd_bytes_of(at, n));
     }
     return 0;
 }
@@ -123,26 +95,6 @@ static int on_value_complete(llhttp_t *ll)
 {
     parse_of(ll)->in_value = true; /* also behind an empty value */
     return 0;
-}
-
-static cd_bytes span_bytes(const cd_http_parse *p, span s)
-{
-    return cd_bytes_of(p->head.p + s.at, s.n);
-}
-
-/* The headers called name: how many, and the first one's value. */
-static u32 header_count(const cd_http_parse *p, cd_bytes *first, const char *name)
-{
-    u32 cnt = 0;
-    *first = (cd_bytes){0};
-    for (u32 i = 0; i < p->headers_cnt; i++) {
-        if (cd_http_name_eq(span_bytes(p, p->headers[i].name), cd_bytes_str(name))) {
-            if (cnt++ == 0) {
-                *first = span_bytes(p, p->headers[i].value);
-            }
-        }
-    }
-    return cnt;
 }
 
 static int refuse_body(cd_http_parse *p, u64 size)
@@ -164,14 +116,36 @@ static bool announces_too_much(const cd_http_parse *p)
 }
 
 /* Blanks behind a value are no part of it [RFC 9112 5]. */
-static void values_trim(cd_http_parse *p)
+static void values_trim(cd_http_msg *m)
 {
-    for (u32 i = 0; i < p->headers_cnt; i++) {
-        span *v = &p->headers[i].value;
+    for (u32 i = 0; i < m->fields_cnt; i++) {
+        cd_http_span *v = &m->fields[i].value;
         while (v->n != 0 &&
-               (p->head.p[v->at + v->n - 1] == ' ' || p->head.p[v->at + v->n - 1] == '\t')) {
+               (m->text.p[v->at + v->n - 1] == ' ' || m->text.p[v->at + v->n - 1] == '\t')) {
             v->n--;
         }
+    }
+}
+
+static cd_http_method method_of(const llhttp_t *ll)
+{
+    switch (ll->method) {
+    case HTTP_GET:
+        return CD_HTTP_GET;
+    case HTTP_HEAD:
+        return CD_HTTP_HEAD;
+    case HTTP_POST:
+        return CD_HTTP_POST;
+    case HTTP_PUT:
+        return CD_HTTP_PUT;
+    case HTTP_DELETE:
+        return CD_HTTP_DELETE;
+    case HTTP_OPTIONS:
+        return CD_HTTP_OPTIONS;
+    case HTTP_PATCH:
+        return CD_HTTP_PATCH;
+    default:
+        return CD_HTTP_OTHER;
     }
 }
 
@@ -179,21 +153,23 @@ static int on_headers_complete(llhttp_t *ll)
 {
     cd_http_parse *p = parse_of(ll);
     cd_bytes host;
-    values_trim(p);
+    values_trim(&p->msg);
     if (ll->http_major != 1 || ll->http_minor > 1) {
         return refuse(p, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
     }
-    u32 hosts = header_count(p, &host, "host");
+    u32 hosts = cd_http_msg_count(&p->msg, &host, "host");
     if (hosts > 1 || (hosts == 0 && ll->http_minor == 1)) {
         return refuse(p, 400, hosts > 1 ? "more than one Host header" : "no Host header");
     }
     if ((ll->flags & F_TRANSFER_ENCODING) != 0 && (ll->http_minor == 0 || !is_chunked(p))) {
         return refuse(p, ll->http_minor == 0 ? 400 : 501, "transfer coding not understood");
     }
+    p->msg.method = method_of(ll);
     p->has_head = true;
     p->has_body = is_chunked(p) || ll->content_length != 0;
     p->keeps_alive = llhttp_should_keep_alive(ll) != 0;
-    ll->upgrade = 0; /* offers to change the protocol are not taken up */
+    p->offers_upgrade = ll->upgrade != 0 && ll->method != HTTP_CONNECT && ll->http_minor == 1;
+    ll->upgrade = 0; /* the request is read to its end like any other */
     return HPE_PAUSED;
 }
 
@@ -201,7 +177,7 @@ static int on_chunk_header(llhttp_t *ll)
 {
     cd_http_parse *p = parse_of(ll);
     u64 size = ll->content_length; /* of this chunk */
-    return size > p->body_max - p->body.n ? refuse_body(p, p->body.n + size) : 0;
+    return size > p->body_max - p->msg.body.n ? refuse_body(p, p->msg.body.n + size) : 0;
 }
 
 static int on_extension(llhttp_t *ll, const char *at, size_t n)
@@ -214,10 +190,10 @@ static int on_extension(llhttp_t *ll, const char *at, size_t n)
 static int on_body(llhttp_t *ll, const char *at, size_t n)
 {
     cd_http_parse *p = parse_of(ll);
-    if (n > p->body_max - p->body.n) {
-        return refuse_body(p, p->body.n + n);
+    if (n > p->body_max - p->msg.body.n) {
+        return refuse_body(p, p->msg.body.n + n);
     }
-    cd_buf_put(&p->body, cd_bytes_of(at, n));
+    cd_buf_put(&p->msg.body, cd_bytes_of(at, n));
     return 0;
 }
 
@@ -254,18 +230,9 @@ cd_http_parse *cd_http_parse_new(usize header_max, usize body_max)
 void cd_http_parse_free(cd_http_parse *p)
 {
     if (p != NULL) {
-        cd_buf_fini(&p->head);
-        cd_buf_fini(&p->body);
+        cd_http_msg_fini(&p->msg);
         cd_free(p);
     }
-}
-
-static void buf_recycle(cd_buf *b)
-{
-    if (b->cap > KEEP_MAX) {
-        cd_buf_fini(b);
-    }
-    cd_buf_clear(b);
 }
 
 void cd_http_parse_next(cd_http_parse *p)
@@ -273,16 +240,14 @@ void cd_http_parse_next(cd_http_parse *p)
     llhttp_init(&p->ll, HTTP_REQUEST, &settings);
     p->ll.data = p;
     p->body_max = p->body_max_default;
-    buf_recycle(&p->head);
-    buf_recycle(&p->body);
-    p->target = (span){0};
-    p->headers_cnt = 0;
+    cd_http_msg_clear(&p->msg);
     p->header_bytes = 0;
     p->has_begun = false;
     p->in_value = false;
     p->has_head = false;
     p->has_body = false;
     p->keeps_alive = false;
+    p->offers_upgrade = false;
     p->status = 0;
 }
 
@@ -348,82 +313,6 @@ u32 cd_http_parse_error(const cd_http_parse *p, const char **text)
     return p->status;
 }
 
-cd_http_method cd_http_parse_method(const cd_http_parse *p)
-{
-    switch (p->ll.method) {
-    case HTTP_GET:
-        return CD_HTTP_GET;
-    case HTTP_HEAD:
-        return CD_HTTP_HEAD;
-    case HTTP_POST:
-        return CD_HTTP_POST;
-    case HTTP_PUT:
-        return CD_HTTP_PUT;
-    case HTTP_DELETE:
-        return CD_HTTP_DELETE;
-    case HTTP_OPTIONS:
-        return CD_HTTP_OPTIONS;
-    case HTTP_PATCH:
-        return CD_HTTP_PATCH;
-    default:
-        return CD_HTTP_OTHER;
-    }
-}
-
-/* Splits an absolute target into authority and the rest; other targets have no authority. */
-static cd_bytes target_split(const cd_http_parse *p, cd_bytes *authority)
-{
-    cd_bytes t = span_bytes(p, p->target);
-    *authority = (cd_bytes){0};
-    static const char *const schemes[] = {"http://", "https://"};
-    for (usize i = 0; i < CD_COUNT(schemes); i++) {
-        usize n = strlen(schemes[i]);
-        if (t.n >= n && cd_http_name_eq(cd_bytes_sub(t, 0, n), cd_bytes_str(schemes[i]))) {
-            usize end = n;
-            while (end < t.n && t.p[end] != '/' && t.p[end] != '?' && t.p[end] != '#') {
-                end++;
-            }
-            *authority = cd_bytes_sub(t, n, end - n);
-            return cd_bytes_sub(t, end, t.n - end);
-        }
-    }
-    return t;
-}
-
-/* Where the path ends: at '?' or '#'. */
-static usize path_len(cd_bytes t)
-{
-    usize n = 0;
-    while (n < t.n && t.p[n] != '?' && t.p[n] != '#') {
-        n++;
-    }
-    return n;
-}
-
-cd_bytes cd_http_parse_path(const cd_http_parse *p)
-{
-    cd_bytes authority;
-    cd_bytes t = target_split(p, &authority);
-    usize n = path_len(t);
-    /* "http://host" and "http://host?q" mean the root. */
-    return n == 0 && authority.n != 0 ? cd_bytes_str("/") : cd_bytes_sub(t, 0, n);
-}
-
-cd_bytes cd_http_parse_query(const cd_http_parse *p)
-{
-    cd_bytes authority;
-    cd_bytes t = target_split(p, &authority);
-    usize at = path_len(t);
-    if (at == t.n || t.p[at] != '?') {
-        return (cd_bytes){0};
-    }
-    usize end = at + 1;
-    while (end < t.n && t.p[end] != '#') {
-        end++;
-    }
-    return cd_bytes_sub(t, at + 1, end - at - 1);
-}
-
 bool cd_http_parse_keeps_alive(const cd_http_parse *p)
 {
     return p->keeps_alive;
@@ -437,7 +326,7 @@ bool cd_http_parse_is_http10(const cd_http_parse *p)
 bool cd_http_parse_wants_continue(const cd_http_parse *p)
 {
     return p->has_body && p->ll.http_minor == 1 &&
-           cd_http_name_eq(cd_http_parse_header(p, "expect"), cd_bytes_str("100-continue"));
+           cd_http_name_eq(cd_http_msg_header(&p->msg, "expect"), cd_bytes_str("100-continue"));
 }
 
 bool cd_http_parse_has_body(const cd_http_parse *p)
@@ -445,21 +334,19 @@ bool cd_http_parse_has_body(const cd_http_parse *p)
     return p->has_body;
 }
 
-cd_bytes cd_http_parse_header(const cd_http_parse *p, const char *name)
+bool cd_http_parse_offers_upgrade(const cd_http_parse *p)
 {
-    cd_bytes v;
-    (void)header_count(p, &v, name);
-    return v;
+    return p->offers_upgrade;
 }
 
-cd_bytes cd_http_parse_host(const cd_http_parse *p)
+const cd_http_msg *cd_http_parse_msg(const cd_http_parse *p)
 {
-    cd_bytes authority;
-    (void)target_split(p, &authority);
-    return authority.n != 0 ? authority : cd_http_parse_header(p, "host");
+    return &p->msg;
 }
 
-cd_bytes cd_http_parse_body(const cd_http_parse *p)
+cd_http_msg cd_http_parse_take(cd_http_parse *p)
 {
-    return cd_buf_bytes(&p->body);
+    cd_http_msg m = p->msg;
+    p->msg = (cd_http_msg){0};
+    return m;
 }

@@ -6,14 +6,11 @@
  * The parser keeps the request's bytes; what it gives out is borrowed until cd_http_parse_next. It
  * refuses what two servers could read differently (both Content-Length and Transfer-Encoding, bare
  * line feeds, repeated Host) and everything beyond its limits before keeping it. Trailers are read
- * and dropped, Upgrade is ignored. The only file that knows llhttp. Threading: confined.
- * [RFC 9112] */
+ * and dropped. The only file that knows llhttp. Threading: confined. [RFC 9112] */
 #ifndef CD_NET_HTTP_PARSE_H
 #define CD_NET_HTTP_PARSE_H
 
-#include "net/http.h"
-
-enum { CD_HTTP_HEADERS_MAX = 100 };
+#include "net/http_msg.h"
 
 typedef struct cd_http_parse cd_http_parse;
 
@@ -46,24 +43,19 @@ bool cd_http_parse_is_idle(const cd_http_parse *p);
  * sentence without a line end (borrowed from p). */
 u32 cd_http_parse_error(const cd_http_parse *p, const char **text);
 
+/* What was asked: the head from HEAD on, the body at DONE. */
+const cd_http_msg *cd_http_parse_msg(const cd_http_parse *p);
+
+/* cd_http_parse_take gives the finished request away; the caller releases it. */
+cd_http_msg cd_http_parse_take(cd_http_parse *p);
+
 /* From HEAD on. */
-cd_http_method cd_http_parse_method(const cd_http_parse *p);
-cd_bytes cd_http_parse_path(const cd_http_parse *p);  /* without the query; "*" for OPTIONS * */
-cd_bytes cd_http_parse_query(const cd_http_parse *p); /* behind '?', may be empty */
 bool cd_http_parse_keeps_alive(const cd_http_parse *p);
 bool cd_http_parse_is_http10(const cd_http_parse *p);
 bool cd_http_parse_wants_continue(
     const cd_http_parse *p);                         /* Expect: 100-continue, and a body comes */
 bool cd_http_parse_has_body(const cd_http_parse *p); /* a body was announced */
-
-/* cd_http_parse_header gives the value of the first header called name; p == NULL when absent. */
-cd_bytes cd_http_parse_header(const cd_http_parse *p, const char *name);
-
-/* cd_http_parse_host gives the authority that the request is for: that of an absolute target, else the
- * Host header; empty when there is none (HTTP/1.0). */
-cd_bytes cd_http_parse_host(const cd_http_parse *p);
-
-/* At DONE. */
-cd_bytes cd_http_parse_body(const cd_http_parse *p);
+bool cd_http_parse_offers_upgrade(
+    const cd_http_parse *p); /* HTTP/1.1 with Upgrade and Connection */
 
 #endif

@@ -1,45 +1,55 @@
-/* net/http_server.h - an HTTP/1.1 server: routes, limits, answers that may come from another thread.
+/* net/http_server.h - an HTTP server: routes, limits, answers that may come from another thread.
  *
- *   socket ─► parser ─► CORS ─► host check ─► route ─► handler ─┬─► cd_http_reply (now)
- *     ▲                                                         └─► worker ─► cd_http_reply (later)
- *     └──────────────── one writev of head and body ◄─────────── loop ◄───────────┘
+ *   socket ─► [TLS] ─► HTTP/1.1 or HTTP/2 ─► CORS ─► host check ─► route ─► handler ─┬─► cd_http_reply (now)
+ *     ▲                                                                               └─► worker ─► cd_http_reply
+ *     └──────────────── one writev of head and body, or frames ◄─────────── loop ◄──────────────────────┘
  *
- * Requests of one connection are handled one at a time, in order; what a client pipelines waits in a
- * bounded buffer. Every request must be answered exactly once. The server reads a whole body before it
- * calls the handler. Threading: confined to the loop, except cd_http_reply and the cd_http_req
- * functions, which whoever holds the request may call. [RFC 9110, RFC 9112] */
+ * A handler does not see which version its client speaks: HTTP/1.1 and 1.0, or HTTP/2 by ALPN, by prior
+ * knowledge or by "Upgrade: h2c". Requests of one HTTP/1 connection are handled one at a time, in order;
+ * what a client pipelines waits in a bounded buffer. Those of one HTTP/2 connection run at the same time.
+ * Every request must be answered exactly once. The server reads a whole body before it calls the handler.
+ * Threading: confined to the loop, except cd_http_reply and the cd_http_req functions, which whoever holds
+ * the request may call. [RFC 9110, RFC 9112, RFC 9113] */
 #ifndef CD_NET_HTTP_SERVER_H
 #define CD_NET_HTTP_SERVER_H
 
 #include "base/buf.h"
 #include "net/http.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 typedef struct cd_http_server cd_http_server;
 typedef struct cd_http_req cd_http_req;
 
 /* Zero in a number means its default. */
 typedef struct cd_http_cfg {
-    u32 conns_max;               /* 1024; beyond it a connection gets 503 and is closed */
-    usize header_max;            /* 65536 bytes of request line and headers (431, 414) */
-    usize body_max;              /* 5 MiB (413); a route may have its own */
-    u32 header_timeout_ms;       /* 30000: from the first byte to the end of the headers (408) */
-    u32 read_timeout_ms;         /* 30000: to the end of the body (408) */
-    u32 write_timeout_ms;        /* 30000: for the answer to be taken */
-    u32 idle_timeout_ms;         /* 120000: between requests */
-    const char *allowed_origins; /* NULL: "*" */
+    u32 conns_max;         /* 1024; beyond it a connection gets 503 and is closed */
+    u32 idle_min_ms;       /* 1000: unless another waited so long for a request: that one goes */
+    usize header_max;      /* 65536 bytes of request line and headers (431, 414) */
+    usize body_max;        /* 5 MiB (413); a route may have its own */
+    usize buffered_max;    /* 32 MiB of requests and answers on one HTTP/2 connection */
+    u32 streams_max;       /* 64 requests at a time on one HTTP/2 connection */
+    u32 header_timeout_ms; /* 30000: from the first byte to the end of the headers (408) */
+    u32 read_timeout_ms;   /* 30000: to the end of the body (408) */
+    u32 write_timeout_ms;  /* 30000: for the answer to be taken */
+    u32 idle_timeout_ms;   /* 120000: between requests */
+    const char *allowed_origins;      /* NULL: "*" */
     const char *const *allowed_hosts; /* none: "localhost" */
     usize allowed_hosts_cnt;
+    bool gzip;                 /* compress answers of 1 KiB and more for clients that ask for it */
     const char *extra_headers; /* lines for every answer, each ended by CR LF; NULL: none */
 } cd_http_cfg;
 
 /* cd_http_server_new copies cfg. It serves nothing until it listens. */
 cd_http_server *cd_http_server_new(cd_loop *loop, const cd_http_cfg *cfg);
 
-/* cd_http_server_listen opens one more address; errors as cd_listener_open. The port that the system
- * chose is cd_http_server_port (of the first address). */
+/* cd_http_server_listen opens one more address, _tls one for HTTPS: tls stays until the server has stopped,
+ * and should offer "h2" and "http/1.1". Errors as cd_listener_open. The port that the system chose is
+ * cd_http_server_port (of the first address). */
 cd_err cd_http_server_listen(cd_http_server *s, const char *host, u16 port,
                              cd_errinfo *why) CD_CHECK;
+cd_err cd_http_server_listen_tls(cd_http_server *s, const char *host, u16 port, cd_tls *tls,
+                                 cd_errinfo *why) CD_CHECK;
 u16 cd_http_server_port(const cd_http_server *s);
 
 /* cd_http_server_stop ends listening and idle connections, lets running requests finish for grace_ms,
@@ -78,6 +88,9 @@ cd_buf *cd_http_req_out(cd_http_req *r);
  * no line ends (a bug). */
 void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value);
 
+/* cd_http_req_add_trailer adds a line behind the body of the answer. Only clients of HTTP/2 get it. */
+void cd_http_req_add_trailer(cd_http_req *r, const char *name, const char *value);
+
 /* cd_http_reply answers with the status, the content type (NULL: no such header) and what is in
  * cd_http_req_out. The request is gone afterwards. From any thread. */
 void cd_http_reply(cd_http_req *r, u32 status, const char *content_type);
@@ -85,5 +98,40 @@ void cd_http_reply(cd_http_req *r, u32 status, const char *content_type);
 /* cd_http_reply_error answers with one sentence: plain text, or {"error":{"code","message"}} when the
  * client accepts application/json before anything else. */
 void cd_http_reply_error(cd_http_req *r, u32 status, const char *text);
+
+/* cd_http_req_origin_allowed: the request comes from no web page, or from one that is allowed. */
+bool cd_http_req_origin_allowed(const cd_http_req *r);
+
+/* cd_http_req_offers_upgrade: the client offers to change to protocol (its name, any case), and the
+ * server is not about to stop. */
+bool cd_http_req_offers_upgrade(const cd_http_req *r, const char *protocol);
+
+/* A connection that has left HTTP. It counts against conns_max, and the server is not done before it is
+ * closed; time-outs are the new protocol's business. */
+typedef struct cd_http_up cd_http_up;
+
+/* What it tells its owner, as cd_tcp_events does; stop: the server stops, take leave before it cuts. */
+typedef struct cd_http_up_events {
+    void (*data)(void *ctx, cd_bytes data); /* borrowed for the call */
+    void (*end)(void *ctx, cd_err err);
+    void (*written)(void *ctx, cd_err err);
+    void (*stop)(void *ctx);
+    void (*sweep)(void *ctx, u64 now_ms); /* every now and then, for time-outs; NULL: not wanted */
+    void (*closed)(void *ctx);            /* the last callback; the connection is gone */
+} cd_http_up_events;
+
+/* cd_http_req_upgrade answers 101 with the added header lines, and hands the connection over. Only for
+ * an offer, by the handler before it returns. The request is gone afterwards, in any case; NULL when
+ * the connection broke. What the client has sent ahead comes as data once the handler has returned. */
+cd_http_up *cd_http_req_upgrade(cd_http_req *r, const char *protocol,
+                                const cd_http_up_events *events, void *ctx);
+
+/* As their counterparts of cd_tcp (net/loop.h). */
+cd_err cd_http_up_write(cd_http_up *u, const cd_bytes *parts, usize cnt) CD_CHECK;
+void cd_http_up_pause(cd_http_up *u);
+void cd_http_up_resume(cd_http_up *u);
+void cd_http_up_shutdown(cd_http_up *u);
+void cd_http_up_close(cd_http_up *u);
+cd_loop *cd_http_up_loop(const cd_http_up *u);
 
 #endif

@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
 #include "base/mem.h"
+#include "net/loop_priv.h"
 
 #include <uv.h>
 
@@ -14,6 +15,9 @@ enum { READ_SIZE = 64 * 1024, BACKLOG = 511 };
 struct cd_loop {
     uv_loop_t uv;
     uv_async_t wake;
+    uv_prepare_t round_begin; /* before the sockets are looked at, and behind their callbacks */
+    uv_check_t round_end;
+    bool in_round;
     _Atomic(cd_loop_task *) posted; /* newest first */
     _Atomic bool is_stopping;
     _Atomic bool is_running;
@@ -44,6 +48,8 @@ struct cd_tcp {
     cd_loop *loop;
     const cd_tcp_events *events; /* NULL before start */
     void *ctx;
+    const cd__tcp_layer *layer; /* NULL: none */
+    void *layer_ctx;
     bool is_reading;
     bool is_ended;
     bool is_closing;
@@ -101,6 +107,31 @@ static void on_wake(uv_async_t *a)
     }
 }
 
+static void on_round_begin(uv_prepare_t *p)
+{
+    ((cd_loop *)p->data)->in_round = true;
+}
+
+/* What callbacks of this round have posted needs no wake-up. */
+static void on_round_end(uv_check_t *c)
+{
+    cd_loop *l = c->data;
+    l->in_round = false;
+    tasks_run(l);
+}
+
+static void round_init(cd_loop *l)
+{
+    (void)uv_prepare_init(&l->uv, &l->round_begin);
+    (void)uv_check_init(&l->uv, &l->round_end);
+    l->round_begin.data = l;
+    l->round_end.data = l;
+    (void)uv_prepare_start(&l->round_begin, on_round_begin);
+    (void)uv_check_start(&l->round_end, on_round_end);
+    uv_unref((uv_handle_t *)&l->round_begin);
+    uv_unref((uv_handle_t *)&l->round_end);
+}
+
 cd_err cd_loop_new(cd_loop **out, cd_errinfo *why)
 {
     cd_loop *l = cd_new(cd_loop);
@@ -116,6 +147,7 @@ cd_err cd_loop_new(cd_loop **out, cd_errinfo *why)
         return cd_fail(why, CD_EIO, "event loop: %s", uv_strerror(rc));
     }
     l->wake.data = l;
+    round_init(l);
     /* A peer that goes away must not end the process: writes report it. */
     (void)signal(SIGPIPE, SIG_IGN);
     *out = l;
@@ -128,6 +160,8 @@ void cd_loop_free(cd_loop *l)
         return;
     }
     uv_close((uv_handle_t *)&l->wake, NULL);
+    uv_close((uv_handle_t *)&l->round_begin, NULL);
+    uv_close((uv_handle_t *)&l->round_end, NULL);
     (void)uv_run(&l->uv, UV_RUN_DEFAULT);
     int rc = uv_loop_close(&l->uv);
     CD_ASSERT(rc == 0);
@@ -166,7 +200,8 @@ void cd_loop_post(cd_loop *l, cd_loop_task *t)
         t->next = head;
     } while (!atomic_compare_exchange_weak_explicit(&l->posted, &head, t, memory_order_release,
                                                     memory_order_relaxed));
-    if (head == NULL) {
+    bool is_seen = cd_loop_is_here(l) && l->in_round;
+    if (head == NULL && !is_seen) {
         (void)uv_async_send(&l->wake);
     }
 }
@@ -295,10 +330,13 @@ static int listen_name(cd_listener *s, uv_loop_t *uv, const char *host, u16 port
     if (rc == 0) {
         /* Of a name with both kinds of address, IPv4 is what clients try for "localhost". */
         const struct addrinfo *best = req.addrinfo;
-        while (best != NULL && best->ai_family != AF_INET) {
-            best = best->ai_next;
+        for (const struct addrinfo *a = best; a != NULL; a = a->ai_next) {
+            if (a->ai_family == AF_INET) {
+                best = a;
+                break;
+            }
         }
-        rc = listen_at(s, best != NULL ? best->ai_addr : req.addrinfo->ai_addr);
+        rc = best == NULL ? UV_EADDRNOTAVAIL : listen_at(s, best->ai_addr);
         uv_freeaddrinfo(req.addrinfo);
     }
     return rc;
@@ -357,13 +395,23 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     if (n > 0) {
-        t->events->data(t->ctx, cd_bytes_of(buf->base, (usize)n));
+        cd_bytes data = cd_bytes_of(buf->base, (usize)n);
+        if (t->layer != NULL) {
+            t->layer->data(t->layer_ctx, data);
+        } else {
+            t->events->data(t->ctx, data);
+        }
         return;
     }
     (void)uv_read_stop(stream);
     t->is_ended = true;
     t->is_reading = false;
-    t->events->end(t->ctx, n == UV_EOF ? CD_OK : err_of((int)n));
+    cd_err err = n == UV_EOF ? CD_OK : err_of((int)n);
+    if (t->layer != NULL) {
+        t->layer->end(t->layer_ctx, err);
+    } else {
+        t->events->end(t->ctx, err);
+    }
 }
 
 void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx)
@@ -374,7 +422,7 @@ void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx)
     cd_tcp_resume(t);
 }
 
-void cd_tcp_pause(cd_tcp *t)
+void cd__tcp_raw_pause(cd_tcp *t)
 {
     if (t->is_reading) {
         (void)uv_read_stop((uv_stream_t *)&t->uv);
@@ -382,7 +430,7 @@ void cd_tcp_pause(cd_tcp *t)
     }
 }
 
-void cd_tcp_resume(cd_tcp *t)
+void cd__tcp_raw_resume(cd_tcp *t)
 {
     if (!t->is_reading && !t->is_ended && !t->is_closing) {
         int rc = uv_read_start((uv_stream_t *)&t->uv, on_alloc, on_read);
@@ -391,15 +439,39 @@ void cd_tcp_resume(cd_tcp *t)
     }
 }
 
-static void on_written(uv_write_t *req, int status)
+void cd_tcp_pause(cd_tcp *t)
 {
-    cd_tcp *t = req->handle->data;
-    if (!t->is_closing) {
-        t->events->written(t->ctx, err_of(status));
+    if (t->layer != NULL) {
+        t->layer->pause(t->layer_ctx);
+    } else {
+        cd__tcp_raw_pause(t);
     }
 }
 
-cd_err cd_tcp_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
+void cd_tcp_resume(cd_tcp *t)
+{
+    if (t->layer != NULL) {
+        t->layer->resume(t->layer_ctx);
+    } else {
+        cd__tcp_raw_resume(t);
+    }
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+    cd_tcp *t = req->handle->data;
+    if (t->is_closing) {
+        return;
+    }
+    cd_err err = err_of(status);
+    if (t->layer != NULL) {
+        t->layer->written(t->layer_ctx, err);
+    } else {
+        t->events->written(t->ctx, err);
+    }
+}
+
+cd_err cd__tcp_raw_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
 {
     uv_buf_t bufs[CD_TCP_PARTS_MAX];
     u32 n = 0;
@@ -430,10 +502,25 @@ cd_err cd_tcp_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
     return rc == 0 ? CD_EAGAIN : CD_EIO;
 }
 
-void cd_tcp_shutdown(cd_tcp *t)
+cd_err cd_tcp_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
+{
+    return t->layer != NULL ? t->layer->write(t->layer_ctx, parts, cnt)
+                            : cd__tcp_raw_write(t, parts, cnt);
+}
+
+void cd__tcp_raw_shutdown(cd_tcp *t)
 {
     if (!t->is_closing) {
         (void)uv_shutdown(&t->shutdown, (uv_stream_t *)&t->uv, NULL);
+    }
+}
+
+void cd_tcp_shutdown(cd_tcp *t)
+{
+    if (t->layer != NULL) {
+        t->layer->shutdown(t->layer_ctx);
+    } else {
+        cd__tcp_raw_shutdown(t);
     }
 }
 
@@ -442,6 +529,9 @@ static void on_tcp_closed(uv_handle_t *h)
     cd_tcp *t = h->data;
     const cd_tcp_events *events = t->events;
     void *ctx = t->ctx;
+    if (t->layer != NULL) {
+        t->layer->closed(t->layer_ctx);
+    }
     cd_free(t);
     if (events != NULL) {
         events->closed(ctx);
@@ -450,8 +540,31 @@ static void on_tcp_closed(uv_handle_t *h)
 
 void cd_tcp_close(cd_tcp *t)
 {
-    if (!t->is_closing) {
-        t->is_closing = true;
-        uv_close((uv_handle_t *)&t->uv, on_tcp_closed);
+    if (t->is_closing) {
+        return;
     }
+    if (t->layer != NULL) {
+        t->layer->close(t->layer_ctx);
+    }
+    t->is_closing = true;
+    uv_close((uv_handle_t *)&t->uv, on_tcp_closed);
+}
+
+void cd__tcp_layer_set(cd_tcp *t, const cd__tcp_layer *ops, void *layer)
+{
+    CD_ASSERT(t->events == NULL && t->layer == NULL);
+    t->layer = ops;
+    t->layer_ctx = layer;
+    cd__tcp_raw_resume(t);
+}
+
+void *cd__tcp_layer_get(const cd_tcp *t, const cd__tcp_layer *ops)
+{
+    return t->layer == ops ? t->layer_ctx : NULL;
+}
+
+const cd_tcp_events *cd__tcp_events(const cd_tcp *t, void **ctx)
+{
+    *ctx = t->ctx;
+    return t->events;
 }

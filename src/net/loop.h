@@ -90,7 +90,7 @@ void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx);
 void cd_tcp_pause(cd_tcp *t);
 void cd_tcp_resume(cd_tcp *t);
 
-enum { CD_TCP_PARTS_MAX = 4 };
+enum { CD_TCP_PARTS_MAX = 64 };
 
 /* cd_tcp_write sends the parts one behind the other with one system call if the socket takes them.
  * CD_OK: all sent, no event follows. CD_EAGAIN: the rest is on its way, the parts stay borrowed until

@@ -71,7 +71,7 @@ def test_invalid_requests(env):
         same(post(env, body), bad, body)
     for body in ({"id": 1}, {"jsonrpc": "2.0", "id": 1}, {"jsonrpc": "2.1", "id": 1, "method": "eth_chainId"},
                  {"jsonrpc": 2.0, "id": 1, "method": "eth_chainId"}, {"id": 1, "method": "eth_chainId"},
-                 {"jsonrpc": "2.0", "id": 1, "method": 5}):
+                 {"jsonrpc": "2.0", "id": 1, "method": 5}, {"jsonrpc": "2.0", "id": 1, "method": ""}):
         same(post(env, body), error(-32600, "invalid request"), str(body))
 
 
@@ -85,7 +85,7 @@ def test_ids_come_back_as_they_were(env):
 
 
 def test_unknown_methods(env):
-    for name in ("eth_nothing", "", "eth_chainid", "x" * 5000, "evm_\u2603"):
+    for name in ("eth_nothing", "eth_chainid", "x" * 5000, "evm_\u2603"):
         reply = post(env, {"jsonrpc": "2.0", "id": 1, "method": name})["error"]
         same(reply["code"], -32601, name[:20])
         match(reply["message"], r"^the method .* does not exist/is not available$")
@@ -306,21 +306,64 @@ def test_clients_that_leave(env):
     alive(env)
 
 
-def test_state_of_old_blocks_is_refused(env):
+def test_state_of_old_blocks(env):
     rpc = env.node.rpc()
+    before = int(rpc("eth_getBalance", ACCOUNTS[3], "latest"), 16)
+    height = rpc("eth_blockNumber")
     rpc("eth_sendTransaction", {"from": ACCOUNTS[4], "to": ACCOUNTS[3], "value": "0x1"})
-    genesis = rpc("eth_getBlockByNumber", "0x0", False)["hash"]
-    for method, params in (("eth_getBalance", [ACCOUNTS[4]]), ("eth_getTransactionCount", [ACCOUNTS[4]]),
-                           ("eth_getCode", [ACCOUNTS[4]]), ("eth_getStorageAt", [ACCOUNTS[4], "0x0"]),
-                           ("eth_call", [{"to": ACCOUNTS[4]}])):
-        for block in ("0x0", "earliest", {"blockNumber": "0x0"}, {"blockHash": genesis}):
-            try:
-                rpc(method, *params, block)
-            except RpcError as e:
-                same(e.code, -32000, method)
-                match(e.message, "^missing trie node")
-                continue
-            raise AssertionError(f"{method} at {block} was answered")
-        rpc(method, *params, "latest")
-        rpc(method, *params, {"blockHash": rpc("eth_getBlockByNumber", "latest", False)["hash"]})
-    assert re.fullmatch("0x[0-9a-f]{64}", genesis)
+    old = rpc("eth_getBlockByNumber", height, False)["hash"]
+    for block in (height, {"blockNumber": height}, {"blockHash": old}):
+        same(int(rpc("eth_getBalance", ACCOUNTS[3], block), 16), before, block)
+    same(int(rpc("eth_getBalance", ACCOUNTS[3], "latest"), 16), before + 1)
+    for block in ("0x0", "earliest"):
+        same(rpc("eth_getBalance", ACCOUNTS[4], block), hex(10 ** 22))
+        same(rpc("eth_getCode", ACCOUNTS[4], block), "0x")
+        same(rpc("eth_getStorageAt", ACCOUNTS[4], "0x0", block), "0x" + "00" * 32)
+        same(rpc("eth_getTransactionCount", ACCOUNTS[4], block), "0x0")
+    try:
+        rpc("eth_getBalance", ACCOUNTS[4], {"blockHash": "0x" + "11" * 32})
+    except RpcError as e:
+        same((e.code, e.message), (-32000, "header not found"))
+    else:
+        raise AssertionError("state of a block that nobody knows")
+
+
+def test_openrpc_document(env):
+    status, headers, text = ask(env, "GET", "/openrpc.json", headers={})
+    same((status, headers["Content-Type"]), (200, "application/json"))
+    doc = json.loads(text)
+    same(env.node.rpc()("rpc_discover"), doc)
+    match(doc["openrpc"], r"^1\.\d+\.\d+$")
+    assert doc["info"]["title"] and doc["info"]["version"]
+    names = [m["name"] for m in doc["methods"]]
+    same(len(names), len(set(names)), "names")
+    assert {"eth_chainId", "eth_getLogs", "net_version", "rpc_modules"} <= set(names)
+    for m in doc["methods"]:
+        assert m["summary"] and "schema" in m["result"], m["name"]
+        params = m["params"]
+        same(len({p["name"] for p in params}), len(params), m["name"])
+        optional = [not p["required"] for p in params]
+        same(optional, sorted(optional), m["name"] + ": what may be left out stands last")
+        assert all("schema" in p for p in params), m["name"]
+    known = {"#/components/schemas/" + name for name in doc["components"]["schemas"]}
+    used = set(re.findall(r'"\$ref": ?"([^"]*)"', text.decode()))
+    assert used and used <= known, used - known
+    modules = env.node.rpc()("rpc_modules")
+    same(set(modules), {n.split("_")[0] for n in names})
+
+
+def test_websocket_beside_http(env):
+    """One path for both, and the paths of the chain."""
+    for path, status in (("/", 101), ("/v1/bc/C/ws", 101), ("/ext/bc/C/ws", 101), ("/v1/bc/C/rpc", 200)):
+        with socket.create_connection((env.node.host, env.node.port), timeout=10) as s:
+            s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += s.recv(4096)
+            same(int(head.split()[1]), status, path)
+            if status == 101:
+                text = CALL.encode()
+                s.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
+                frame = s.recv(4096)
+                same((frame[0], json.loads(frame[2:])), (0x81, ANSWER), path)

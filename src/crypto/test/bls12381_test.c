@@ -211,10 +211,10 @@ static void aggregates(void **state)
     cd_bls_sig sum;
     u8 bytes[MANY];
     cd_bytes msgs[MANY];
-    for (u8 i = 0; i < MANY; i++) {
+    for (usize i = 0; i < MANY; i++) {
         cd_bls_sk sk;
-        secret(&sk, i % 30); /* some keys twice */
-        bytes[i] = i;
+        secret(&sk, (u8)(i % 30)); /* some keys twice */
+        bytes[i] = (u8)i;
         msgs[i] = cd_bytes_of(&bytes[i], 1);
         assert_int_equal(cd_bls_pk_of(&pks[i], &sk), CD_OK);
         assert_int_equal(cd_bls_sign(&same[i], CD_BLS_POP, text("same"), &sk), CD_OK);

@@ -1,6 +1,7 @@
 #include "crypto/blake2.h"
 #include "crypto/cpu.h"
 #include "crypto/ripemd160.h"
+#include "crypto/sha1.h"
 #include "crypto/sha2.h"
 
 #include <setjmp.h>
@@ -136,6 +137,20 @@ static void ripemd160_padding_never_reads_past_the_end(void **state)
     }
 }
 
+static void sha1_matches_openssl(void **state)
+{
+    (void)state;
+    for (usize n = 0; n <= INPUT_MAX; n++) {
+        u8 *in = input(n);
+        u8 got[20];
+        u8 want[20];
+        cd_sha1(got, cd_bytes_of(in, n));
+        assert_int_equal(EVP_Digest(in, n, want, NULL, EVP_sha1(), NULL), 1);
+        assert_memory_equal(got, want, sizeof want);
+        free(in);
+    }
+}
+
 /* BLAKE2b-512 built on the compression function, against OpenSSL. */
 static void blake2b_matches_openssl(void **state)
 {
@@ -201,6 +216,7 @@ int main(void)
         cmocka_unit_test(sha256_matches_openssl),
         cmocka_unit_test(sha256_without_sha_instructions),
         cmocka_unit_test(sha256_published),
+        cmocka_unit_test(sha1_matches_openssl),
         cmocka_unit_test(ripemd160_published),
         cmocka_unit_test(ripemd160_padding_never_reads_past_the_end),
         cmocka_unit_test(blake2b_matches_openssl),

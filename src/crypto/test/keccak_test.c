@@ -42,7 +42,7 @@ static void reference(cd_hash32 *out, cd_bytes in, u8 padding)
     s[at / 8] ^= (u64)padding << (8 * (at % 8));
     s[16] ^= UINT64_C(0x80) << 56;
     cd__keccak_permute(s);
-    for (u32 i = 0; i < 4; i++) {
+    for (usize i = 0; i < 4; i++) {
         cd_put_le64(out->b + 8 * i, s[i]);
     }
 }

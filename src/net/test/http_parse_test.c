@@ -35,12 +35,13 @@ static void run(cd_buf *out, const char *text, usize n, usize piece)
             assert_int_equal(used, len);
         }
         if (step == CD_HTTP_STEP_DONE) {
-            cd_bytes path = cd_http_parse_path(p);
-            cd_bytes query = cd_http_parse_query(p);
-            cd_bytes body = cd_http_parse_body(p);
-            cd_buf_fmt(out, "%s %.*s?%.*s body=%.*s%s; ",
-                       cd_http_method_name(cd_http_parse_method(p)), (int)path.n, path.p,
-                       (int)query.n, query.p == NULL ? (const u8 *)"" : query.p, (int)body.n,
+            const cd_http_msg *m = cd_http_parse_msg(p);
+            cd_bytes path = cd_http_msg_path(m);
+            cd_bytes query = cd_http_msg_query(m);
+            cd_bytes body = cd_buf_bytes(&m->body);
+            cd_buf_fmt(out, "%s %.*s?%.*s body=%.*s%s; ", cd_http_method_name(m->method),
+                       (int)path.n, path.p, (int)query.n,
+                       query.p == NULL ? (const u8 *)"" : query.p, (int)body.n,
                        body.p == NULL ? (const u8 *)"" : body.p,
                        cd_http_parse_keeps_alive(p) ? "" : " last");
             cd_http_parse_next(p);
@@ -229,11 +230,11 @@ static void test_headers(void **state)
     usize used;
     const char *why;
     assert_int_equal(cd_http_parse_feed(p, &used, cd_bytes_str(text)), CD_HTTP_STEP_HEAD);
-    assert_true(cd_bytes_eq(cd_http_parse_header(p, "x-a"), cd_bytes_str("v 1")));
-    assert_null(cd_http_parse_header(p, "x-b").p);
-    assert_non_null(cd_http_parse_header(p, "empty").p);
-    assert_int_equal(cd_http_parse_header(p, "empty").n, 0);
-    assert_true(cd_bytes_eq(cd_http_parse_host(p), cd_bytes_str("Target:1")));
+    assert_true(cd_bytes_eq(cd_http_msg_header(cd_http_parse_msg(p), "x-a"), cd_bytes_str("v 1")));
+    assert_null(cd_http_msg_header(cd_http_parse_msg(p), "x-b").p);
+    assert_non_null(cd_http_msg_header(cd_http_parse_msg(p), "empty").p);
+    assert_int_equal(cd_http_msg_header(cd_http_parse_msg(p), "empty").n, 0);
+    assert_true(cd_bytes_eq(cd_http_msg_host(cd_http_parse_msg(p)), cd_bytes_str("Target:1")));
     assert_true(cd_http_parse_wants_continue(p));
     assert_true(cd_http_parse_has_body(p));
     assert_true(cd_http_parse_set_body_max(p, 3));
@@ -246,11 +247,11 @@ static void test_headers(void **state)
     cd_http_parse_next(p);
     static const char big[] = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 70\r\n\r\n";
     assert_int_equal(cd_http_parse_feed(p, &used, cd_bytes_str(big)), CD_HTTP_STEP_HEAD);
-    assert_true(cd_bytes_eq(cd_http_parse_host(p), cd_bytes_str("h")));
+    assert_true(cd_bytes_eq(cd_http_msg_host(cd_http_parse_msg(p)), cd_bytes_str("h")));
     assert_true(cd_http_parse_set_body_max(p, 70));
     char body[70] = {0};
     assert_int_equal(cd_http_parse_feed(p, &used, cd_bytes_of(body, 70)), CD_HTTP_STEP_DONE);
-    assert_int_equal(cd_http_parse_body(p).n, 70);
+    assert_int_equal(cd_buf_bytes(&cd_http_parse_msg(p)->body).n, 70);
     cd_http_parse_free(p);
     cd_http_parse_free(NULL);
 }

@@ -108,6 +108,17 @@ static void on_big(void *ctx, cd_http_req *r)
     cd_http_reply(r, 200, NULL);
 }
 
+/* 20 kB that compress well. */
+static void on_text(void *ctx, cd_http_req *r)
+{
+    (void)ctx;
+    for (u32 i = 0; i < 2000; i++) {
+        cd_buf_str(cd_http_req_out(r), "0123456789");
+    }
+    cd_http_req_add_trailer(r, "X-Behind", "yes");
+    cd_http_reply(r, 200, "text/plain");
+}
+
 static void on_nothing(void *ctx, cd_http_req *r)
 {
     (void)ctx;
@@ -134,6 +145,7 @@ static void rig_open(rig *g, const cd_http_cfg *cfg)
         {.path = "/later", .methods = CD_HTTP_POST, .handler = on_later, .ctx = g},
         {.path = "/gate", .methods = CD_HTTP_ANY, .handler = on_gate, .ctx = g},
         {.path = "/big", .methods = CD_HTTP_GET, .handler = on_big},
+        {.path = "/text", .methods = CD_HTTP_GET, .handler = on_text},
         {.path = "/nothing", .methods = CD_HTTP_GET, .handler = on_nothing},
     };
     for (usize i = 0; i < CD_COUNT(routes); i++) {
@@ -589,6 +601,33 @@ static void test_big_answer(void **state)
     rig_close(&g);
 }
 
+static void test_gzip(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.gzip = true});
+    ask(&g, &b, "GET /text HTTP/1.1\r\n" H "Accept-Encoding: deflate, gzip;q=0.5\r\n\r\n");
+    assert_status(&b, 200);
+    assert_true(has(&b, "\r\nContent-Encoding: gzip\r\n"));
+    assert_true(has(&b, "\r\nVary: Accept-Encoding\r\n"));
+    assert_memory_equal(body_of(&b), "\x1f\x8b\x08", 3);
+    assert_true(b.n < 1000);
+    ask(&g, &b, "GET /text HTTP/1.1\r\n" H "Accept-Encoding: gzip;q=0, br\r\n\r\n");
+    assert_false(has(&b, "Content-Encoding"));
+    assert_true(has(&b, "\r\nVary: Accept-Encoding\r\n"));
+    assert_true(has(&b, "\r\nContent-Length: 20000\r\n"));
+    assert_false(has(&b, "X-Behind"));
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "Accept-Encoding: gzip\r\n\r\n"); /* short */
+    assert_false(has(&b, "Encoding"));
+    rig_close(&g);
+    rig_open(&g, &(cd_http_cfg){0});
+    ask(&g, &b, "GET /text HTTP/1.1\r\n" H "Accept-Encoding: gzip\r\n\r\n");
+    assert_false(has(&b, "Encoding"));
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
 static void test_too_many(void **state)
 {
     (void)state;
@@ -619,6 +658,187 @@ static void test_too_many(void **state)
         nap(5);
     }
     (void)close(a);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* A connection that asks for nothing makes room for one that does. */
+static void test_make_room(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.conns_max = 2, .idle_min_ms = 1});
+    int a = dial(&g);
+    int busy = dial(&g);
+    say(a, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(a, &b, false));
+    say(busy, "GET /gate HTTP/1.1\r\n" H "\r\n");
+    gate_await(&g, 1);
+    nap(20);
+    int d = dial(&g);
+    say(d, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(d, &b, false));
+    assert_status(&b, 200);
+    assert_false(hear(a, &b, false));
+    gate_open(&g);
+    assert_true(hear(busy, &b, false));
+    assert_status(&b, 200);
+    (void)close(a);
+    (void)close(busy);
+    (void)close(d);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* ---- HTTP/2, frame by frame ---- */
+
+#define PREFACE  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define SETTINGS "\0\0\0\4\0\0\0\0\0"
+
+enum { FRAME_DATA, FRAME_HEADERS, FRAME_GOAWAY = 7 };
+
+/* HEADERS that ask for path on stream id, for "localhost", by the words of HPACK's static table. */
+static void say_get(int fd, u8 id, const char *path)
+{
+    cd_buf b = {0};
+    u8 path_n = (u8)strlen(path);
+    const u8 head[] = {
+        0,    0,     (u8)(2 + 2 + path_n + 2 + 9), FRAME_HEADERS, 5, 0, 0, 0, id, 0x82, 0x86,
+        0x04, path_n};
+    cd_buf_put(&b, cd_bytes_of(head, sizeof head));
+    cd_buf_str(&b, path);
+    cd_buf_str(&b, "\x01\x09localhost");
+    say_n(fd, (const char *)b.p, b.n);
+    cd_buf_fini(&b);
+}
+
+static bool recv_n(int fd, u8 *out, usize n)
+{
+    while (n != 0) {
+        ssize_t got = recv(fd, out, n, 0);
+        if (got <= 0) {
+            return false;
+        }
+        out += got;
+        n -= (usize)got;
+    }
+    return true;
+}
+
+/* The payload of the next frame of type; others are dropped. False at the end of input. */
+static bool hear_frame(int fd, cd_buf *out, u8 type, u8 *id)
+{
+    u8 head[9];
+    do {
+        cd_buf_clear(out);
+        if (!recv_n(fd, head, sizeof head)) {
+            return false;
+        }
+        usize n = cd_be32(head) >> 8;
+        assert_true(recv_n(fd, cd_buf_extend(out, n), n));
+    } while (head[3] != type);
+    *id = head[8];
+    (void)cd_buf_cstr(out);
+    return true;
+}
+
+static void assert_data(int fd, u8 want_id, const char *want)
+{
+    cd_buf b = {0};
+    u8 id = 0;
+    assert_true(hear_frame(fd, &b, FRAME_HEADERS, &id));
+    assert_int_equal(id, want_id);
+    assert_memory_equal(cd_buf_cstr(&b), "\x88", 1); /* 200 */
+    assert_true(hear_frame(fd, &b, FRAME_DATA, &id));
+    assert_int_equal(id, want_id);
+    assert_string_equal(cd_buf_cstr(&b), want);
+    cd_buf_fini(&b);
+}
+
+static void test_http2(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    u8 id = 0;
+    rig_open(&g, &(cd_http_cfg){0});
+    int fd = dial(&g);
+    for (usize i = 0; i < sizeof PREFACE - 1; i++) { /* in the smallest pieces */
+        say_n(fd, &PREFACE[i], 1);
+        nap(1);
+    }
+    say_n(fd, SETTINGS, 9);
+    say_get(fd, 1, "/echo?x");
+    assert_data(fd, 1, "GET /echo?x ");
+    /* One waits for its worker, another overtakes it. */
+    say_get(fd, 3, "/gate");
+    gate_await(&g, 1);
+    say_get(fd, 5, "/echo");
+    assert_data(fd, 5, "GET /echo? ");
+    gate_open(&g);
+    assert_data(fd, 3, "gate");
+    (void)close(fd);
+
+    /* What begins like the preface but is something else. */
+    ask(&g, &b, "PUT /echo HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 405);
+    fd = dial(&g);
+    say(fd, "P");
+    nap(20);
+    say(fd, "OST /echo HTTP/1.1\r\n" H "Content-Length: 1\r\n\r\nx");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "POST /echo? x");
+    (void)close(fd);
+    ask(&g, &b, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
+    assert_status(&b, 505);
+
+    /* The server stops: GOAWAY, and what runs is finished. The client with a dead request is forgotten. */
+    g.is_open = false;
+    g.waiting = 0;
+    fd = dial(&g);
+    int gone = dial(&g);
+    say_n(fd, PREFACE SETTINGS, sizeof PREFACE - 1 + 9);
+    say_n(gone, PREFACE SETTINGS, sizeof PREFACE - 1 + 9);
+    say_get(fd, 1, "/gate");
+    say_get(gone, 1, "/gate");
+    gate_await(&g, 2);
+    (void)close(gone);
+    rig_stop(&g);
+    assert_true(hear_frame(fd, &b, FRAME_GOAWAY, &id));
+    gate_open(&g);
+    assert_data(fd, 1, "gate");
+    assert_false(hear_frame(fd, &b, FRAME_DATA, &id));
+    (void)close(fd);
+    cd_buf_fini(&b);
+    rig_join(&g);
+}
+
+static void test_h2c_upgrade(void **state)
+{
+    (void)state;
+    static const char want[] = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+                               "Upgrade: h2c\r\n\r\n";
+    rig g;
+    cd_buf b = {0};
+    char got[sizeof want] = {0};
+    rig_open(&g, &(cd_http_cfg){0});
+    int fd = dial(&g);
+    say(fd, "POST /echo HTTP/1.1\r\n" H "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+            "HTTP2-Settings: AAMAAABk\r\nContent-Length: 3\r\n\r\nabc");
+    say_n(fd, PREFACE SETTINGS, sizeof PREFACE - 1 + 9);
+    say_get(fd, 3, "/echo");
+    assert_true(recv_n(fd, (u8 *)got, sizeof want - 1));
+    assert_string_equal(got, want);
+    assert_data(fd, 1, "POST /echo? abc");
+    assert_data(fd, 3, "GET /echo? ");
+    (void)close(fd);
+    ask(&g, &b,
+        "GET /echo HTTP/1.1\r\n" H "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        "HTTP2-Settings: !\r\n\r\n");
+    assert_status(&b, 400);
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    assert_status(&b, 200);
     cd_buf_fini(&b);
     rig_close(&g);
 }
@@ -699,6 +919,8 @@ int main(void)
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_continue),
         cmocka_unit_test(test_cors),       cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_big_answer), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_gzip),       cmocka_unit_test(test_make_room),
+        cmocka_unit_test(test_http2),      cmocka_unit_test(test_h2c_upgrade),
         cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

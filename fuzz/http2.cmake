@@ -1,0 +1,1 @@
+cd_fuzz(http2 DEPS net)

@@ -1,0 +1,258 @@
+/* One connection of HTTP/2: requests at the same time, answers as they come. */
+#include "net/http_server_priv.h"
+
+#include "base/mem.h"
+
+enum { BATCH = 64 * 1024 }; /* of frames that are given to the socket at once */
+
+typedef struct h2 {
+    cd__http_conn *conn;
+    cd_http2 *session;
+    cd_list reqs; /* whose answer is awaited */
+    cd_buf out;   /* the socket has it while is_writing */
+    u64 deadline_ms;
+    bool is_writing;
+    bool is_lingering; /* the last frame is out; input is dropped until the client closes */
+    bool has_ended;    /* the client sends no more */
+    bool in_session;   /* flush when it returns */
+} h2;
+
+typedef struct h2_req {
+    cd_http_req pub;
+    cd_list link;
+    h2 *h; /* NULL once the connection is gone; loop thread only */
+    cd_http2_stream *stream;
+} h2_req;
+
+static u64 now_ms(const cd_http_server *s)
+{
+    return cd_loop_now_ms(s->loop);
+}
+
+/* Everything that can be sent is sent, then the connection is closed. */
+static void linger(h2 *h)
+{
+    h->is_lingering = true;
+    h->deadline_ms = now_ms(h->conn->server) + CD__HTTP_LINGER_MS;
+    cd_tcp_shutdown(h->conn->tcp);
+    cd_tcp_resume(h->conn->tcp);
+    if (h->has_ended) {
+        cd__http_conn_close(h->conn);
+    }
+}
+
+static void flush(h2 *h)
+{
+    cd_http_server *s = h->conn->server;
+    if (!cd_http2_is_idle(h->session)) {
+        h->conn->idle_ms = 0;
+    } else if (h->conn->idle_ms == 0) {
+        h->conn->idle_ms = now_ms(s);
+    }
+    while (!h->conn->is_closed && !h->is_writing && !h->is_lingering && !h->in_session) {
+        cd_buf_clear(&h->out);
+        h->in_session = true;
+        cd_http2_take(h->session, &h->out, BATCH, now_ms(s));
+        h->in_session = false;
+        if (h->out.n == 0) {
+            cd__http_buf_recycle(&h->out);
+            if (cd_http2_is_over(h->session)) {
+                linger(h);
+            }
+            return;
+        }
+        const cd_bytes part = cd_buf_bytes(&h->out);
+        cd_err err = cd_tcp_write(h->conn->tcp, &part, 1);
+        if (err == CD_EAGAIN) {
+            h->is_writing = true;
+            h->deadline_ms = now_ms(s) + s->cfg.write_timeout_ms;
+        } else if (err != CD_OK) {
+            cd__http_conn_close(h->conn);
+        }
+    }
+    if (h->is_writing && cd_http2_is_crowded(h->session)) {
+        cd_tcp_pause(h->conn->tcp);
+    }
+}
+
+/* ---- requests ---- */
+
+static void on_answer(cd_http_req *pub)
+{
+    h2_req *r = (h2_req *)pub;
+    h2 *h = r->h;
+    cd_buf lines = {0};
+    cd__http_answer_lines(pub, &lines);
+    cd_http2_reply reply = {
+        .status = pub->status,
+        .lines = cd_buf_bytes(&lines),
+        .trailers = cd_buf_bytes(&pub->trailers),
+        .body = cd__http_answer_has_body(pub) ? &pub->out : NULL,
+    };
+    cd_http2_answer(r->stream, &reply, now_ms(pub->server));
+    cd_buf_fini(&lines);
+    cd_list_del(&r->link);
+    cd__http_req_fini(pub);
+    cd_free(r);
+    if (h != NULL) {
+        flush(h);
+    }
+}
+
+static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
+{
+    (void)pub;
+    (void)protocol;
+    return false; /* HTTP/2 has no Upgrade */
+}
+
+static usize body_max(void *ctx, const cd_http_msg *m)
+{
+    const h2 *h = ctx;
+    return cd__http_body_max(h->conn->server, m);
+}
+
+static void on_request(void *ctx, cd_http2_stream *stream)
+{
+    static const cd__http_req_ops ops = {.answer = on_answer, .offers_upgrade = offers_upgrade};
+    h2 *h = ctx;
+    const char *text;
+    u32 status = cd_http2_refusal(stream, &text);
+    h2_req *r = cd_new(h2_req);
+    cd__http_req_init(&r->pub, h->conn->server, &ops);
+    r->pub.msg = cd_http2_msg(stream);
+    r->h = h;
+    r->stream = stream;
+    cd_list_push_back(&h->reqs, &r->link);
+    if (status != 0) {
+        cd__http_req_refuse(&r->pub, status, text);
+    } else {
+        cd__http_req_take(&r->pub);
+    }
+}
+
+/* ---- the connection ---- */
+
+static void on_data(void *ctx, cd_bytes data)
+{
+    h2 *h = ctx;
+    if (!h->is_lingering) {
+        h->in_session = true;
+        cd_http2_feed(h->session, data, now_ms(h->conn->server));
+        h->in_session = false;
+        flush(h);
+    }
+}
+
+static void on_end(void *ctx, cd_err err)
+{
+    h2 *h = ctx;
+    h->has_ended = true;
+    if (err != CD_OK || h->is_lingering) {
+        cd__http_conn_close(h->conn);
+        return;
+    }
+    cd_http2_stop(h->session); /* it may still read the answers */
+    flush(h);
+}
+
+static void on_written(void *ctx, cd_err err)
+{
+    h2 *h = ctx;
+    h->is_writing = false;
+    if (err != CD_OK) {
+        cd__http_conn_close(h->conn);
+        return;
+    }
+    cd_tcp_resume(h->conn->tcp);
+    flush(h);
+}
+
+static void on_stop(void *ctx)
+{
+    h2 *h = ctx;
+    cd_http2_stop(h->session);
+    flush(h);
+}
+
+static void on_sweep(void *ctx, u64 now)
+{
+    h2 *h = ctx;
+    if ((h->is_writing || h->is_lingering) && now >= h->deadline_ms) {
+        cd__http_conn_close(h->conn);
+    } else if (!h->is_lingering) {
+        h->in_session = true;
+        cd_http2_sweep(h->session, now);
+        h->in_session = false;
+        flush(h);
+    }
+}
+
+static void on_closed(void *ctx)
+{
+    h2 *h = ctx;
+    cd_list_each(it, &h->reqs)
+    {
+        cd_list_of(it, h2_req, link)->h = NULL;
+    }
+    cd_list_del(&h->reqs);
+    cd_http2_free(h->session);
+    cd_buf_fini(&h->out);
+    cd_free(h);
+}
+
+static h2 *h2_new(cd__http_conn *c)
+{
+    static const cd_http_up_events protocol = {
+        .data = on_data,
+        .end = on_end,
+        .written = on_written,
+        .stop = on_stop,
+        .sweep = on_sweep,
+        .closed = on_closed,
+    };
+    static const cd_http2_events events = {.body_max = body_max, .request = on_request};
+    const cd_http_cfg *cfg = &c->server->cfg;
+    const cd_http2_cfg session = {
+        .streams_max = cfg->streams_max,
+        .header_max = cfg->header_max,
+        .buffered_max = cfg->buffered_max,
+        .header_timeout_ms = cfg->header_timeout_ms,
+        .read_timeout_ms = cfg->read_timeout_ms,
+        .write_timeout_ms = cfg->write_timeout_ms,
+        .idle_timeout_ms = cfg->idle_timeout_ms,
+    };
+    h2 *h = cd_new(h2);
+    h->conn = c;
+    cd_list_init(&h->reqs);
+    h->session = cd_http2_new(&session, &events, h, now_ms(c->server));
+    c->protocol = &protocol;
+    c->ctx = h;
+    return h;
+}
+
+void cd__http_h2_start(cd__http_conn *c)
+{
+    flush(h2_new(c));
+}
+
+cd_err cd__http_h2_upgrade(cd__http_conn *c, cd_http_msg *m, cd_bytes settings)
+{
+    static const char go_on[] = "HTTP/1.1 101 Switching Protocols\r\n"
+                                "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+    const cd_http_up_events *old = c->protocol;
+    void *old_ctx = c->ctx;
+    h2 *h = h2_new(c);
+    if (cd_http2_upgrade(h->session, m, settings) != CD_OK) {
+        on_closed(h);
+        c->protocol = old;
+        c->ctx = old_ctx;
+        return CD_EFORMAT;
+    }
+    const cd_bytes part = cd_bytes_of(go_on, sizeof go_on - 1);
+    if (cd_tcp_write(c->tcp, &part, 1) != CD_OK) {
+        cd__http_conn_close(c); /* not even these few bytes fit: the client does not read */
+    }
+    flush(h);
+    return CD_OK;
+}

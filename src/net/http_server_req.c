@@ -1,0 +1,329 @@
+#include "net/http_server_priv.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/num_text.h"
+#include "net/gzip.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GZIP_MIN = 1024,           /* below it the answer is one packet anyway */
+    GZIP_LOOP_MAX = 64 * 1024, /* on the loop's own thread others wait meanwhile */
+};
+
+void cd__http_req_init(cd_http_req *r, cd_http_server *s, const cd__http_req_ops *ops)
+{
+    r->server = s;
+    r->ops = ops;
+}
+
+void cd__http_buf_recycle(cd_buf *b)
+{
+    if (b->cap > CD__HTTP_KEEP_MAX) {
+        cd_buf_fini(b);
+    }
+    cd_buf_clear(b);
+}
+
+void cd__http_req_reset(cd_http_req *r)
+{
+    cd__http_buf_recycle(&r->out);
+    cd_buf_clear(&r->lines);
+    cd_buf_clear(&r->trailers);
+    r->status = 0;
+}
+
+void cd__http_req_fini(cd_http_req *r)
+{
+    cd_buf_fini(&r->lines);
+    cd_buf_fini(&r->trailers);
+    cd_buf_fini(&r->out);
+}
+
+/* ---- what was asked ---- */
+
+cd_http_method cd_http_req_method(const cd_http_req *r)
+{
+    return r->msg->method;
+}
+
+cd_bytes cd_http_req_path(const cd_http_req *r)
+{
+    return cd_http_msg_path(r->msg);
+}
+
+cd_bytes cd_http_req_query(const cd_http_req *r)
+{
+    return cd_http_msg_query(r->msg);
+}
+
+cd_bytes cd_http_req_header(const cd_http_req *r, const char *name)
+{
+    return cd_http_msg_header(r->msg, name);
+}
+
+cd_bytes cd_http_req_body(const cd_http_req *r)
+{
+    return cd_buf_bytes(&r->msg->body);
+}
+
+/* ---- answers ---- */
+
+cd_buf *cd_http_req_out(cd_http_req *r)
+{
+    return &r->out;
+}
+
+static void add_line(cd_buf *lines, const char *name, const char *value)
+{
+    CD_ASSERT(strpbrk(name, "\r\n:") == NULL && strpbrk(value, "\r\n") == NULL);
+    cd_buf_fmt(lines, "%s: %s\r\n", name, value);
+}
+
+void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value)
+{
+    add_line(&r->lines, name, value);
+}
+
+void cd_http_req_add_trailer(cd_http_req *r, const char *name, const char *value)
+{
+    add_line(&r->trailers, name, value);
+}
+
+static const char *date_now(cd_http_server *s)
+{
+    u64 now = cd_clock_wall_s(cd_clock_real());
+    if (now != s->date_s) {
+        s->date_s = now;
+        cd_http_date_fmt(s->date, now);
+    }
+    return s->date;
+}
+
+void cd__http_put_u64(cd_buf *b, u64 v)
+{
+    char *at = (char *)cd_buf_reserve(b, CD_U64_TEXT_MAX);
+    b->n += cd_u64_fmt(at, v);
+}
+
+void cd__http_answer_lines(const cd_http_req *r, cd_buf *out)
+{
+    cd_http_server *s = r->server;
+    cd_buf_str(out, "Date: ");
+    cd_buf_put(out, cd_bytes_of(date_now(s), CD_HTTP_DATE_LEN));
+    if (r->content_type[0] != '\0') {
+        cd_buf_str(out, "\r\nContent-Type: ");
+        cd_buf_str(out, r->content_type);
+    }
+    if (r->status != 204 && r->status != 304 && r->trailers.n == 0) {
+        cd_buf_str(out, "\r\nContent-Length: ");
+        cd__http_put_u64(out, r->out.n);
+    }
+    cd_buf_str(out, "\r\n");
+    cd_buf_str(out, s->extra_headers);
+    cd_buf_put(out, cd_buf_bytes(&r->lines));
+}
+
+bool cd__http_answer_has_body(const cd_http_req *r)
+{
+    return r->status != 204 && r->status != 304 && r->msg->method != CD_HTTP_HEAD;
+}
+
+/* Compresses the answer if that is wanted and worth it. */
+static void compress(cd_http_req *r)
+{
+    usize max = cd_loop_is_here(r->server->loop) ? GZIP_LOOP_MAX : SIZE_MAX;
+    if (!r->server->cfg.gzip || r->out.n < GZIP_MIN || r->status == 204 || r->status == 304) {
+        return;
+    }
+    cd_buf_str(&r->lines, "Vary: Accept-Encoding\r\n");
+    if (r->out.n <= max && cd_http_accepts(cd_http_req_header(r, "accept-encoding"), "gzip")) {
+        cd_buf packed = {0};
+        cd_gzip(&packed, cd_buf_bytes(&r->out));
+        cd_buf_fini(&r->out);
+        r->out = packed;
+        cd_buf_str(&r->lines, "Content-Encoding: gzip\r\n");
+    }
+}
+
+static void answer(cd_http_req *r)
+{
+    r->server->held--;
+    r->ops->answer(r);
+}
+
+/* An answer that came after its handler had returned. */
+static void on_reply(cd_loop_task *t)
+{
+    cd_http_req *r = (cd_http_req *)(void *)t;
+    cd_http_server *s = r->server;
+    answer(r);
+    cd__http_check_done(s);
+}
+
+void cd_http_reply(cd_http_req *r, u32 status, const char *content_type)
+{
+    cd_http_server *s = r->server;
+    CD_ASSERT(status >= 200 && status <= 999 && r->status == 0);
+    r->status = status;
+    (void)snprintf(r->content_type, sizeof r->content_type, "%s",
+                   content_type == NULL ? "" : content_type);
+    compress(r);
+    if (cd_loop_is_here(s->loop) && s->dispatching == r) {
+        s->dispatching = NULL;
+        answer(r);
+        return;
+    }
+    r->task.fn = on_reply;
+    cd_loop_post(s->loop, &r->task);
+}
+
+static bool wants_json(const cd_http_req *r)
+{
+    static const char want[] = "application/json";
+    cd_bytes accept = cd_http_req_header(r, "accept");
+    usize n = sizeof want - 1;
+    return accept.n >= n && cd_http_name_eq(cd_bytes_sub(accept, 0, n), cd_bytes_of(want, n));
+}
+
+static void put_json_text(cd_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        u8 c = (u8)*text;
+        if (c == '"' || c == '\\') {
+            cd_buf_u8(out, '\\');
+        }
+        if (c < 0x20) {
+            cd_buf_fmt(out, "\\u%04x", c);
+        } else {
+            cd_buf_u8(out, c);
+        }
+    }
+}
+
+void cd_http_reply_error(cd_http_req *r, u32 status, const char *text)
+{
+    cd_buf_clear(&r->out);
+    cd_http_req_add_header(r, "X-Content-Type-Options", "nosniff");
+    if (wants_json(r)) {
+        cd_buf_fmt(&r->out, "{\"error\":{\"code\":%u,\"message\":\"", status);
+        put_json_text(&r->out, text);
+        cd_buf_str(&r->out, "\"}}");
+        cd_http_reply(r, status, "application/json");
+    } else {
+        cd_buf_fmt(&r->out, "%s\n", text);
+        cd_http_reply(r, status, "text/plain; charset=utf-8");
+    }
+}
+
+/* ---- another protocol ---- */
+
+bool cd_http_req_origin_allowed(const cd_http_req *r)
+{
+    return cd_http_access_origin(r->server->access, cd_http_req_header(r, "origin"));
+}
+
+bool cd_http_req_offers_upgrade(const cd_http_req *r, const char *protocol)
+{
+    return !r->server->is_stopping && r->ops->offers_upgrade(r, protocol);
+}
+
+cd_http_up *cd_http_req_upgrade(cd_http_req *r, const char *protocol,
+                                const cd_http_up_events *events, void *ctx)
+{
+    cd_http_server *s = r->server;
+    CD_ASSERT(s->dispatching == r && r->status == 0);
+    s->dispatching = NULL;
+    s->held--;
+    return r->ops->upgrade(r, protocol, events, ctx);
+}
+
+/* ---- routes ---- */
+
+/* The route of a request; *allowed collects the methods of its path. */
+static const cd__http_route *route_find(const cd_http_server *s, const cd_http_msg *m, u32 *allowed)
+{
+    const cd__http_route *found = NULL;
+    cd_bytes path = cd_http_msg_path(m);
+    u32 method = m->method == CD_HTTP_HEAD ? CD_HTTP_HEAD | CD_HTTP_GET : m->method;
+    *allowed = 0;
+    for (usize i = 0; i < s->routes_cnt; i++) {
+        const cd__http_route *x = &s->routes[i];
+        if (cd_bytes_eq(path, cd_bytes_str(x->path))) {
+            *allowed |= x->pub.methods;
+            found = found == NULL && (x->pub.methods & method) != 0 ? x : found;
+        }
+    }
+    return found;
+}
+
+usize cd__http_body_max(const cd_http_server *s, const cd_http_msg *m)
+{
+    u32 allowed;
+    const cd__http_route *x = route_find(s, m, &allowed);
+    return x != NULL && x->pub.body_max != 0 ? x->pub.body_max : s->cfg.body_max;
+}
+
+static void reply_not_allowed(cd_http_req *r, u32 allowed)
+{
+    char text[64];
+    usize n = 0;
+    allowed |= (allowed & CD_HTTP_GET) != 0 ? CD_HTTP_HEAD : 0;
+    text[0] = '\0';
+    for (u32 bit = CD_HTTP_GET; bit < CD_HTTP_OTHER; bit *= 2) {
+        if ((allowed & bit) != 0) {
+            n += (usize)snprintf(text + n, sizeof text - n, "%s%s", n == 0 ? "" : ", ",
+                                 cd_http_method_name((cd_http_method)bit));
+        }
+    }
+    cd_http_req_add_header(r, "Allow", text);
+    cd_http_reply_error(r, 405, "method not allowed");
+}
+
+static void begin(cd_http_req *r)
+{
+    CD_ASSERT(r->server->dispatching == NULL);
+    r->status = 0;
+    r->server->held++;
+    r->server->dispatching = r;
+}
+
+void cd__http_req_take(cd_http_req *r)
+{
+    cd_http_server *s = r->server;
+    cd_bytes origin = cd_http_req_header(r, "origin");
+    begin(r);
+    if (r->msg->method == CD_HTTP_OPTIONS) {
+        cd_bytes asked = cd_http_req_header(r, "access-control-request-method");
+        if (asked.p != NULL) {
+            cd_http_access_preflight(s->access, &r->lines, origin, asked,
+                                     cd_http_req_header(r, "access-control-request-headers"));
+            cd_http_reply(r, 204, NULL);
+            return;
+        }
+    }
+    cd_http_access_cors(s->access, &r->lines, origin);
+    if (!cd_http_access_host(s->access, cd_http_msg_host(r->msg))) {
+        cd_http_reply_error(r, 403, "invalid host specified");
+        return;
+    }
+    u32 allowed;
+    const cd__http_route *x = route_find(s, r->msg, &allowed);
+    if (x != NULL) {
+        x->pub.handler(x->pub.ctx, r);
+        s->dispatching = NULL;
+    } else if (allowed != 0) {
+        reply_not_allowed(r, allowed);
+    } else {
+        cd_http_reply_error(r, 404, "404 page not found");
+    }
+}
+
+void cd__http_req_refuse(cd_http_req *r, u32 status, const char *text)
+{
+    begin(r);
+    cd_http_access_cors(r->server->access, &r->lines, cd_http_req_header(r, "origin"));
+    cd_http_reply_error(r, status, text);
+}

@@ -1,0 +1,14 @@
+/* net/tls_priv.h - between the parts of net/tls. Threading: confined. */
+#ifndef CD_NET_TLS_PRIV_H
+#define CD_NET_TLS_PRIV_H
+
+#include "net/tls.h"
+
+#include <openssl/types.h>
+
+/* cd__tls_ctx_new makes the settings of connections out of PEM texts; cfg must stay as long as *out.
+ * Errors: CD_EFORMAT, CD_EKEY, as cd_tls_new. */
+cd_err cd__tls_ctx_new(SSL_CTX **out, const cd_tls_cfg *cfg, cd_bytes cert, cd_bytes key,
+                       cd_errinfo *why) CD_CHECK;
+
+#endif

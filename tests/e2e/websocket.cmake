@@ -1,0 +1,11 @@
+# The WebSocket library behind an echo server: the public case list, and foreign clients. ws_fanout measures.
+foreach(program echo fanout)
+  add_executable(ws_${program} ${CMAKE_CURRENT_LIST_DIR}/ws/${program}.c)
+  set_target_properties(ws_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  target_compile_options(ws_${program} PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+  target_link_options(ws_${program} PRIVATE ${CD_LDFLAGS})
+  target_link_libraries(ws_${program} PRIVATE cd_net)
+endforeach()
+add_test(NAME e2e/websocket-cases COMMAND ${CMAKE_CURRENT_LIST_DIR}/ws/cases.py --server $<TARGET_FILE:ws_echo>)
+add_test(NAME e2e/websocket-clients COMMAND ${CMAKE_CURRENT_LIST_DIR}/ws/clients.py --server $<TARGET_FILE:ws_echo>)
+set_tests_properties(e2e/websocket-cases e2e/websocket-clients PROPERTIES LABELS e2e TIMEOUT 900)
