@@ -1,48 +1,22 @@
 #include "node/executor.h"
 
+#include "base/clock.h"
 #include "base/mbox.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
 enum { QUEUE = 4096 };
 
-typedef struct job {
-    const cd_vm_handler *handler;
-    cd_buf body;
-    cd_executor_done done;
-    void *ctx;
-} job;
-
 struct cd_executor {
     cd_vm_host host; /* first: the host's object is the executor's */
     const char *name;
     cd_logger *log;
     cd_vm *vm;
-    cd_mbox *jobs;
+    cd_mbox *jobs; /* of cd_rpc_job * */
     cd_thread thread;
     bool is_running;
     bool wants_block; /* touched by the executor's thread only */
 };
-
-static void on_wants_block(cd_vm_host *host)
-{
-    ((cd_executor *)host)->wants_block = true;
-}
-
-cd_executor *cd_executor_new(const char *name, cd_logger *log)
-{
-    cd_executor *ex = cd_new(cd_executor);
-    ex->host.wants_block = on_wants_block;
-    ex->name = name;
-    ex->log = log;
-    ex->jobs = cd_mbox_new(QUEUE, sizeof(job));
-    return ex;
-}
-
-cd_vm_host *cd_executor_host(cd_executor *ex)
-{
-    return &ex->host;
-}
 
 /* --- the engine of a single node ---------------------------------------------------------------- */
 
@@ -76,26 +50,61 @@ static bool settle_one(cd_executor *ex)
     return true;
 }
 
-static void step(cd_executor *ex)
+static void on_wants_block(cd_vm_host *host)
 {
+    ((cd_executor *)host)->wants_block = true;
+}
+
+static void on_settle(cd_vm_host *host)
+{
+    cd_executor *ex = (cd_executor *)host;
     while (ex->wants_block) {
         ex->wants_block = settle_one(ex);
     }
 }
 
+cd_executor *cd_executor_new(const char *name, cd_logger *log)
+{
+    cd_executor *ex = cd_new(cd_executor);
+    ex->host.wants_block = on_wants_block;
+    ex->host.settle = on_settle;
+    ex->name = name;
+    ex->log = log;
+    ex->jobs = cd_mbox_new(QUEUE, sizeof(cd_rpc_job *));
+    return ex;
+}
+
+cd_vm_host *cd_executor_host(cd_executor *ex)
+{
+    return &ex->host;
+}
+
 /* --- the thread --------------------------------------------------------------------------------- */
+
+/* Milliseconds to wait for a request at most; negative: as long as it takes. */
+static i64 time_to_wake(cd_vm *vm)
+{
+    u64 at = vm->ops->wake == NULL ? UINT64_MAX : vm->ops->wake(vm);
+    u64 now = cd_clock_mono_ns(cd_clock_real());
+    if (at == UINT64_MAX) {
+        return -1;
+    }
+    return at <= now ? 0 : (i64)((at - now + CD_NS_PER_MS - 1) / CD_NS_PER_MS);
+}
 
 static void run(void *arg)
 {
     cd_executor *ex = arg;
-    job j;
-    step(ex);
-    while (cd_mbox_recv(ex->jobs, &j, -1) == CD_OK) {
-        cd_buf reply = {0};
-        j.handler->serve(ex->vm, &reply, cd_buf_bytes(&j.body));
-        cd_buf_fini(&j.body);
-        step(ex);
-        j.done(j.ctx, &reply);
+    cd_rpc_job *job;
+    on_settle(&ex->host);
+    for (;;) {
+        cd_err e = cd_mbox_recv(ex->jobs, &job, time_to_wake(ex->vm));
+        if (e == CD_OK) {
+            job->run(job);
+            on_settle(&ex->host);
+        } else if (e != CD_ETIMEOUT) {
+            return;
+        }
     }
 }
 
@@ -111,16 +120,9 @@ cd_err cd_executor_start(cd_executor *ex, cd_vm *vm, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd_executor_request(cd_executor *ex, const cd_vm_handler *handler, cd_buf *body,
-                           cd_executor_done done, void *ctx)
+cd_err cd_executor_run(cd_executor *ex, cd_rpc_job *job)
 {
-    job j = {.handler = handler, .body = *body, .done = done, .ctx = ctx};
-    *body = (cd_buf){0};
-    cd_err e = cd_mbox_send(ex->jobs, &j);
-    if (e != CD_OK) {
-        cd_buf_fini(&j.body);
-    }
-    return e;
+    return cd_mbox_send(ex->jobs, &job);
 }
 
 void cd_executor_stop(cd_executor *ex)

@@ -19,7 +19,9 @@ typedef struct cd_node_cfg {
     const cd_network *network;
     const char *data_dir; /* NULL: everything stays in memory */
     const char *http_host;
-    u16 http_port; /* 0 lets the system choose */
+    u16 http_port;             /* 0 lets the system choose */
+    const char *http_tls_cert; /* PEM files: the API speaks HTTPS; NULL: it does not */
+    const char *http_tls_key;
     const char *allowed_origins;
     const char *const *allowed_hosts;
     usize allowed_hosts_cnt;

@@ -1,135 +1,270 @@
 #include "rpc/jsonrpc.h"
 
-#include "base/hmap.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "rpc/jsonrpc_priv.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-enum { BATCH_MAX = 1000, NAME_MAX_LEN = 64 };
-#define RESPONSE_MAX ((usize)25000000)
-
-/* Names are padded with zeros to one size so that they can be keys of a plain map. */
-typedef struct method_key {
-    char name[NAME_MAX_LEN];
-} method_key;
-
-struct cd_rpc_table {
-    cd_hmap methods; /* method_key -> const cd_rpc_method * */
+enum {
+    FAST_BATCH_MAX = 32, /* a longer batch leaves the net loop, whatever it calls */
+    NAME_SHOWN_MAX = 200,
 };
 
-static bool key_of(method_key *out, cd_bytes name)
+cd_rpc_req *cd_rpc_req_new(void)
 {
-    if (name.n >= NAME_MAX_LEN) {
-        return false;
-    }
-    *out = (method_key){0};
-    memcpy(out->name, name.p, name.n);
-    return true;
+    return cd_new(cd_rpc_req);
 }
 
-cd_rpc_table *cd_rpc_table_new(void)
+void cd_rpc_req_free(cd_rpc_req *r)
 {
-    cd_rpc_table *t = cd_new(cd_rpc_table);
-    cd_hmap_init(&t->methods, CD_HASH_KEYED, sizeof(method_key), sizeof(const cd_rpc_method *));
-    return t;
-}
-
-void cd_rpc_table_free(cd_rpc_table *t)
-{
-    if (t != NULL) {
-        cd_hmap_fini(&t->methods);
-        cd_free(t);
+    if (r != NULL) {
+        cd_arena_fini(&r->arena);
+        cd_free(r);
     }
 }
 
-void cd_rpc_table_add(cd_rpc_table *t, const cd_rpc_method *methods, usize cnt)
+/* --- reading ------------------------------------------------------------------------------------ */
+
+static bool key_is(cd_bytes key, const char *name, usize len)
 {
-    for (usize i = 0; i < cnt; i++) {
-        method_key key;
-        bool is_new;
-        CD_ASSERT(key_of(&key, cd_bytes_str(methods[i].name)));
-        const cd_rpc_method **place = cd_hmap_put(&t->methods, &is_new, &key);
-        CD_ASSERT(is_new);
-        *place = &methods[i];
-    }
+    return key.n == len && memcmp(key.p, name, len) == 0;
 }
 
-static const cd_rpc_method *find(const cd_rpc_table *t, cd_bytes name)
+static bool ends_with(cd_bytes s, const char *end)
 {
-    method_key key;
-    if (!key_of(&key, name)) {
-        return NULL;
-    }
-    const cd_rpc_method **place = cd_hmap_get(&t->methods, &key);
-    return place == NULL ? NULL : *place;
+    usize n = strlen(end);
+    return s.n > n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-cd_err cd_rpc_fail(cd_rpc_call *call, int code, const char *fmt, ...)
-{
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    call->error_code = code;
-    call->error_message = cd_arena_str(call->arena, cd_bytes_str(text));
-    return CD_EINVAL;
-}
-
-/* --- one call ----------------------------------------------------------------------------------- */
-
-static void write_head(cd_json_w *w, cd_json id)
-{
-    cd_json_w_obj(w);
-    cd_json_w_key(w, "jsonrpc");
-    cd_json_w_cstr(w, "2.0");
-    cd_json_w_key(w, "id");
-    if (cd_json_kind_of(id) == CD_JSON_NONE) {
-        cd_json_w_null(w);
-    } else {
-        cd_buf raw = {0};
-        cd_json_raw(&raw, id);
-        cd_json_w_raw(w, cd_buf_bytes(&raw));
-        cd_buf_fini(&raw);
-    }
-}
-
-static void write_error(cd_json_w *w, cd_json id, int code, const char *message, const char *data)
-{
-    write_head(w, id);
-    cd_json_w_key(w, "error");
-    cd_json_w_obj(w);
-    cd_json_w_key(w, "code");
-    cd_json_w_i64(w, code);
-    cd_json_w_key(w, "message");
-    cd_json_w_cstr(w, message);
-    if (data != NULL) {
-        cd_json_w_key(w, "data");
-        cd_json_w_raw(w, cd_bytes_str(data));
-    }
-    cd_json_w_obj_end(w);
-    cd_json_w_obj_end(w);
-}
-
+/* Everything but an array or an object may be an id. */
 static bool id_is_valid(cd_json id)
 {
-    switch (cd_json_kind_of(id)) {
-    case CD_JSON_NUM:
-    case CD_JSON_STR:
-    case CD_JSON_NULL:
-        return true;
-    case CD_JSON_NONE:
-    case CD_JSON_BOOL:
-    case CD_JSON_ARR:
-    case CD_JSON_OBJ:
-        return false;
-    }
-    return false;
+    cd_json_kind k = cd_json_kind_of(id);
+    return k != CD_JSON_NONE && k != CD_JSON_ARR && k != CD_JSON_OBJ;
 }
 
-static cd_err check_params(cd_rpc_call *call, const cd_rpc_method *m)
+static cd__rpc_sort sort_of(const cd_rpc_req *r, const cd__rpc_one *one, bool has_version,
+                            bool has_id)
 {
+    bool has_answer =
+        cd_json_kind_of(one->result) != CD_JSON_NONE || cd_json_kind_of(one->error) != CD_JSON_NONE;
+    if (!has_version || (has_id && cd_json_kind_of(one->id) == CD_JSON_NONE)) {
+        return CD__RPC_INVALID;
+    }
+    if (one->name.n == 0) {
+        bool is_answer = has_id && has_answer && cd_json_kind_of(one->params) == CD_JSON_NONE;
+        return is_answer ? CD__RPC_ANSWER : CD__RPC_INVALID;
+    }
+    if (!has_id) {
+        return CD__RPC_NOTIFICATION;
+    }
+    if (one->method == NULL && r->service->kinds_cnt != 0) {
+        if (ends_with(one->name, "_subscribe")) {
+            return CD__RPC_SUBSCRIBE;
+        }
+        if (ends_with(one->name, "_unsubscribe")) {
+            return CD__RPC_UNSUBSCRIBE;
+        }
+    }
+    return CD__RPC_CALL;
+}
+
+static void read_one(const cd_rpc_req *r, cd__rpc_one *one, cd_json v)
+{
+    cd_json version = {0};
+    cd_json id = {0};
+    cd_bytes text;
+    *one = (cd__rpc_one){0};
+    if (cd_json_kind_of(v) != CD_JSON_OBJ) {
+        return;
+    }
+    cd_json_it it = cd_json_iter(v);
+    while (cd_json_next(&it)) {
+        if (key_is(it.key, "method", 6)) {
+            one->name = (cd_bytes){0};
+            if (cd_json_str(&text, it.val, NULL) == CD_OK) {
+                one->name = text;
+            }
+        } else if (key_is(it.key, "params", 6)) {
+            one->params = it.val;
+        } else if (key_is(it.key, "id", 2)) {
+            id = it.val;
+        } else if (key_is(it.key, "jsonrpc", 7)) {
+            version = it.val;
+        } else if (key_is(it.key, "result", 6)) {
+            one->result = it.val;
+        } else if (key_is(it.key, "error", 5)) {
+            one->error = it.val;
+        }
+    }
+    bool has_version = cd_json_str(&text, version, NULL) == CD_OK && key_is(text, "2.0", 3);
+    one->id = id_is_valid(id) ? id : (cd_json){0};
+    one->method = cd_rpc_table_find(r->service->table, one->name);
+    one->sort = sort_of(r, one, has_version, cd_json_kind_of(id) != CD_JSON_NONE);
+}
+
+static void refuse(cd_rpc_req *r, int code, const char *message)
+{
+    r->error_code = code;
+    r->error_message = message;
+}
+
+/* The id of the first call of a batch that is too long; none when there is no call in it. */
+static cd_json first_id(const cd_rpc_req *r, cd_json batch)
+{
+    cd_json_it it = cd_json_iter(batch);
+    while (cd_json_next(&it)) {
+        cd__rpc_one one;
+        read_one(r, &one, it.val);
+        if (one.sort == CD__RPC_CALL || one.sort == CD__RPC_SUBSCRIBE ||
+            one.sort == CD__RPC_UNSUBSCRIBE) {
+            return one.id;
+        }
+    }
+    return (cd_json){0};
+}
+
+static void read_batch(cd_rpc_req *r, cd_json batch)
+{
+    usize len = cd_json_len(batch);
+    if (len == 0) {
+        refuse(r, CD_RPC_INVALID_REQUEST, "empty batch");
+        return;
+    }
+    r->is_batch = true;
+    if (r->service->limits.batch_max != 0 && len > r->service->limits.batch_max) {
+        refuse(r, CD_RPC_INVALID_REQUEST, "batch too large");
+        r->error_id = first_id(r, batch);
+        return;
+    }
+    r->ones = cd_arena_alloc(&r->arena, len * sizeof *r->ones);
+    cd_json_it it = cd_json_iter(batch);
+    while (cd_json_next(&it)) {
+        read_one(r, &r->ones[r->cnt++], it.val);
+    }
+}
+
+static void read_body(cd_rpc_req *r, cd_bytes body)
+{
+    cd_json v;
+    if (cd_json_parse(&v, &r->arena, body, 0, NULL) != CD_OK) {
+        refuse(r, CD_RPC_PARSE, "parse error");
+        if (r->session != NULL) {
+            /* On a connection that stays go-ethereum lets its decoder speak. */
+            cd_buf text = {0};
+            cd__rpc_syntax_error(&text, body);
+            r->error_message = cd_arena_str(&r->arena, cd_buf_bytes(&text));
+            cd_buf_fini(&text);
+        }
+    } else if (cd_json_kind_of(v) == CD_JSON_ARR) {
+        read_batch(r, v);
+    } else {
+        r->ones = &r->single;
+        r->cnt = 1;
+        read_one(r, r->ones, v);
+    }
+}
+
+cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_rpc_session *session,
+                             cd_bytes body, u64 since_ns)
+{
+    cd_arena arena = r->arena;
+    cd_arena_reset(&arena);
+    *r = (cd_rpc_req){.service = s, .session = session, .arena = arena};
+    r->deadline_ns = s->limits.duration_ns == 0 ? UINT64_MAX : since_ns + s->limits.duration_ns;
+    r->lane = CD_RPC_FAST;
+    if (s->form == CD_RPC_JSON2) {
+        cd__json2_parse(r, body);
+    } else {
+        read_body(r, body);
+    }
+    for (usize i = 0; i < r->cnt; i++) {
+        const cd__rpc_one *one = &r->ones[i];
+        r->has_subs =
+            r->has_subs || one->sort == CD__RPC_SUBSCRIBE || one->sort == CD__RPC_UNSUBSCRIBE;
+        if (one->method != NULL) {
+            cd_rpc_lane lane =
+                s->lane == NULL ? one->method->lane : s->lane(s->ctx, one->method, one->params);
+            r->lane = lane > r->lane ? lane : r->lane;
+        }
+    }
+    if (r->cnt > FAST_BATCH_MAX && r->lane == CD_RPC_FAST) {
+        r->lane = CD_RPC_READ;
+    }
+    return r->lane;
+}
+
+/* --- writing ------------------------------------------------------------------------------------ */
+
+static void put(cd_buf *out, const char *text, usize len)
+{
+    cd_buf_put(out, cd_bytes_of(text, len));
+}
+#define PUT(out, literal) put((out), (literal), sizeof(literal) - 1)
+
+static void put_id(cd_buf *out, cd_json id)
+{
+    PUT(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    if (cd_json_kind_of(id) == CD_JSON_NONE) {
+        PUT(out, "null");
+    } else {
+        cd_json_raw(out, id);
+    }
+}
+
+static void put_error(cd_buf *out, cd_json id, int code, const char *message, const char *data)
+{
+    cd_json_w w = {.out = out};
+    put_id(out, id);
+    PUT(out, ",\"error\":{\"code\":");
+    cd_json_w_i64(&w, code);
+    PUT(out, ",\"message\":");
+    cd_json_w str = {.out = out};
+    cd_json_w_cstr(&str, message);
+    if (data != NULL) {
+        PUT(out, ",\"data\":");
+        cd_buf_str(out, data);
+    }
+    PUT(out, "}}");
+}
+
+/* --- serving ------------------------------------------------------------------------------------ */
+
+void *cd__rpc_scope_new(cd_rpc_req *r)
+{
+    void *scope =
+        r->service->scope_size == 0 ? NULL : cd_arena_zalloc(&r->arena, r->service->scope_size);
+    if (r->service->begin != NULL) {
+        r->service->begin(r->service->ctx, scope);
+    }
+    return scope;
+}
+
+void cd__rpc_scope_end(cd_rpc_req *r, void *scope)
+{
+    if (r->service->end != NULL) {
+        r->service->end(r->service->ctx, scope);
+    }
+}
+
+cd_rpc_call cd__rpc_call_of(cd_rpc_req *r, const cd__rpc_one *one, void *scope, cd_json_w *out)
+{
+    return (cd_rpc_call){
+        .ctx = r->service->ctx,
+        .scope = scope,
+        .service = r->service,
+        .method = one->method,
+        .session = r->session,
+        .arena = &r->arena,
+        .params = one->params,
+        .out = out,
+        .lane = r->lane,
+        .deadline_ns = r->deadline_ns,
+    };
+}
+
+static cd_err check_params(cd_rpc_call *call)
+{
+    const cd_rpc_method *m = call->method;
     cd_json_kind kind = cd_json_kind_of(call->params);
     if (kind == CD_JSON_NULL) {
         call->params = (cd_json){0};
@@ -150,122 +285,198 @@ static cd_err check_params(cd_rpc_call *call, const cd_rpc_method *m)
     return CD_OK;
 }
 
-/* Serves one element of a request; writes nothing for a notification. */
-static void serve_one(const cd_rpc_table *t, cd_json_w *w, cd_arena *arena, void *ctx, cd_json req)
+static cd_err check_call(cd_rpc_call *call, const cd__rpc_one *one)
 {
-    cd_json id = cd_json_get(req, "id");
-    cd_bytes version;
-    cd_bytes name;
-    bool is_valid = cd_json_kind_of(req) == CD_JSON_OBJ &&
-                    cd_json_str(&version, cd_json_get(req, "jsonrpc"), NULL) == CD_OK &&
-                    cd_bytes_eq(version, cd_bytes_str("2.0")) &&
-                    cd_json_str(&name, cd_json_get(req, "method"), NULL) == CD_OK;
-    bool is_notification = cd_json_kind_of(id) == CD_JSON_NONE;
-    if (!is_valid || (!is_notification && !id_is_valid(id))) {
-        write_error(w, id_is_valid(id) ? id : (cd_json){0}, CD_RPC_INVALID_REQUEST,
-                    "invalid request", NULL);
-        return;
+    if (call->method == NULL) {
+        return cd_rpc_fail(call, CD_RPC_NO_METHOD,
+                           "the method %.*s does not exist/is not available",
+                           (int)cd_min_u64(one->name.n, NAME_SHOWN_MAX), (const char *)one->name.p);
     }
-    cd_buf scratch = {0};
-    cd_json_w quiet = {.out = &scratch};
-    cd_json_w *out = is_notification ? &quiet : w;
-    usize start = out->out->n;
-    bool comma = out->comma;
+    if (cd_rpc_is_late(call)) {
+        return cd_rpc_fail_late(call);
+    }
+    return check_params(call);
+}
 
-    cd_rpc_call call = {
-        .ctx = ctx, .arena = arena, .params = cd_json_get(req, "params"), .out = out};
-    const cd_rpc_method *m = find(t, name);
-    cd_err e;
-    if (m == NULL) {
-        e = cd_rpc_fail(&call, CD_RPC_NO_METHOD, "the method %.*s does not exist/is not available",
-                        (int)cd_min_u64(name.n, 200), (const char *)name.p);
-    } else {
-        e = check_params(&call, m);
-    }
+/* Runs a call; its answer goes to out. Gives the bytes of the result. */
+static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void *scope)
+{
+    usize start = out->n;
+    cd_json_w w = {.out = out};
+    cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
+    cd_err e = check_call(&call, one);
     if (e == CD_OK) {
-        write_head(out, id);
-        cd_json_w_key(out, "result");
-        e = m->fn(&call);
+        put_id(out, one->id);
+        PUT(out, ",\"result\":");
+        usize result_at = out->n;
+        e = call.method->fn(&call);
+        if (e == CD_OK && !cd_rpc_is_late(&call)) {
+            CD_ASSERT(out->n > result_at);
+            usize size = out->n - result_at;
+            cd_buf_u8(out, '}');
+            return size;
+        }
         if (e == CD_OK) {
-            cd_json_w_obj_end(out);
+            (void)cd_rpc_fail_late(&call);
         } else if (call.error_message == NULL) {
-            (void)cd_rpc_fail(&call, CD_RPC_SERVER, "%s", cd_err_str(e));
+            cd_rpc_set_error(&call, CD_RPC_SERVER, "%s", cd_err_str(e));
         }
     }
-    if (e != CD_OK) {
-        /* Whatever the handler had written of its result goes. */
-        out->out->n = start;
-        out->comma = comma;
-        write_error(out, id, call.error_code, call.error_message, call.error_data);
-    }
-    cd_buf_fini(&scratch);
+    out->n = start; /* whatever the handler had written of its result goes */
+    put_error(out, one->id, call.error_code, call.error_message, call.error_data);
+    return 0;
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
-
-/* The id of the first call of a batch; none when it holds only notifications and junk. */
-static cd_json first_id(cd_json batch)
+/* What a session has answered beforehand; over HTTP nothing can be subscribed to. */
+static usize serve_sub(const cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one)
 {
-    cd_json_it it = cd_json_iter(batch);
-    while (cd_json_next(&it)) {
-        cd_json id = cd_json_get(it.val, "id");
-        if (id_is_valid(id) && cd_json_kind_of(cd_json_get(it.val, "method")) == CD_JSON_STR) {
-            return id;
+    if (r->session == NULL) {
+        if (one->sort == CD__RPC_SUBSCRIBE) {
+            put_error(out, one->id, CD_RPC_NO_METHOD, "notifications not supported", NULL);
+        } else {
+            put_error(out, one->id, CD_RPC_SERVER, "subscription not found", NULL);
         }
+        return 0;
     }
-    return (cd_json){0};
+    if (one->error_message != NULL) {
+        put_error(out, one->id, one->error_code, one->error_message, NULL);
+        return 0;
+    }
+    put_id(out, one->id);
+    PUT(out, ",\"result\":");
+    usize at = out->n;
+    if (one->sort == CD__RPC_SUBSCRIBE) {
+        cd_json_w w = {.out = out};
+        cd_json_w_str(&w, one->sub_id);
+    } else {
+        PUT(out, "true");
+    }
+    usize size = out->n - at;
+    cd_buf_u8(out, '}');
+    return size;
 }
 
-static void serve_batch(const cd_rpc_table *t, cd_buf *reply, cd_arena *arena, void *ctx,
-                        cd_json batch, const cd_rpc_limits *limits)
+/* Serves one element, which writes nothing when it wants no answer. */
+static usize serve_one(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void *scope)
 {
-    usize batch_max = limits->batch_max == 0 ? BATCH_MAX : limits->batch_max;
-    usize response_max = limits->response_max == 0 ? RESPONSE_MAX : limits->response_max;
-    usize len = cd_json_len(batch);
-    cd_json_w w = {.out = reply};
-    if (len == 0) {
-        write_error(&w, (cd_json){0}, CD_RPC_INVALID_REQUEST, "empty batch", NULL);
-        return;
+    switch (one->sort) {
+    case CD__RPC_INVALID:
+        put_error(out, one->id, CD_RPC_INVALID_REQUEST, "invalid request", NULL);
+        return 0;
+    case CD__RPC_CALL:
+        return serve_call(r, out, one, scope);
+    case CD__RPC_NOTIFICATION: {
+        cd_buf quiet = {0};
+        (void)serve_call(r, &quiet, one, scope);
+        cd_buf_fini(&quiet);
+        return 0;
     }
-    cd_json_w_arr(&w);
-    if (len > batch_max) {
-        write_error(&w, first_id(batch), CD_RPC_INVALID_REQUEST, "batch too large", NULL);
-        cd_json_w_arr_end(&w);
-        return;
+    case CD__RPC_SUBSCRIBE:
+    case CD__RPC_UNSUBSCRIBE:
+        return serve_sub(r, out, one);
+    case CD__RPC_ANSWER:
+        return 0;
     }
-    cd_json_it it = cd_json_iter(batch);
-    bool is_full = false;
-    while (cd_json_next(&it)) {
-        if (is_full) {
-            cd_json id = cd_json_get(it.val, "id");
-            if (id_is_valid(id)) {
-                write_error(&w, id, CD_RPC_TOO_LARGE, "response too large", NULL);
+    CD_UNREACHABLE();
+}
+
+static bool wants_answer(const cd__rpc_one *one)
+{
+    return one->sort != CD__RPC_NOTIFICATION && one->sort != CD__RPC_ANSWER;
+}
+
+/* Begins the next element of a batch: the comma, or the bracket of the first. */
+static void put_next(cd_buf *out, usize start)
+{
+    cd_buf_u8(out, out->n == start ? '[' : ',');
+}
+
+static void serve_batch(cd_rpc_req *r, cd_buf *out)
+{
+    usize max = r->service->limits.response_max;
+    usize start = out->n;
+    usize sum = 0;
+    void *scope = cd__rpc_scope_new(r);
+    for (usize i = 0; i < r->cnt; i++) {
+        const cd__rpc_one *one = &r->ones[i];
+        bool is_full = max != 0 && sum > max;
+        if (!wants_answer(one)) {
+            if (!is_full) {
+                (void)serve_one(r, out, one, scope);
             }
             continue;
         }
-        serve_one(t, &w, arena, ctx, it.val);
-        is_full = reply->n > response_max;
+        put_next(out, start);
+        if (is_full) {
+            put_error(out, one->id, CD_RPC_TOO_LARGE, "response too large", NULL);
+            continue;
+        }
+        sum += serve_one(r, out, one, scope);
+        if (one->method != NULL && one->method->lane == CD_RPC_OWNER && i + 1 < r->cnt) {
+            cd__rpc_scope_end(r, scope);
+            scope = cd__rpc_scope_new(r);
+        }
     }
-    if (reply->n == 1) {
-        reply->n = 0; /* notifications only */
-        return;
+    cd__rpc_scope_end(r, scope);
+    if (out->n != start) {
+        cd_buf_u8(out, ']');
     }
-    cd_json_w_arr_end(&w);
 }
 
-void cd_rpc_serve(const cd_rpc_table *t, cd_buf *reply, void *ctx, cd_bytes body,
-                  const cd_rpc_limits *limits)
+static void put_refusal(const cd_rpc_req *r, cd_buf *out)
 {
-    static const cd_rpc_limits defaults;
-    cd_arena arena = {0};
-    cd_json req;
-    cd_json_w w = {.out = reply};
-    if (cd_json_parse(&req, &arena, body, 0, NULL) != CD_OK) {
-        write_error(&w, (cd_json){0}, CD_RPC_PARSE, "parse error", NULL);
-    } else if (cd_json_kind_of(req) == CD_JSON_ARR) {
-        serve_batch(t, reply, &arena, ctx, req, limits == NULL ? &defaults : limits);
-    } else {
-        serve_one(t, &w, &arena, ctx, req);
+    if (r->is_batch) {
+        cd_buf_u8(out, '[');
     }
-    cd_arena_fini(&arena);
+    put_error(out, r->error_id, r->error_code, r->error_message, NULL);
+    if (r->is_batch) {
+        cd_buf_u8(out, ']');
+    }
+}
+
+void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
+{
+    if (r->service->form == CD_RPC_JSON2) {
+        cd__json2_serve(r, reply);
+    } else if (r->error_message != NULL) {
+        put_refusal(r, reply);
+    } else if (r->is_batch) {
+        serve_batch(r, reply);
+    } else {
+        void *scope = cd__rpc_scope_new(r);
+        (void)serve_one(r, reply, &r->single, scope);
+        cd__rpc_scope_end(r, scope);
+    }
+}
+
+void cd_rpc_req_refuse(cd_rpc_req *r, cd_buf *reply, int code, const char *message)
+{
+    usize start = reply->n;
+    if (r->service->form == CD_RPC_JSON2) {
+        cd__json2_refuse(r, reply, code, message);
+        return;
+    }
+    if (r->error_message != NULL) {
+        put_refusal(r, reply);
+        return;
+    }
+    for (usize i = 0; i < r->cnt; i++) {
+        if (wants_answer(&r->ones[i])) {
+            if (r->is_batch) {
+                put_next(reply, start);
+            }
+            put_error(reply, r->ones[i].id, code, message, NULL);
+        }
+    }
+    if (r->is_batch && reply->n != start) {
+        cd_buf_u8(reply, ']');
+    }
+}
+
+void cd_rpc_serve(const cd_rpc_service *s, cd_buf *reply, cd_bytes body)
+{
+    cd_rpc_req *r = cd_rpc_req_new();
+    (void)cd_rpc_req_parse(r, s, NULL, body, cd_clock_mono_ns(cd_clock_real()));
+    cd_rpc_req_serve(r, reply);
+    cd_rpc_req_free(r);
 }

@@ -1,65 +1,78 @@
-/* rpc/jsonrpc.h - the JSON-RPC 2.0 core: bytes of a request in, bytes of the answer out.
+/* rpc/jsonrpc.h - JSON-RPC 2.0 requests: bytes in, bytes of the answer out.
  *
- *   body ──► parse ──► for each call: method table ──► handler ──► result or error ──► reply
+ *   body ──parse──► request: calls, methods, lane ──(its lane's thread)──► serve ──► reply
  *
- * Knows nothing of transports, chains or threads: whoever owns the state behind the handlers calls
- * cd_rpc_serve on the thread that may touch it. Errors, batch limits and words are go-ethereum's
- * [spec:eth-rpc#2]. Threading: tables frozen once built, a call confined. */
+ * The text is read once; the lane follows from the methods that are called. Knows nothing of transports or threads:
+ * endpoint.h brings requests in from HTTP and WebSocket and carries them to the thread of their lane. Errors, batch limits
+ * and words are go-ethereum's; services of the form JSON2 speak as Go's gorilla/rpc/json2 does, in json2.c.
+ * Threading: a service is frozen, a request confined. [spec:eth-rpc#2] [spec:eth-rpc#1] */
 #ifndef CD_RPC_JSONRPC_H
 #define CD_RPC_JSONRPC_H
 
-#include "codec/json.h"
+#include "rpc/method.h"
 
-/* Error codes of the protocol and of geth-like servers. */
-enum {
-    CD_RPC_PARSE = -32700,
-    CD_RPC_INVALID_REQUEST = -32600,
-    CD_RPC_NO_METHOD = -32601,
-    CD_RPC_INVALID_PARAMS = -32602,
-    CD_RPC_TOO_LARGE = -32003,
-    CD_RPC_SERVER = -32000,
-    CD_RPC_REVERTED = 3,
-};
-
-/* One call while it is served. */
-typedef struct cd_rpc_call {
-    void *ctx;       /* what cd_rpc_serve was given */
-    cd_arena *arena; /* lives until the reply is complete */
-    cd_json params;  /* an array, or none */
-    cd_json_w *out;  /* the handler writes exactly one value here, unless it fails */
-    int error_code;
-    const char *error_message; /* in arena */
-    const char *error_data;    /* JSON text in arena, or NULL */
-} cd_rpc_call;
-
-/* A handler writes its result and returns CD_OK, or returns what cd_rpc_fail gave it. */
-typedef cd_err (*cd_rpc_fn)(cd_rpc_call *call);
-
-typedef struct cd_rpc_method {
-    const char *name; /* "eth_blockNumber" */
-    cd_rpc_fn fn;
-    u8 required; /* parameters that must be there and not null */
-    u8 max;      /* parameters that may be there */
-} cd_rpc_method;
-
-typedef struct cd_rpc_table cd_rpc_table;
-
-/* cd_rpc_table_new makes an empty table; _add borrows cnt rows for ever (a name twice is a bug). */
-cd_rpc_table *cd_rpc_table_new(void);
-void cd_rpc_table_free(cd_rpc_table *t); /* NULL is allowed */
-void cd_rpc_table_add(cd_rpc_table *t, const cd_rpc_method *methods, usize cnt);
-
+/* 0 means no limit. */
 typedef struct cd_rpc_limits {
-    usize batch_max;    /* calls of one batch; 0 = 1000 */
-    usize response_max; /* bytes of all answers of a batch; 0 = 25,000,000 */
+    usize batch_max;    /* calls of one batch: batch-request-limit */
+    usize response_max; /* bytes of the results of a batch: batch-response-max-size */
+    u64 duration_ns;    /* of a request, waiting included: api-max-duration */
+    usize body_max;     /* bytes of an HTTP body: http-body-limit; 0: the server's */
+    u64 cpu_refill_ns;  /* time for calls that a session gains a second: ws-cpu-refill-rate */
+    u64 cpu_max_ns;     /* at most that much is saved up: ws-cpu-max-stored */
 } cd_rpc_limits;
 
-/* cd_rpc_serve answers one request body, single or batch. The reply stays empty when nothing is to be said
- * (notifications only). */
-void cd_rpc_serve(const cd_rpc_table *t, cd_buf *reply, void *ctx, cd_bytes body,
-                  const cd_rpc_limits *limits);
+#define CD_RPC_LIMITS_DEFAULT                                                                      \
+    {                                                                                              \
+        .batch_max = 1000, .response_max = 25000000, .duration_ns = 0                              \
+    }
 
-/* cd_rpc_fail records the error of a call (printf form) and returns CD_EINVAL for the handler to pass on. */
-cd_err cd_rpc_fail(cd_rpc_call *call, int code, const char *fmt, ...) CD_PRINTF(3, 4);
+typedef enum cd_rpc_form {
+    CD_RPC_ETH,   /* namespace_method, parameters by position, batches */
+    CD_RPC_JSON2, /* service.method, one object of parameters, no batches */
+} cd_rpc_form;
+
+/* Who answers at a route. */
+typedef struct cd_rpc_service {
+    cd_rpc_form form;
+    const cd_rpc_table *table;
+    cd_rpc_limits limits;
+    void *ctx; /* for every handler */
+
+    /* What the calls of one request share: scope_size zeroed bytes, for begin (NULL allowed) to fill in on the thread that
+     * serves, and for end (NULL allowed) to release. Behind a call of the OWNER lane the rest of a batch gets a new one,
+     * so that it sees what was changed. */
+    usize scope_size;
+    void (*begin)(void *ctx, void *scope);
+    void (*end)(void *ctx, void *scope);
+
+    /* lane (NULL: that of the row) gives the lane of a call where its parameters decide on it. Any thread. */
+    cd_rpc_lane (*lane)(void *ctx, const cd_rpc_method *method, cd_json params);
+
+    const struct cd_rpc_kind
+        *kinds; /* subscriptions (session.h); those of groups that are off do not exist */
+    usize kinds_cnt;
+    cd_bytes openrpc; /* the document of rpc_discover (openrpc.h); empty: no such method */
+} cd_rpc_service;
+
+typedef struct cd_rpc_req cd_rpc_req;
+
+/* cd_rpc_req_new makes an empty request, to be used again and again; NULL is allowed to free. */
+cd_rpc_req *cd_rpc_req_new(void);
+void cd_rpc_req_free(cd_rpc_req *r);
+
+/* cd_rpc_req_parse reads a body, which need not stay, for a service, and gives the lane to serve it in. Whatever is wrong
+ * with it becomes part of the answer. session is NULL over HTTP; since_ns is when it arrived (monotonic; needed only when
+ * the service limits the duration). */
+cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_rpc_session *session,
+                             cd_bytes body, u64 since_ns);
+
+/* cd_rpc_req_serve runs the calls and appends the answer; nothing when there is nothing to say (notifications). */
+void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply);
+
+/* cd_rpc_req_refuse answers every call with one error instead, for a server that cannot take it. */
+void cd_rpc_req_refuse(cd_rpc_req *r, cd_buf *reply, int code, const char *message);
+
+/* cd_rpc_serve parses and serves at once, for a caller who is on the right thread whatever the lane. */
+void cd_rpc_serve(const cd_rpc_service *s, cd_buf *reply, cd_bytes body);
 
 #endif

@@ -4,8 +4,8 @@
  *     ▲                                                                  requests reach the VM's handlers
  *     └── cd_vm_host: "there is something to build"
  *
- * All calls come on the chain's executor thread. State sync, app messages and events join when the engine
- * does. Threading: confined to the executor. [spec:architecture#5] */
+ * All calls of cd_vm_ops come on the chain's executor thread. State sync, app messages and events join when the engine
+ * does. Threading: confined to the executor, but for what its services serve. [spec:architecture#5] */
 #ifndef CD_VM_VM_H
 #define CD_VM_VM_H
 
@@ -19,6 +19,9 @@ typedef struct cd_vm_host cd_vm_host;
 struct cd_vm_host {
     /* wants_block: transactions are waiting; the node will call build when it is time. */
     void (*wants_block)(cd_vm_host *host);
+    /* settle: where this node decides alone, what the VM wants to build is built and accepted before settle returns; elsewhere
+     * nothing happens. For a handler of the OWNER lane whose answer must not come before its block. */
+    void (*settle)(cd_vm_host *host);
 };
 
 /* A block that a VM handed out. The VM owns it; release ends the node's use. */
@@ -30,10 +33,17 @@ struct cd_vm_block {
     cd_bytes bytes;
 };
 
-/* One HTTP route below the chain's path ("/rpc"): answers a request body. */
+/* What is spoken at a route, as bits. */
+enum { CD_VM_HTTP = 1, CD_VM_WS = 2 };
+
+/* One route below the chain's path ("/rpc"), and who answers there (rpc/jsonrpc.h): a table of methods, each in a lane, and
+ * what begins and ends the context of a request, such as a frozen view of the chain. The first is what a development network
+ * speaks at "/". Handlers of the lanes FAST and READ run on other threads than the executor. */
+struct cd_rpc_service;
 typedef struct cd_vm_handler {
     const char *route;
-    void (*serve)(cd_vm *vm, cd_buf *reply, cd_bytes body);
+    u32 over; /* CD_VM_* */
+    const struct cd_rpc_service *service;
 } cd_vm_handler;
 
 typedef struct cd_vm_ops {
@@ -56,8 +66,12 @@ typedef struct cd_vm_ops {
     void (*last_accepted)(cd_vm *vm, cd_hash32 *id, u64 *height);
     cd_err (*id_at_height)(cd_vm *vm, cd_hash32 *id, u64 height);
 
+    /* handlers gives the routes, borrowed as long as the VM; requests come only between open and close. */
     const cd_vm_handler *(*handlers)(cd_vm *vm, usize *cnt);
     const char *(*version)(cd_vm *vm);
+    /* wake lets the VM do what is due by the clock and gives when to be called next (monotonic nanoseconds, UINT64_MAX: no
+     * need); it is called after every request too. NULL: nothing ever is. */
+    u64 (*wake)(cd_vm *vm);
     void (*close)(cd_vm *vm);
 } cd_vm_ops;
 
@@ -75,7 +89,11 @@ typedef struct cd_vm_ctx {
     struct cd_logger *log;
     struct cd_pool *pool;
     cd_vm_host *host;
-    cd_bytes genesis; /* as the chain was created with */
+    cd_bytes genesis;  /* as the chain was created with */
+    cd_bytes config;   /* what the operator set for this chain; empty = defaults */
+    cd_bytes upgrades; /* what is changed at times to come; empty = nothing */
+    u32 network_id;
+    cd_hash32 chain_id;
     bool is_dev;      /* the row of the dev network: unlocked accounts, blocks on demand */
 } cd_vm_ctx;
 

@@ -1,0 +1,194 @@
+/* The READ threads: everything runs once, slow kinds and greedy sources leave room for others. */
+#include "base/mem.h"
+#include "base/thread.h"
+#include "node/readers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+typedef struct job {
+    cd_rpc_job job; /* first */
+    atomic_uint *done;
+    u32 ms;            /* that it takes */
+    atomic_bool *gate; /* runs until this is open; NULL: none */
+} job;
+
+static void nap(u32 ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+static void run(cd_rpc_job *j)
+{
+    job *me = (job *)(void *)j;
+    atomic_uint *done = me->done;
+    nap(me->ms);
+    while (me->gate != NULL && !atomic_load(me->gate)) {
+        nap(1);
+    }
+    cd_free(me);
+    (void)atomic_fetch_add(done, 1);
+}
+
+static cd_err submit(cd_readers *r, cd_rpc_source *source, const void *kind, u32 ms,
+                     atomic_bool *gate, atomic_uint *done)
+{
+    job *j = cd_new(job);
+    *j = (job){
+        .job = {.run = run, .source = source, .kind = kind}, .done = done, .ms = ms, .gate = gate};
+    cd_err e = cd_readers_run(r, &j->job);
+    if (e != CD_OK) {
+        cd_free(j);
+    }
+    return e;
+}
+
+static void await(const atomic_uint *done, u32 want)
+{
+    for (int i = 0; i < 5000 && atomic_load(done) < want; i++) {
+        nap(1);
+    }
+    assert_int_equal(atomic_load(done), want);
+}
+
+static cd_readers *readers_new(u32 threads, usize queue_max)
+{
+    cd_readers *r;
+    assert_int_equal(cd_readers_new(&r, threads, queue_max, NULL), CD_OK);
+    return r;
+}
+
+static void readers_end(cd_readers *r)
+{
+    cd_readers_stop(r);
+    assert_int_equal(submit(r, NULL, NULL, 0, NULL, NULL), CD_ECLOSED);
+    cd_readers_free(r);
+}
+
+typedef struct sender {
+    cd_readers *r;
+    atomic_uint *done;
+    cd_thread thread;
+} sender;
+
+enum { SENDERS = 4, JOBS = 1000 };
+
+static void send_many(void *arg)
+{
+    sender *s = arg;
+    static const char kinds[3];
+    cd_rpc_source *source = cd_rpc_source_new();
+    for (u32 i = 0; i < JOBS; i++) {
+        assert_int_equal(submit(s->r, i % 3 == 0 ? NULL : source, &kinds[i % 3], 0, NULL, s->done),
+                         CD_OK);
+    }
+    cd_rpc_source_unref(source);
+}
+
+static void all_run_once(void **state)
+{
+    (void)state;
+    cd_readers *r = readers_new(4, (usize)SENDERS * JOBS);
+    atomic_uint done = 0;
+    sender senders[SENDERS];
+    for (usize i = 0; i < SENDERS; i++) {
+        senders[i] = (sender){.r = r, .done = &done};
+        assert_int_equal(
+            cd_thread_start(&senders[i].thread, "sender", send_many, &senders[i], NULL), CD_OK);
+    }
+    for (usize i = 0; i < SENDERS; i++) {
+        cd_thread_join(&senders[i].thread);
+    }
+    readers_end(r); /* runs what waits */
+    assert_int_equal(atomic_load(&done), SENDERS * JOBS);
+}
+
+static void full_queue(void **state)
+{
+    (void)state;
+    cd_readers *r = readers_new(2, 3);
+    atomic_uint done = 0;
+    atomic_bool gate = false;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(submit(r, NULL, NULL, 0, &gate, &done), CD_OK);
+    }
+    while (cd_readers_waiting(r) != 0) {
+        nap(1);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(submit(r, NULL, NULL, 0, &gate, &done), CD_OK);
+    }
+    assert_int_equal(submit(r, NULL, NULL, 0, &gate, &done), CD_EFULL);
+    atomic_store(&gate, true);
+    await(&done, 5);
+    readers_end(r);
+}
+
+/* A kind that proved to be slow gets half of the threads; a quick one finds the other half free. */
+static void slow_kinds(void **state)
+{
+    (void)state;
+    static const char slow;
+    static const char quick;
+    cd_readers *r = readers_new(4, 1000);
+    atomic_uint done = 0;
+    atomic_uint quick_done = 0;
+    atomic_bool gate = false;
+    for (u32 i = 1; i <= 3; i++) {
+        assert_int_equal(submit(r, NULL, &slow, 40, NULL, &done), CD_OK);
+        await(&done, i);
+    }
+    for (u32 i = 0; i < 20; i++) {
+        assert_int_equal(submit(r, NULL, &slow, 0, &gate, &done), CD_OK);
+    }
+    for (u32 i = 0; i < 100; i++) {
+        assert_int_equal(submit(r, NULL, &quick, 0, NULL, &quick_done), CD_OK);
+    }
+    await(&quick_done, 100);
+    assert_int_equal(atomic_load(&done), 3);
+    atomic_store(&gate, true);
+    await(&done, 23);
+    readers_end(r);
+}
+
+/* A source with many jobs lets one with a single job have its turn. */
+static void greedy_source(void **state)
+{
+    (void)state;
+    cd_readers *r = readers_new(2, 1000);
+    cd_rpc_source *greedy = cd_rpc_source_new();
+    cd_rpc_source *modest = cd_rpc_source_new();
+    atomic_uint done = 0;
+    atomic_uint modest_done = 0;
+    atomic_bool gate = false;
+    for (u32 i = 0; i < 50; i++) {
+        assert_int_equal(submit(r, greedy, NULL, 0, &gate, &done), CD_OK);
+    }
+    assert_int_equal(submit(r, modest, NULL, 0, NULL, &modest_done), CD_OK);
+    assert_int_equal(submit(r, NULL, NULL, 0, NULL, &modest_done), CD_OK);
+    await(&modest_done, 2);
+    assert_int_equal(atomic_load(&done), 0);
+    cd_rpc_source_unref(greedy);
+    cd_rpc_source_unref(modest);
+    atomic_store(&gate, true);
+    await(&done, 50);
+    readers_end(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_run_once),
+        cmocka_unit_test(full_queue),
+        cmocka_unit_test(slow_kinds),
+        cmocka_unit_test(greedy_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,456 @@
+/* Services over real loopback connections: the loop runs in a thread of its own, the test is the client.
+ * [spec:eth-rpc#1] */
+#include "base/mem.h"
+
+#include "base/pool.h"
+#include "base/thread.h"
+#include "rpc/endpoint.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* --- the service ---------------------------------------------------------------------------------- */
+
+static _Thread_local bool is_loop;
+
+static cd_err test_where(cd_rpc_call *call)
+{
+    cd_json_w_cstr(call->out, is_loop ? "loop" : "worker");
+    return CD_OK;
+}
+
+static cd_err test_size(cd_rpc_call *call)
+{
+    cd_bytes text = {0};
+    if (cd_json_str(&text, cd_json_at(call->params, 0), NULL) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: not a string");
+    }
+    cd_json_w_u64(call->out, text.n);
+    return CD_OK;
+}
+
+static cd_err node_name(cd_rpc_call *call)
+{
+    cd_json_w_obj(call->out);
+    cd_json_w_obj_end(call->out);
+    return CD_OK;
+}
+
+static cd_rpc_topic *ticks;
+
+static cd_err open_ticks(cd_rpc_call *call, cd_rpc_topic **out)
+{
+    (void)call;
+    *out = cd_rpc_topic_ref(ticks);
+    return CD_OK;
+}
+
+static const cd_rpc_kind kinds[] = {
+    {.group = "", .space = "test", .name = "ticks", .open = open_ticks},
+};
+
+static const cd_rpc_method rows[] = {
+    CD_RPC_ROW("", test_fast, test_where, FAST, 0, 0, "-> String", "Where it runs")
+        CD_RPC_ROW("", test_read, test_where, READ, 0, 0, "-> String", "Where it runs")
+            CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
+                CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int", "How long")};
+
+static const cd_rpc_method node_rows[] = {
+    CD_RPC_ROW("", node.name, node_name, FAST, 0, 0, "-> {}", "Nothing")};
+
+/* --- the server ----------------------------------------------------------------------------------- */
+
+typedef struct rig {
+    cd_loop *loop;
+    cd_http_server *server;
+    cd_ws_hub *ws;
+    cd_pool *pool;
+    cd_thread thread;
+    u16 port;
+    atomic_bool is_busy;
+    cd_rpc_table *tables[2];
+    cd_rpc_service services[2];
+    cd_rpc_endpoint *endpoints[2];
+    cd_loop_task stop;
+} rig;
+
+static void run_job(void *arg)
+{
+    cd_rpc_job *job = arg;
+    job->run(job);
+}
+
+static cd_err run_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
+{
+    rig *g = ctx;
+    (void)lane;
+    return atomic_load(&g->is_busy) ? CD_EFULL : cd_pool_submit(g->pool, run_job, job);
+}
+
+static void loop_main(void *arg)
+{
+    is_loop = true;
+    cd_loop_run(((rig *)arg)->loop);
+}
+
+static void rig_open(rig *g)
+{
+    *g = (rig){0};
+    assert_int_equal(cd_loop_new(&g->loop, NULL), CD_OK);
+    assert_int_equal(cd_pool_new(&g->pool, 2, 64, "worker", NULL), CD_OK);
+    g->server = cd_http_server_new(g->loop, &(cd_http_cfg){0});
+    g->ws = cd_ws_hub_new(g->loop, NULL);
+    ticks = cd_rpc_topic_new(g->loop, NULL, NULL);
+    for (usize i = 0; i < 2; i++) {
+        g->tables[i] = cd_rpc_table_new(NULL, 0);
+        g->services[i] = (cd_rpc_service){
+            .form = i == 0 ? CD_RPC_ETH : CD_RPC_JSON2,
+            .table = g->tables[i],
+            .limits = CD_RPC_LIMITS_DEFAULT,
+            .kinds = i == 0 ? kinds : NULL,
+            .kinds_cnt = i == 0 ? CD_COUNT(kinds) : 0,
+        };
+        cd_rpc_endpoint_cfg cfg = {
+            .loop = g->loop,
+            .lanes = {.run = run_lane, .ctx = g},
+            .service = &g->services[i],
+            .ws = i == 0 ? g->ws : NULL,
+        };
+        g->endpoints[i] = cd_rpc_endpoint_new(&cfg);
+    }
+    g->services[0].limits.body_max = 1 << 20;
+    cd_rpc_table_add(g->tables[0], rows, CD_COUNT(rows));
+    cd_rpc_table_add(g->tables[1], node_rows, CD_COUNT(node_rows));
+    cd_rpc_endpoint_route(g->endpoints[0], g->server, "/", CD_RPC_OVER_HTTP | CD_RPC_OVER_WS);
+    cd_rpc_endpoint_route(g->endpoints[0], g->server, "/rpc", CD_RPC_OVER_HTTP);
+    cd_rpc_endpoint_route(g->endpoints[0], g->server, "/ws", CD_RPC_OVER_WS);
+    cd_rpc_endpoint_route(g->endpoints[1], g->server, "/node", CD_RPC_OVER_HTTP);
+    assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
+    g->port = cd_http_server_port(g->server);
+    assert_int_equal(cd_thread_start(&g->thread, "loop", loop_main, g, NULL), CD_OK);
+}
+
+static void on_stopped(void *ctx)
+{
+    cd_loop_stop(((rig *)ctx)->loop);
+}
+
+static void on_stop(cd_loop_task *t)
+{
+    rig *g = (rig *)(void *)((u8 *)t - offsetof(rig, stop));
+    cd_http_server_stop(g->server, 1000, on_stopped, g);
+}
+
+static void rig_close(rig *g)
+{
+    g->stop.fn = on_stop;
+    cd_loop_post(g->loop, &g->stop);
+    cd_thread_join(&g->thread);
+    cd_pool_free(g->pool);
+    cd_http_server_free(g->server);
+    for (usize i = 0; i < 2; i++) {
+        cd_rpc_endpoint_free(g->endpoints[i]);
+        cd_rpc_table_free(g->tables[i]);
+    }
+    cd_ws_hub_free(g->ws);
+    cd_rpc_topic_unref(ticks);
+    cd_loop_free(g->loop);
+}
+
+/* --- the client ----------------------------------------------------------------------------------- */
+
+static int dial(const rig *g)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(g->port)};
+    struct timeval patience = {.tv_sec = 10};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void say(int fd, cd_bytes text)
+{
+    for (usize at = 0; at < text.n;) {
+        ssize_t n = send(fd, text.p + at, text.n - at, 0);
+        assert_true(n > 0);
+        at += (usize)n;
+    }
+}
+
+/* Reads one answer, head and body. */
+static void hear(int fd, cd_buf *out)
+{
+    usize want = SIZE_MAX;
+    out->n = 0;
+    while (out->n < want) {
+        u8 *at = cd_buf_reserve(out, 65536);
+        ssize_t n = recv(fd, at, 65536, 0);
+        assert_true(n > 0);
+        out->n += (usize)n;
+        const char *text = cd_buf_cstr(out);
+        const char *end = strstr(text, "\r\n\r\n");
+        const char *len = strstr(text, "Content-Length: ");
+        u64 body = 0;
+        if (end != NULL && len != NULL && len < end) {
+            assert_int_equal(sscanf(len, "Content-Length: %lu", &body), 1);
+        }
+        want = end == NULL ? SIZE_MAX : (usize)(end - text) + 4 + body;
+    }
+}
+
+static void ask(int fd, cd_buf *out, const char *method, const char *path, const char *type,
+                cd_bytes body)
+{
+    cd_buf text = {0};
+    cd_buf_fmt(&text, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path);
+    if (type != NULL) {
+        cd_buf_fmt(&text, "Content-Type: %s\r\n", type);
+    }
+    if (body.n != 0) {
+        cd_buf_fmt(&text, "Content-Length: %zu\r\n", body.n);
+    }
+    cd_buf_str(&text, "\r\n");
+    cd_buf_put(&text, body);
+    say(fd, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
+    hear(fd, out);
+}
+
+static void expect(const cd_buf *got, const char *status, const char *header, const char *body)
+{
+    const char *text = cd_buf_cstr((cd_buf *)(usize)got);
+    assert_memory_equal(text, status, strlen(status));
+    if (header != NULL) {
+        assert_non_null(strstr(text, header));
+    }
+    assert_string_equal(strstr(text, "\r\n\r\n") + 4, body);
+}
+
+#define CALL(method)   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\"}"
+#define RESULT(result) "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" result "}"
+#define JSON           "application/json"
+
+static void over_http(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method;
+        const char *path;
+        const char *type;
+        const char *body;
+        const char *status;
+        const char *header;
+        const char *answer;
+    } cases[] = {
+        {"POST", "/rpc", JSON, CALL("test_fast"), "HTTP/1.1 200",
+         "Content-Type: application/json\r\n", RESULT("\"loop\"")},
+        {"POST", "/", "application/json; charset=utf-8", CALL("test_read"), "HTTP/1.1 200", NULL,
+         RESULT("\"worker\"")},
+        {"POST", "/rpc", "Application/JSON-RPC", CALL("test_owner"), "HTTP/1.1 200", NULL,
+         RESULT("\"worker\"")},
+        {"POST", "/rpc", JSON, "{\"jsonrpc\":\"2.0\",\"method\":\"test_fast\"}", "HTTP/1.1 200",
+         NULL, ""},
+        {"POST", "/rpc", "text/plain", CALL("test_fast"), "HTTP/1.1 415", NULL,
+         "invalid content type, only application/json is supported\n"},
+        {"POST", "/rpc", NULL, CALL("test_fast"), "HTTP/1.1 415", NULL,
+         "invalid content type, only application/json is supported\n"},
+        {"GET", "/rpc", NULL, "", "HTTP/1.1 200", NULL, ""},
+        {"DELETE", "/rpc", JSON, "", "HTTP/1.1 405", NULL, "method not allowed\n"},
+        {"GET", "/ws", NULL, "", "HTTP/1.1 400", NULL, NULL},
+        {"POST", "/node", JSON, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.name\"}",
+         "HTTP/1.1 200", "Content-Type: application/json; charset=utf-8\r\n",
+         "{\"jsonrpc\":\"2.0\",\"result\":{},\"id\":1}\n"},
+        {"GET", "/node", NULL, "", "HTTP/1.1 405", "Content-Type: text/plain; charset=utf-8\r\n",
+         "rpc: POST method required, received GET"},
+        {"POST", "/node", "text/html", "{}", "HTTP/1.1 415", NULL,
+         "rpc: unrecognized Content-Type: text/html"},
+        {"POST", "/node", NULL, "{}", "HTTP/1.1 415", NULL, "rpc: unrecognized Content-Type: "},
+    };
+    rig g;
+    cd_buf got = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    for (usize i = 0; i < CD_COUNT(cases); i++) {
+        ask(fd, &got, cases[i].method, cases[i].path, cases[i].type, cd_bytes_str(cases[i].body));
+        if (cases[i].answer != NULL) {
+            expect(&got, cases[i].status, cases[i].header, cases[i].answer);
+        }
+    }
+    (void)close(fd);
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+static void long_bodies(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf got = {0};
+    cd_buf body = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    cd_buf_str(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_size\",\"params\":[\"");
+    cd_buf_fill(&body, 'x', 500000);
+    cd_buf_str(&body, "\"]}");
+    ask(fd, &got, "POST", "/rpc", JSON, cd_buf_bytes(&body));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("500000"));
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_fast")));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("\"loop\""));
+    cd_buf_fill(&body, ' ', 1 << 20);
+    ask(fd, &got, "POST", "/rpc", JSON, cd_buf_bytes(&body));
+    char want[64];
+    (void)snprintf(want, sizeof want, "content length too large (%zu>1048576)", body.n);
+    assert_memory_equal(got.p, "HTTP/1.1 413", 12);
+    assert_non_null(strstr(cd_buf_cstr(&got), want));
+    (void)close(fd);
+    cd_buf_fini(&body);
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+static void busy(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf got = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    atomic_store(&g.is_busy, true);
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_read")));
+    expect(
+        &got, "HTTP/1.1 503", NULL,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"too many requests "
+        "are waiting\"}}");
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_fast")));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("\"loop\""));
+    (void)close(fd);
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+/* --- WebSocket ------------------------------------------------------------------------------------ */
+
+static void ws_open(int fd, cd_buf *got, const char *path)
+{
+    cd_buf text = {0};
+    cd_buf_fmt(&text,
+               "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+               "websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+               "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+               path);
+    say(fd, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
+    hear(fd, got);
+    assert_memory_equal(got->p, "HTTP/1.1 101", 12);
+}
+
+/* A text message of fewer than 126 bytes, with a mask of zeros. */
+static void ws_say(int fd, const char *text)
+{
+    cd_buf frame = {0};
+    usize n = strlen(text);
+    assert_true(n < 126);
+    cd_buf_u8(&frame, 0x81);
+    cd_buf_u8(&frame, (u8)(0x80 | n));
+    cd_buf_fill(&frame, 0, 4);
+    cd_buf_str(&frame, text);
+    say(fd, cd_buf_bytes(&frame));
+    cd_buf_fini(&frame);
+}
+
+static void read_n(int fd, u8 *out, usize n)
+{
+    for (usize at = 0; at < n;) {
+        ssize_t got = recv(fd, out + at, n - at, 0);
+        assert_true(got > 0);
+        at += (usize)got;
+    }
+}
+
+static void ws_expect(int fd, const char *want)
+{
+    u8 head[2];
+    u8 len[2];
+    char text[1024];
+    read_n(fd, head, 2);
+    assert_int_equal(head[0], 0x81);
+    usize n = head[1];
+    if (n == 126) {
+        read_n(fd, len, 2);
+        n = cd_be16(len);
+    }
+    assert_true(n < sizeof text);
+    read_n(fd, (u8 *)text, n);
+    text[n] = '\0';
+    assert_string_equal(text, want);
+}
+
+static void over_ws(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/ws", "/"};
+    rig g;
+    cd_buf got = {0};
+    rig_open(&g);
+    for (usize i = 0; i < CD_COUNT(paths); i++) {
+        int fd = dial(&g);
+        ws_open(fd, &got, paths[i]);
+        ws_say(fd, CALL("test_fast"));
+        ws_expect(fd, RESULT("\"loop\""));
+        ws_say(fd, CALL("test_read"));
+        ws_expect(fd, RESULT("\"worker\""));
+        ws_say(fd, "{bad");
+        ws_expect(fd, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
+                      "\"invalid character 'b' looking for beginning of object key string\"}}");
+        ws_say(
+            fd,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_subscribe\",\"params\":[\"ticks\"]}");
+        u8 head[2];
+        char id[128];
+        read_n(fd, head, 2);
+        read_n(fd, (u8 *)id, head[1]);
+        id[head[1]] = '\0';
+        assert_memory_equal(id, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"0x", 36);
+        *strchr(id + 36, '"') = '\0';
+        for (int k = 0; k < 3; k++) {
+            cd_buf text = {0};
+            char want[256];
+            cd_buf_fmt(&text, "%d", k);
+            cd_rpc_topic_publish(ticks, cd_rpc_note_new(&text, ""));
+            (void)snprintf(want, sizeof want,
+                           "{\"jsonrpc\":\"2.0\",\"method\":\"test_subscription\",\"params\":{"
+                           "\"subscription\":\"0x%s\",\"result\":%d}}",
+                           id + 36, k);
+            ws_expect(fd, want);
+        }
+        (void)close(fd);
+    }
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(over_http),
+        cmocka_unit_test(long_bodies),
+        cmocka_unit_test(busy),
+        cmocka_unit_test(over_ws),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+#include "rpc/work.h"
+
+#include "base/clock.h"
+
+static void refuse(cd__rpc_work *w, cd_err e)
+{
+    w->is_refused = true;
+    cd_rpc_req_refuse(&w->req, w->out, CD_RPC_BUSY,
+                      e == CD_ECLOSED ? "the server is stopping" : "too many requests are waiting");
+    w->done(w);
+}
+
+static void serve(cd__rpc_work *w)
+{
+    if (!w->has_quota) {
+        cd_rpc_req_serve(&w->req, w->out);
+    } else {
+        const cd_clock *clock = cd_clock_real();
+        u64 start = cd_clock_mono_ns(clock);
+        cd_rpc_req_serve(&w->req, w->out);
+        w->cpu_ns = cd_clock_mono_ns(clock) - start;
+    }
+    w->done(w);
+}
+
+static void run_serve(cd_rpc_job *job)
+{
+    serve((cd__rpc_work *)(void *)job);
+}
+
+static void send(cd__rpc_work *w, cd_rpc_lane lane)
+{
+    w->job.run = run_serve;
+    w->job.kind = w->req.is_batch ? (const void *)w->service : w->req.single.method;
+    cd_err e = w->lanes->run(w->lanes->ctx, lane, &w->job);
+    if (e != CD_OK) {
+        refuse(w, e);
+    }
+}
+
+void cd__rpc_work_go_on(cd__rpc_work *w)
+{
+    if (w->req.lane == CD_RPC_FAST) {
+        serve(w);
+    } else {
+        send(w, w->req.lane);
+    }
+}
+
+static void parse(cd__rpc_work *w)
+{
+    u64 now = w->service->limits.duration_ns == 0 ? 0 : cd_clock_mono_ns(cd_clock_real());
+    (void)cd_rpc_req_parse(&w->req, w->service, w->session, w->body, now);
+}
+
+/* A long body is read by a READ thread, which serves it too unless it is the owner's. */
+static void run_parse(cd_rpc_job *job)
+{
+    cd__rpc_work *w = (cd__rpc_work *)(void *)job;
+    parse(w);
+    if (w->req.has_subs && w->open != NULL) {
+        w->open(w);
+    } else if (w->req.lane == CD_RPC_OWNER) {
+        send(w, CD_RPC_OWNER);
+    } else {
+        serve(w);
+    }
+}
+
+void cd__rpc_work_start(cd__rpc_work *w)
+{
+    w->is_refused = false;
+    w->cpu_ns = 0;
+    if (w->body.n <= CD__RPC_INLINE_MAX) {
+        parse(w);
+        if (w->req.has_subs && w->open != NULL) {
+            w->open(w);
+        } else {
+            cd__rpc_work_go_on(w);
+        }
+        return;
+    }
+    w->job.run = run_parse;
+    w->job.kind = w->service;
+    cd_err e = w->lanes->run(w->lanes->ctx, CD_RPC_READ, &w->job);
+    if (e != CD_OK) {
+        /* Nobody has looked at it yet, so nobody knows its ids. */
+        w->req = (cd_rpc_req){.service = w->service, .arena = w->req.arena};
+        w->req.error_code = CD_RPC_BUSY;
+        w->req.error_message = "too many requests are waiting";
+        refuse(w, e);
+    }
+}
