@@ -20,7 +20,7 @@ enum { HOT_GAS = 200000, HOT_CALLS = 4 };
 
 static cd__tier choose_tier(cd_evm *evm, cd__code *code)
 {
-    if (evm->tracer != NULL) {
+    if (evm->tracer != NULL && !evm->tracer->calls_only) {
         return CD__RUN_TRACED;
     }
     if (evm->tier == CD_TIER_DIRECT || !code->cached) {
@@ -107,7 +107,7 @@ void cd__frame_finish(cd__frame *f)
     f->code->gas_run += (u64)(f->gas_start - f->gas);
     cd_evm_result res = {.status = f->status, .gas_left = (u64)f->gas, .output = f->output};
     if (CD_UNLIKELY(evm->tracer != NULL)) {
-        cd__trace_exit(evm, f->depth, &res, (u64)f->gas_start);
+        cd__trace_frame_exit(f, &res);
     }
     if (is_create) {
         cd_arena_rewind(&evm->init_code, f->init_mark);
@@ -136,6 +136,7 @@ static void run_precompile(cd_evm *evm, cd_evm_result *res, const cd_precompile 
     if (p->is_stateful) {
         call.state = evm->st;
         call.block = evm->block;
+        call.tx = evm->tx;
         call.caller = m->caller;
         call.self = m->to;
         call.value = m->value;
@@ -154,7 +155,10 @@ static void run_precompile(cd_evm *evm, cd_evm_result *res, const cd_precompile 
         *res = (cd_evm_result){.status = CD_EVM_OUT_OF_GAS};
         break;
     case CD_PRE_FAIL:
-        *res = (cd_evm_result){.status = CD_EVM_PRECOMPILE};
+        *res = (cd_evm_result){.status = CD_EVM_PRECOMPILE, .reason = call.reason};
+        break;
+    case CD_PRE_DENIED:
+        *res = (cd_evm_result){.status = CD_EVM_UNAUTHORIZED, .reason = call.reason};
         break;
     }
     cd_state_revert(evm->st, snapshot);

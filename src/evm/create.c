@@ -1,5 +1,6 @@
 /* CREATE and CREATE2: addresses, the rules for new accounts, and storing their code. */
 #include "evm/calls_priv.h"
+#include "types/addr_text.h"
 
 /* --- addresses ---------------------------------------------------------------------------------- */
 
@@ -43,6 +44,18 @@ void cd_evm_create2_addr(cd_addr20 *out, const cd_addr20 *caller, const cd_hash3
 
 /* --- starting and ending ------------------------------------------------------------------------ */
 
+/* refuse: the origin is not on the allow list of deployers [spec:precompiles-core#4]. */
+static void refuse(cd_evm *evm, cd_evm_result *res)
+{
+    char origin[CD_ADDR_TEXT_SIZE];
+    cd_arena_reset(&evm->scratch);
+    *res = (cd_evm_result){
+        .status = CD_EVM_UNAUTHORIZED,
+        .reason = cd_arena_fmt(&evm->scratch, "tx.origin %s is not authorized to deploy a contract",
+                               cd_addr_fmt(origin, &evm->tx->origin)),
+    };
+}
+
 static cd__act begin_create(cd_evm *evm, cd__frame *parent, cd_evm_result *res, const cd_evm_msg *m)
 {
     cd_state *st = evm->st;
@@ -61,6 +74,11 @@ static cd__act begin_create(cd_evm *evm, cd__frame *parent, cd_evm_result *res, 
         return CD__ACT_DONE;
     }
     cd_state_set_nonce(st, creator, creator->nonce + 1);
+    if (CD_UNLIKELY(evm->tx != NULL &&
+                    !cd_gate_opens(evm->precompiles, CD_GATE_CREATE, st, &evm->tx->origin))) {
+        refuse(evm, res);
+        return CD__ACT_DONE;
+    }
     cd_acct *created = cd_state_acct(st, &m->to);
     if (evm->gas.cold_acct != 0) {
         (void)cd_state_warm_acct(st, created); /* before the snapshot: it stays warm (EIP-2929) */

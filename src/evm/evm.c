@@ -66,7 +66,8 @@ static void fill_labels(const void **labels, const void *const *all, cd_fork for
 
 static void choose_labels(cd_evm *evm)
 {
-    evm->labels = evm->tracer != NULL ? evm->traced_labels : evm->direct_labels;
+    bool steps = evm->tracer != NULL && !evm->tracer->calls_only;
+    evm->labels = steps ? evm->traced_labels : evm->direct_labels;
 }
 
 void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
@@ -93,6 +94,10 @@ void cd_evm_set_tx(cd_evm *evm, const cd_tx_env *tx)
 void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer)
 {
     evm->tracer = tracer;
+    if (tracer != NULL) {
+        tracer->calls_only = tracer->calls_only && tracer->step == NULL;
+        tracer->until_poll = CD_TRACE_POLL;
+    }
     choose_labels(evm);
 }
 
@@ -196,6 +201,13 @@ const char *cd_evm_status_str(cd_evm_status s)
         return "contract creation code storage out of gas";
     case CD_EVM_PRECOMPILE:
         return "precompile failed";
+    case CD_EVM_UNAUTHORIZED:
+        return "unauthorized";
     }
     CD_UNREACHABLE();
+}
+
+const char *cd_evm_result_str(const cd_evm_result *res)
+{
+    return res->reason != NULL ? res->reason : cd_evm_status_str(res->status);
 }

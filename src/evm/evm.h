@@ -16,6 +16,8 @@
 #include "evm/tracer.h"
 
 typedef struct cd_evm cd_evm;
+struct cd_access_tuple;
+struct cd_predicate_results;
 
 /* What the byte code can ask about the block. */
 typedef struct cd_block_env {
@@ -28,6 +30,9 @@ typedef struct cd_block_env {
     cd_u256 prev_randao;
     cd_u256 blob_base_fee;
     u64 chain_id;
+    bool splits_fee; /* the coinbase gets half of a fee, the rest is destroyed [spec:evm-chain#4] */
+    /* Predicates that failed, for precompiles (types/predicate.h); NULL: none. */
+    const struct cd_predicate_results *predicates;
 } cd_block_env;
 
 /* What it can ask about the transaction. */
@@ -36,6 +41,10 @@ typedef struct cd_tx_env {
     cd_u256 gas_price; /* effective */
     const cd_hash32 *blob_hashes;
     usize blob_cnt;
+    /* For precompiles: predicates lie in the access list, their results under the hash. */
+    const struct cd_access_tuple *access;
+    usize access_cnt;
+    cd_hash32 hash;
 } cd_tx_env;
 
 typedef enum cd_call_kind {
@@ -79,6 +88,7 @@ typedef enum cd_evm_status {
     CD_EVM_CODE_PREFIX,  /* deployed code starts with 0xEF (EIP-3541) */
     CD_EVM_CODE_DEPOSIT, /* no gas for storing the code */
     CD_EVM_PRECOMPILE,   /* a precompile refused its input */
+    CD_EVM_UNAUTHORIZED, /* an allow list says no */
 } cd_evm_status;
 
 /* cd_evm_status_str gives go-ethereum's words for a status ("execution reverted", "out of gas",
@@ -89,7 +99,13 @@ typedef struct cd_evm_result {
     cd_evm_status status;
     u64 gas_left;
     cd_bytes output; /* borrowed until the next call on this cd_evm */
+    /* What a stateful precompile or an allow list says about its refusal, borrowed like output; NULL: the
+     * words of the status are all there is. */
+    const char *reason;
 } cd_evm_result;
+
+/* cd_evm_result_str gives the words for how a message ended. */
+const char *cd_evm_result_str(const cd_evm_result *res);
 
 /* cd_evm_new makes an EVM (arenas for frames, memory and stacks are reused from call to call). */
 cd_evm *cd_evm_new(void);

@@ -100,6 +100,11 @@ struct cd_evm {
     cd_arena scratch;   /* outputs of precompiles, until copied */
     const void *direct_labels[256];
     const void *traced_labels[256];
+    /* Tracing: the instruction last told of, which is the one that a frame fails with. */
+    u8 step_op;
+    u32 step_height;
+    u64 step_gas;
+    char trace_text[CD_TRACE_ERROR_MAX];
 };
 
 /* --- failures ----------------------------------------------------------------------------------- */
@@ -228,10 +233,13 @@ cd__act cd__begin_create(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *m);
 
 void cd__trace_enter(cd_evm *evm, u32 depth, const cd_evm_msg *m);
 void cd__trace_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start);
+/* cd__trace_frame_exit is the same for a message whose code has run. */
+void cd__trace_frame_exit(cd__frame *f, const cd_evm_result *res);
 void cd__trace_selfdestruct(cd__frame *f, const cd_addr20 *to, const cd_u256 *balance);
 
-/* cd__trace_step reports the instruction at pc; f->sp and f->gas are current. */
-void cd__trace_step(cd__frame *f, const u8 *pc);
+/* cd__trace_step reports the instruction at pc; f->sp and f->gas are current. False: the tracer
+ * wants the message to end. */
+bool cd__trace_step(cd__frame *f, const u8 *pc);
 
 /* --- interpreters -------------------------------------------------------------------------------- */
 

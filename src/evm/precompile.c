@@ -12,6 +12,8 @@ struct cd_precompile_table {
     u8 index[INDEX_SIZE];
     cd_precompile items[PRECOMPILES_MAX];
     usize cnt;
+    bool guarded[CD_GATE_COUNT];
+    cd_addr20 guards[CD_GATE_COUNT];
 };
 
 static const struct {
@@ -73,6 +75,22 @@ cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p)
     t->items[t->cnt++] = *p;
     t->index[at] = (u8)t->cnt;
     return CD_OK;
+}
+
+void cd_precompile_table_gate(cd_precompile_table *t, cd_gate gate, const cd_addr20 *list)
+{
+    t->guarded[gate] = true;
+    t->guards[gate] = *list;
+}
+
+bool cd_gate_opens(const cd_precompile_table *t, cd_gate gate, cd_state *st, const cd_addr20 *who)
+{
+    if (CD_LIKELY(!t->guarded[gate])) {
+        return true;
+    }
+    cd_u256 key = cd_u256_from_addr(who);
+    const cd_slot *s = cd_state_slot(st, cd_state_acct(st, &t->guards[gate]), &key);
+    return !cd_u256_is_zero(&s->value);
 }
 
 static cd_precompile of_row(usize i)

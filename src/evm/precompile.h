@@ -10,6 +10,7 @@
 #include "evm/state.h"
 
 struct cd_block_env;
+struct cd_tx_env;
 
 /* What a precompile sees of its call. */
 typedef struct cd_precompile_call {
@@ -20,21 +21,30 @@ typedef struct cd_precompile_call {
     /* Below: only stateful ones look at these. */
     cd_state *state;
     const struct cd_block_env *block;
+    const struct cd_tx_env *tx; /* NULL outside of transactions */
     cd_addr20 caller;
     cd_addr20 self; /* address called; differs from the precompile's under DELEGATECALL/CALLCODE */
     cd_u256 value;
     bool is_static;
     bool is_delegated; /* reached by DELEGATECALL or CALLCODE */
+    const char
+        *reason; /* out: words for a failure, in arena or static; NULL = the status says it */
 } cd_precompile_call;
 
 typedef enum cd_precompile_outcome {
     CD_PRE_OK,
     CD_PRE_OUT_OF_GAS,
     CD_PRE_FAIL,   /* consumes all gas */
+    CD_PRE_DENIED, /* the caller has no right to it; consumes all gas */
     CD_PRE_REVERT, /* keeps the gas left, output is the revert data */
 } cd_precompile_outcome;
 
 typedef cd_precompile_outcome (*cd_precompile_fn)(cd_precompile_call *call, const void *cfg);
+
+/* What an access-list tuple addressed to a precompile costs in place of its address and keys, when that
+ * precompile reads messages from there ("predicates"); false when the tuple is malformed, which makes the
+ * transaction invalid. */
+typedef bool (*cd_predicate_gas_fn)(u64 *out, const cd_hash32 *keys, usize cnt, const void *cfg);
 
 typedef struct cd_precompile {
     cd_addr20 addr;
@@ -42,6 +52,7 @@ typedef struct cd_precompile {
     cd_precompile_fn run;
     const void *cfg; /* handed to run; borrowed */
     bool is_stateful;
+    cd_predicate_gas_fn predicate_gas; /* NULL: an ordinary tuple */
 } cd_precompile;
 
 /* A set of precompiles in force for a block. */
@@ -52,6 +63,19 @@ typedef struct cd_precompile_table cd_precompile_table;
 cd_precompile_table *cd_precompile_table_new(cd_fork fork);
 void cd_precompile_table_free(cd_precompile_table *t);
 cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p) CD_CHECK;
+
+/* A gate lets those through whose address is a key with a value other than zero in the storage of one
+ * account: an allow list. */
+typedef enum cd_gate {
+    CD_GATE_SEND,   /* senders of transactions */
+    CD_GATE_CREATE, /* origins of creations */
+    CD_GATE_COUNT
+} cd_gate;
+
+/* cd_precompile_table_gate sets the account that guards a gate, which nobody does at first. cd_gate_opens
+ * asks it. */
+void cd_precompile_table_gate(cd_precompile_table *t, cd_gate gate, const cd_addr20 *list);
+bool cd_gate_opens(const cd_precompile_table *t, cd_gate gate, cd_state *st, const cd_addr20 *who);
 
 /* cd_precompile_find gives the precompile at addr or NULL, which for most ordinary addresses takes
  * one look. */

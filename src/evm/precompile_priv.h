@@ -29,6 +29,13 @@ CD_INLINE CD_CHECK bool cd__pre_pay(cd_precompile_call *call, const void *cfg, u
            cd__pre_charge(call, cost);
 }
 
+/* cd__pre_fail ends a call with go-ethereum's words for what is wrong with its input. */
+CD_INLINE cd_precompile_outcome cd__pre_fail(cd_precompile_call *call, const char *reason)
+{
+    call->reason = reason;
+    return CD_PRE_FAIL;
+}
+
 /* cd__pre_words: units of sha256, ripemd160 and identity. */
 CD_INLINE u64 cd__pre_words(cd_bytes input)
 {

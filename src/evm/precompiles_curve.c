@@ -53,6 +53,9 @@ cd_precompile_outcome cd__pre_bn254_pairing(cd_precompile_call *call, const void
     if (!cd__pre_pay(call, cfg, call->input.n / PAIR)) {
         return CD_PRE_OUT_OF_GAS;
     }
+    if (call->input.n % PAIR != 0) {
+        return cd__pre_fail(call, "bad elliptic curve pairing size");
+    }
     bool is_one = false;
     cd_err err = cd_bn254_pairing(&is_one, call->input);
     return yes_no(call, is_one, err);
@@ -94,17 +97,18 @@ cd_precompile_outcome cd__pre_kzg(cd_precompile_call *call, const void *cfg)
         return CD_PRE_OUT_OF_GAS;
     }
     if (call->input.n != SIZE) {
-        return CD_PRE_FAIL;
+        return cd__pre_fail(call, "invalid input length");
     }
     const u8 *in = call->input.p;
     cd_hash32 hash;
     cd_kzg_versioned_hash(&hash, in + COMMITMENT);
     if (memcmp(hash.b, in, sizeof hash.b) != 0) {
-        return CD_PRE_FAIL;
+        return cd__pre_fail(call, "mismatched versioned hash");
     }
     bool ok = false;
     cd_err err = cd_kzg_verify_proof(&ok, in + COMMITMENT, in + Z, in + Y, in + PROOF);
-    return ok ? done(call, answer, sizeof answer, err) : CD_PRE_FAIL;
+    return ok ? done(call, answer, sizeof answer, err)
+              : cd__pre_fail(call, "error verifying kzg proof");
 }
 
 /* --- BLS12-381 [EIP-2537] ------------------------------------------------------------------- */

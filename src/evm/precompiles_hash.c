@@ -74,8 +74,11 @@ cd_precompile_outcome cd__pre_blake2f(cd_precompile_call *call, const void *cfg)
 {
     enum { H = 4, M = H + 64, T = M + 128, FLAG = T + 16, SIZE = FLAG + 1 };
     const u8 *in = call->input.p;
-    if (call->input.n != SIZE || in[FLAG] > 1) {
-        return CD_PRE_FAIL;
+    if (call->input.n != SIZE) {
+        return cd__pre_fail(call, "invalid input length");
+    }
+    if (in[FLAG] > 1) {
+        return cd__pre_fail(call, "invalid final flag");
     }
     u32 rounds = cd_be32(in);
     if (!cd__pre_pay(call, cfg, rounds)) {

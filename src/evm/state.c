@@ -150,12 +150,11 @@ static u64 *undo(cd_state *st, cd__undo kind, void *item, u64 *p)
         restore_flags(a, p[1]);
         break;
     case CD__UNDO_CODE:
-        p -= 8;
+        p -= 7;
         memcpy(&a->code_hash, p, sizeof a->code_hash);
         memcpy(&a->code, p + 4, sizeof a->code);
-        memcpy(&a->code_cache, p + 6, sizeof a->code_cache);
-        restore_flags(a, p[7]);
-        a->flags = (a->flags & ~(u32)CD_ACCT_CODE_LOADED) | ((u32)p[7] & CD_ACCT_CODE_LOADED);
+        restore_flags(a, p[6]);
+        a->flags = (a->flags & ~(u32)CD_ACCT_CODE_LOADED) | ((u32)p[6] & CD_ACCT_CODE_LOADED);
         break;
     case CD__UNDO_CREATED:
         p -= 1;
@@ -224,7 +223,6 @@ static void wipe(cd_acct *a)
     cd_u256_set_u64(&a->balance, 0);
     a->code_hash = CD_HASH_EMPTY_CODE;
     a->code = (cd_bytes){0};
-    a->code_cache = NULL;
     for (cd_slot *s = a->slots; s != NULL; s = s->next) {
         cd_u256_set_u64(&s->value, 0);
         cd_u256_set_u64(&s->committed, 0);
@@ -363,18 +361,16 @@ void cd_state_set_nonce(cd_state *st, cd_acct *a, u64 nonce)
     a->nonce = nonce;
 }
 
-/* put_code replaces code, hash and analysis. */
+/* put_code replaces code and hash. */
 static void put_code(cd_state *st, cd_acct *a, cd_bytes code, const cd_hash32 *hash, u32 dirty)
 {
-    u64 *p = cd__state_record(st, 8, CD__UNDO_CODE, a);
+    u64 *p = cd__state_record(st, 7, CD__UNDO_CODE, a);
     memcpy(p, &a->code_hash, sizeof a->code_hash);
     memcpy(p + 4, &a->code, sizeof a->code);
-    memcpy(p + 6, &a->code_cache, sizeof a->code_cache);
-    p[7] = a->flags;
+    p[6] = a->flags;
     change(st, a, CD_ACCT_CODE_LOADED | dirty);
     a->code_hash = *hash;
     a->code = code;
-    a->code_cache = NULL;
 }
 
 void cd_state_set_code(cd_state *st, cd_acct *a, cd_bytes code)

@@ -24,8 +24,6 @@ typedef struct cd_acct {
     u32 warm_tx;    /* warm when equal to the state's tx number */
     u32 created_tx; /* created by a CREATE of this transaction when equal (EIP-6780) */
     u64 nonce;
-    const void
-        *code_cache; /* the interpreter's analysis of this code, NULL until first run; not owned */
     struct cd_slot *slots; /* private: every loaded slot, linked by next */
     u64 hash;              /* private: of addr under the state's key */
     cd_u256 balance;
@@ -181,8 +179,8 @@ typedef struct cd_state_visitor {
     void *ctx;
     /* acct: a->flags says whether it exists; wiped: storage of the source must be dropped first. */
     cd_err (*acct)(void *ctx, const cd_acct *a, bool exists, bool wiped);
-    /* slot: follows its account; value zero = delete. */
-    cd_err (*slot)(void *ctx, const cd_acct *a, const cd_u256 *key, const cd_u256 *value);
+    /* slot: follows its account; s->value zero = delete, s->committed is what the source has (zero when wiped). */
+    cd_err (*slot)(void *ctx, const cd_acct *a, const cd_slot *s);
 } cd_state_visitor;
 cd_err cd_state_changes(cd_state *st, const cd_state_visitor *v) CD_CHECK;
 

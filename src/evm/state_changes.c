@@ -81,7 +81,7 @@ static cd_err visit(const cd_state_visitor *v, const cd_acct *a, slot_list *slot
     }
     collect_slots(slots, a);
     for (usize i = 0; i < slots->cnt; i++) {
-        CD_TRY(v->slot(v->ctx, a, &slots->items[i]->key, &slots->items[i]->value));
+        CD_TRY(v->slot(v->ctx, a, slots->items[i]));
     }
     return CD_OK;
 }

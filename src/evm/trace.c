@@ -2,6 +2,8 @@
  * same tables that the instruction then charges by; the tests compare both for every step. */
 #include "evm/evm_priv.h"
 
+#include <stdio.h>
+
 /* More than any gas: the price of what cannot be paid. */
 #define UNPAYABLE ((u64)1 << 63)
 
@@ -20,11 +22,19 @@ void cd__trace_enter(cd_evm *evm, u32 depth, const cd_evm_msg *m)
     }
 }
 
+static void tell_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start,
+                      const char *error)
+{
+    cd_tracer *t = evm->tracer;
+    if (t->exit != NULL) {
+        t->error = res->status == CD_EVM_OK ? NULL : error;
+        t->exit(t, depth, res, gas_start - res->gas_left);
+    }
+}
+
 void cd__trace_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start)
 {
-    if (evm->tracer->exit != NULL) {
-        evm->tracer->exit(evm->tracer, depth, res, gas_start - res->gas_left);
-    }
+    tell_exit(evm, depth, res, gas_start, cd_evm_result_str(res));
 }
 
 void cd__trace_selfdestruct(cd__frame *f, const cd_addr20 *to, const cd_u256 *balance)
@@ -35,9 +45,7 @@ void cd__trace_selfdestruct(cd__frame *f, const cd_addr20 *to, const cd_u256 *ba
     if (t->enter != NULL) {
         t->enter(t, f->depth + 1, CD_OP_SELFDESTRUCT, &m);
     }
-    if (t->exit != NULL) {
-        t->exit(t, f->depth + 1, &res, 0);
-    }
+    tell_exit(f->evm, f->depth + 1, &res, 0, NULL);
 }
 
 /* --- the price of the next instruction ---------------------------------------------------------- */
@@ -151,20 +159,71 @@ static u64 call_cost(const cd__frame *f, u8 op, u64 memory)
     return want > left ? UNPAYABLE : cost + want;
 }
 
+/* mem_use gives the end of the memory that an instruction is about to use. */
+static u64 mem_use(const cd_u256 *sp, u8 op)
+{
+    const cd_u256 word = cd_u256_from_u64(32);
+    const cd_u256 one = cd_u256_one();
+    u64 end = 0;
+    switch (op) {
+    case CD_OP_KECCAK256:
+    case CD_OP_RETURN:
+    case CD_OP_REVERT:
+    case CD_OP_LOG0:
+    case CD_OP_LOG1:
+    case CD_OP_LOG2:
+    case CD_OP_LOG3:
+    case CD_OP_LOG4:
+        mem_end(&end, &sp[0], &sp[-1]);
+        break;
+    case CD_OP_EXTCODECOPY:
+        mem_end(&end, &sp[-1], &sp[-3]);
+        break;
+    case CD_OP_MCOPY:
+        mem_end(&end, &sp[-1], &sp[-2]);
+        mem_end(&end, &sp[0], &sp[-2]);
+        break;
+    case CD_OP_CALLDATACOPY:
+    case CD_OP_CODECOPY:
+    case CD_OP_RETURNDATACOPY:
+        mem_end(&end, &sp[0], &sp[-2]);
+        break;
+    case CD_OP_MLOAD:
+    case CD_OP_MSTORE:
+        mem_end(&end, &sp[0], &word);
+        break;
+    case CD_OP_MSTORE8:
+        mem_end(&end, &sp[0], &one);
+        break;
+    case CD_OP_CREATE:
+    case CD_OP_CREATE2:
+        mem_end(&end, &sp[-1], &sp[-2]);
+        break;
+    case CD_OP_CALL:
+    case CD_OP_CALLCODE:
+        mem_end(&end, &sp[-3], &sp[-4]);
+        mem_end(&end, &sp[-5], &sp[-6]);
+        break;
+    case CD_OP_DELEGATECALL:
+    case CD_OP_STATICCALL:
+        mem_end(&end, &sp[-2], &sp[-3]);
+        mem_end(&end, &sp[-4], &sp[-5]);
+        break;
+    }
+    return end;
+}
+
 /* dynamic_cost is what gas.def and the operands add to the base price. */
 static u64 dynamic_cost(const cd__frame *f, u8 op)
 {
     const cd_evm *evm = f->evm;
     const cd_u256 *sp = f->sp;
-    const cd_u256 word = cd_u256_from_u64(32);
-    const cd_u256 one = cd_u256_one();
-    u64 end = 0;
+    u64 memory = mem_cost(f, mem_use(sp, op));
     switch (op) {
     case CD_OP_EXP:
-        return evm->gas.exp_byte * cd_u256_bytes(&sp[-1]);
+        return (u64)evm->gas.exp_byte * cd_u256_bytes(&sp[-1]);
     case CD_OP_KECCAK256:
-        mem_end(&end, &sp[0], &sp[-1]);
-        return mem_cost(f, end) + words_cost(CD_GAS_KECCAK_WORD, &sp[-1]);
+        return memory + words_cost(CD_GAS_KECCAK_WORD, &sp[-1]);
     case CD_OP_BALANCE:
         return acct_cost(f, &sp[0], evm->gas.balance, evm->gas.cold_acct);
     case CD_OP_EXTCODESIZE:
@@ -172,29 +231,13 @@ static u64 dynamic_cost(const cd__frame *f, u8 op)
     case CD_OP_EXTCODEHASH:
         return acct_cost(f, &sp[0], evm->gas.extcodehash, evm->gas.cold_acct);
     case CD_OP_EXTCODECOPY:
-        mem_end(&end, &sp[-1], &sp[-3]);
-        return acct_cost(f, &sp[0], evm->gas.extcode, evm->gas.cold_acct) + mem_cost(f, end) +
+        return acct_cost(f, &sp[0], evm->gas.extcode, evm->gas.cold_acct) + memory +
                words_cost(CD_GAS_COPY_WORD, &sp[-3]);
     case CD_OP_CALLDATACOPY:
     case CD_OP_CODECOPY:
     case CD_OP_RETURNDATACOPY:
-        mem_end(&end, &sp[0], &sp[-2]);
-        return mem_cost(f, end) + words_cost(CD_GAS_COPY_WORD, &sp[-2]);
     case CD_OP_MCOPY:
-        mem_end(&end, &sp[0], &sp[-2]);
-        mem_end(&end, &sp[-1], &sp[-2]);
-        return mem_cost(f, end) + words_cost(CD_GAS_COPY_WORD, &sp[-2]);
-    case CD_OP_MLOAD:
-    case CD_OP_MSTORE:
-        mem_end(&end, &sp[0], &word);
-        return mem_cost(f, end);
-    case CD_OP_MSTORE8:
-        mem_end(&end, &sp[0], &one);
-        return mem_cost(f, end);
-    case CD_OP_RETURN:
-    case CD_OP_REVERT:
-        mem_end(&end, &sp[0], &sp[-1]);
-        return mem_cost(f, end);
+        return memory + words_cost(CD_GAS_COPY_WORD, &sp[-2]);
     case CD_OP_SLOAD:
         return sload_cost(f, &sp[0]);
     case CD_OP_SSTORE:
@@ -204,49 +247,110 @@ static u64 dynamic_cost(const cd__frame *f, u8 op)
     case CD_OP_LOG2:
     case CD_OP_LOG3:
     case CD_OP_LOG4:
-        mem_end(&end, &sp[0], &sp[-1]);
-        return mem_cost(f, end) +
-               CD_GAS_LOG_BYTE * cd_min_u64(cd_u256_to_u64_sat(&sp[-1]), CD__MEM_MAX + 1);
+        return memory + CD_GAS_LOG_BYTE * cd_min_u64(cd_u256_to_u64_sat(&sp[-1]), CD__MEM_MAX + 1);
     case CD_OP_CREATE:
     case CD_OP_CREATE2:
-        mem_end(&end, &sp[-1], &sp[-2]);
         if (evm->gas.initcode_word != 0 && cd_u256_to_u64_sat(&sp[-2]) > CD_INITCODE_SIZE_MAX) {
             return UNPAYABLE;
         }
-        return mem_cost(f, end) +
+        return memory +
                words_cost(evm->gas.initcode_word + (op == CD_OP_CREATE2 ? CD_GAS_KECCAK_WORD : 0),
                           &sp[-2]);
     case CD_OP_CALL:
     case CD_OP_CALLCODE:
-        mem_end(&end, &sp[-3], &sp[-4]);
-        mem_end(&end, &sp[-5], &sp[-6]);
-        return call_cost(f, op, mem_cost(f, end));
     case CD_OP_DELEGATECALL:
     case CD_OP_STATICCALL:
-        mem_end(&end, &sp[-2], &sp[-3]);
-        mem_end(&end, &sp[-4], &sp[-5]);
-        return call_cost(f, op, mem_cost(f, end));
+        return call_cost(f, op, memory);
     case CD_OP_SELFDESTRUCT:
         return selfdestruct_cost(f, &sp[0]);
     }
-    return 0;
+    return memory;
 }
 
-void cd__trace_step(cd__frame *f, const u8 *pc)
+/* --- words for failures ------------------------------------------------------------------------- */
+
+/* out_of_gas_words: go-ethereum tells apart why gas does not suffice where its price functions give
+ * up; NULL for the ordinary case. */
+static const char *out_of_gas_words(const cd__frame *f, u8 op, u64 gas)
+{
+    /* The most memory for which go-ethereum works out a price. */
+    const u64 priced = 0x1fffffffe0;
+    const cd_evm *evm = f->evm;
+    u64 end = mem_use(f->sp, op);
+    if (end == UINT64_MAX) {
+        return "gas uint64 overflow";
+    }
+    if (end > priced) {
+        return "out of gas: gas uint64 overflow";
+    }
+    if (op == CD_OP_SSTORE && evm->gas.sstore_sentry != 0 && gas <= evm->gas.sstore_sentry) {
+        return "out of gas: not enough gas for reentrancy sentry";
+    }
+    return NULL;
+}
+
+const char *cd_trace_error(char *out, const cd_trace_step *s)
+{
+    cd_evm_status status = (cd_evm_status)s->error;
+    const cd_op_info *info = cd_op_info_get(s->op);
+    int n = 0;
+    if (status == CD_EVM_OUT_OF_GAS && s->out_of_gas != NULL) {
+        return s->out_of_gas;
+    }
+    if (status == CD_EVM_STACK_UNDERFLOW) {
+        n = snprintf(out, CD_TRACE_ERROR_MAX, "stack underflow (%zu <=> %u)", s->stack_cnt,
+                     info->in);
+    } else if (status == CD_EVM_STACK_OVERFLOW) {
+        n = snprintf(out, CD_TRACE_ERROR_MAX, "stack limit reached %zu (%d)", s->stack_cnt,
+                     CD__STACK_MAX + info->in - info->out);
+    } else if (status == CD_EVM_INVALID_OPCODE && (info->name != NULL || s->op == 0xfe)) {
+        n = snprintf(out, CD_TRACE_ERROR_MAX, "invalid opcode: %s", cd_op_name(s->op));
+    } else if (status == CD_EVM_INVALID_OPCODE) {
+        n = snprintf(out, CD_TRACE_ERROR_MAX, "invalid opcode: opcode 0x%x not defined", s->op);
+    } else {
+        return cd_evm_status_str(status);
+    }
+    CD_ASSERT(n > 0 && n < CD_TRACE_ERROR_MAX);
+    return out;
+}
+
+void cd__trace_frame_exit(cd__frame *f, const cd_evm_result *res)
 {
     cd_evm *evm = f->evm;
-    cd_tracer *t = evm->tracer;
-    if (t->step == NULL) {
-        return;
+    cd_trace_step s = {
+        .op = evm->step_op, .stack_cnt = evm->step_height, .error = (int)res->status};
+    bool has_step = f->tier == (u8)CD__RUN_TRACED;
+    if (has_step && res->status == CD_EVM_OUT_OF_GAS && !evm->tracer->stop) {
+        s.out_of_gas = out_of_gas_words(f, s.op, evm->step_gas);
     }
+    tell_exit(evm, f->depth, res, (u64)f->gas_start,
+              has_step && res->reason == NULL ? cd_trace_error(evm->trace_text, &s)
+                                              : cd_evm_result_str(res));
+}
+
+/* --- the next instruction ----------------------------------------------------------------------- */
+
+/* goes_on asks the tracer now and then. */
+static bool goes_on(cd_tracer *t)
+{
+    if (--t->until_poll == 0) {
+        t->until_poll = CD_TRACE_POLL;
+        t->stop = t->stop || (t->poll != NULL && !t->poll(t));
+    }
+    return !t->stop;
+}
+
+static void tell_step(cd__frame *f, cd_tracer *t, const u8 *pc, usize height)
+{
+    cd_evm *evm = f->evm;
     u8 op = *pc;
     const cd_op_info *info = cd_op_info_get(op);
-    usize height = (usize)(f->sp - f->base);
     cd_trace_step s = {
         .pc = (u64)(pc - f->code->bytes),
         .op = op,
         .depth = f->depth + 1,
         .gas = (u64)f->gas,
+        .cost = info->gas, /* all that is told when the price cannot be worked out */
         .refund = cd_state_refund_get(evm->st),
         .stack = f->base + 1,
         .stack_cnt = height,
@@ -262,11 +366,31 @@ void cd__trace_step(cd__frame *f, const u8 *pc)
     } else if (height - info->in + info->out > CD__STACK_MAX) {
         s.error = CD_EVM_STACK_OVERFLOW;
     } else {
-        s.cost = info->gas + dynamic_cost(f, op);
-        s.refund = op == CD_OP_SSTORE ? sstore_refund(f, s.refund) : s.refund;
-        if (s.cost > s.gas) {
+        s.out_of_gas = out_of_gas_words(f, op, s.gas);
+        if (s.out_of_gas == NULL) {
+            s.cost += dynamic_cost(f, op);
+            s.refund = op == CD_OP_SSTORE ? sstore_refund(f, s.refund) : s.refund;
+        }
+        if (s.out_of_gas != NULL || s.cost > s.gas) {
             s.error = CD_EVM_OUT_OF_GAS;
         }
     }
     t->step(t, &s);
+}
+
+bool cd__trace_step(cd__frame *f, const u8 *pc)
+{
+    cd_evm *evm = f->evm;
+    cd_tracer *t = evm->tracer;
+    usize height = (usize)(f->sp - f->base);
+    if (!goes_on(t)) {
+        return false;
+    }
+    evm->step_op = *pc;
+    evm->step_height = (u32)height;
+    evm->step_gas = (u64)f->gas;
+    if (t->step != NULL) {
+        tell_step(f, t, pc, height);
+    }
+    return true;
 }

@@ -41,11 +41,30 @@ const char *cd_tx_invalid_str(cd_tx_invalid r)
         return "blob transaction of type create";
     case CD_TX_CHAIN_ID:
         return "invalid chain id for signer";
+    case CD_TX_SENDER_NOT_ALLOWED:
+        return "cannot issue transaction from non-allow listed address";
+    case CD_TX_PREDICATE:
+        return "malformed predicate in access list";
     }
     CD_UNREACHABLE();
 }
 
-bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork)
+/* tuple_gas prices one tuple of an access list. */
+static cd_tx_invalid tuple_gas(u64 *out, const cd_access_tuple *t, const cd_precompile_table *pre)
+{
+    const cd_precompile *p = pre == NULL ? NULL : cd_precompile_find(pre, &t->addr);
+    if (CD_UNLIKELY(p != NULL && p->predicate_gas != NULL)) {
+        return p->predicate_gas(out, t->keys, t->key_cnt, p->cfg) ? CD_TX_VALID : CD_TX_PREDICATE;
+    }
+    u64 keys;
+    return cd_mul_u64(&keys, t->key_cnt, CD_GAS_ACCESS_KEY) &&
+                   cd_add_u64(out, keys, CD_GAS_ACCESS_ADDR)
+               ? CD_TX_VALID
+               : CD_TX_INTRINSIC_GAS;
+}
+
+cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
+                                  const cd_precompile_table *precompiles)
 {
     cd_gas prices = cd_gas_of(fork);
     u64 zeros = 0;
@@ -59,14 +78,17 @@ bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork)
     gas += zeros * CD_GAS_TX_DATA_ZERO + (tx->data.n - zeros) * prices.tx_data_nonzero;
     gas += words * prices.initcode_word;
     for (usize i = 0; i < tx->access_cnt; i++) {
-        u64 keys;
-        if (!cd_mul_u64(&keys, tx->access[i].key_cnt, CD_GAS_ACCESS_KEY) ||
-            !cd_add_u64(&gas, gas, keys) || !cd_add_u64(&gas, gas, CD_GAS_ACCESS_ADDR)) {
-            return false;
+        u64 cost;
+        cd_tx_invalid bad = tuple_gas(&cost, &tx->access[i], precompiles);
+        if (bad != CD_TX_VALID) {
+            return bad;
+        }
+        if (!cd_add_u64(&gas, gas, cost)) {
+            return CD_TX_INTRINSIC_GAS;
         }
     }
     *out = gas;
-    return true;
+    return CD_TX_VALID;
 }
 
 /* --- checks --------------------------------------------------------------------------------- */
@@ -111,10 +133,15 @@ static cd_tx_invalid check_sender(const run *r)
             return CD_TX_NONCE_MAX;
         }
     }
-    if (!r->relax->sender && !cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE)) {
+    if (r->relax->sender) {
+        return CD_TX_VALID;
+    }
+    if (!cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE)) {
         return CD_TX_SENDER_HAS_CODE;
     }
-    return CD_TX_VALID;
+    return cd_gate_opens(r->evm->precompiles, CD_GATE_SEND, r->st, &tx->sender)
+               ? CD_TX_VALID
+               : CD_TX_SENDER_NOT_ALLOWED;
 }
 
 static cd_tx_invalid check_caps(const run *r)
@@ -186,7 +213,11 @@ static cd_tx_invalid check_gas(run *r, u64 pool)
     if (tx->gas_limit > pool) {
         return CD_TX_GAS_LIMIT_REACHED;
     }
-    if (!cd_tx_intrinsic_gas(&r->intrinsic, tx, r->evm->fork) || tx->gas_limit < r->intrinsic) {
+    cd_tx_invalid bad = cd_tx_intrinsic_gas(&r->intrinsic, tx, r->evm->fork, r->evm->precompiles);
+    if (bad != CD_TX_VALID) {
+        return bad;
+    }
+    if (tx->gas_limit < r->intrinsic) {
         return CD_TX_INTRINSIC_GAS;
     }
     if (r->evm->fork >= CD_SHANGHAI && tx->is_create && tx->data.n > CD_INITCODE_SIZE_MAX) {
@@ -254,6 +285,9 @@ static void pay_out(run *r, u64 used)
     }
     cd_u256 back = times(&r->price, r->tx->gas_limit - used);
     cd_u256 fee = times(&share, used);
+    if (r->evm->block->splits_fee) {
+        cd_u256_shr(&fee, &fee, 1);
+    }
     if (!r->relax->balance) {
         cd_state_add_balance(r->st, r->sender, &back);
     }
@@ -313,7 +347,10 @@ static void call(run *r, cd_evm_result *out, cd_addr20 *created)
     cd_tx_env env = {.origin = tx->sender,
                      .gas_price = r->price,
                      .blob_hashes = tx->blob_hashes,
-                     .blob_cnt = tx->blob_cnt};
+                     .blob_cnt = tx->blob_cnt,
+                     .access = tx->access,
+                     .access_cnt = tx->access_cnt,
+                     .hash = tx->hash};
     cd_evm_set_tx(r->evm, &env);
     cd_evm_call(r->evm, out, &msg);
     cd_evm_set_tx(r->evm, NULL);
@@ -358,6 +395,7 @@ cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const c
                           .gas_refunded = refund,
                           .output = out.output,
                           .created = created,
-                          .effective_gas_price = r.price};
+                          .effective_gas_price = r.price,
+                          .reason = out.reason};
     return CD_TX_VALID;
 }

@@ -28,14 +28,18 @@ typedef enum cd_tx_invalid {
     CD_TX_BLOB_FEE_CAP,
     CD_TX_BLOB_CREATE,
     CD_TX_CHAIN_ID,
+    CD_TX_SENDER_NOT_ALLOWED, /* the gate of senders is closed to it (evm/precompile.h) */
+    CD_TX_PREDICATE,          /* a malformed predicate in the access list */
 } cd_tx_invalid;
 
 /* cd_tx_invalid_str gives go-ethereum's words for a reason. */
 const char *cd_tx_invalid_str(cd_tx_invalid r);
 
-/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; false when it
- * exceeds 2^64-1. */
-bool cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork);
+/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; precompiles says which
+ * tuples of the access list are predicates and cost otherwise (NULL: none). CD_TX_VALID, or
+ * CD_TX_INTRINSIC_GAS when it exceeds 2^64-1, or CD_TX_PREDICATE. */
+cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
+                                  const cd_precompile_table *precompiles) CD_CHECK;
 
 typedef struct cd_tx_result {
     cd_evm_status status; /* of the outermost message */
@@ -44,12 +48,13 @@ typedef struct cd_tx_result {
     cd_bytes output;   /* borrowed until the next call on the evm */
     cd_addr20 created; /* for creations */
     cd_u256 effective_gas_price;
+    const char *reason; /* as in cd_evm_result */
 } cd_tx_result;
 
 /* What is skipped when a call is only simulated (eth_call, estimateGas); all false for blocks. */
 typedef struct cd_tx_relax {
     bool nonce;    /* no nonce check */
-    bool sender;   /* no EIP-3607 check */
+    bool sender;   /* no EIP-3607 check, no gate */
     bool base_fee; /* no fee-cap check when both caps are zero */
     bool balance;  /* fees are neither required nor charged */
 } cd_tx_relax;

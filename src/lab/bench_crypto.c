@@ -315,11 +315,11 @@ static void report(cd_buf *out, const subject *s, u64 best_ns, u32 batch, u64 re
     double ns = (double)best_ns / batch;
     cd_buf_fmt(out,
                "{\"bench\":\"crypto\",\"name\":\"%.*s\",\"impl\":\"c\",\"ns\":%.1f,\"ops_s\":%.1f,",
-               (int)s->name.n, (const char *)s->name.p, ns, 1e9 / ns);
+               (int)s->name.n, (const char *)s->name.p, ns, cd_lab_per(1e9, ns));
     if (s->op->messages != 0) {
-        cd_buf_fmt(out, "\"mb_s\":%.1f,", (double)(s->op->messages * s->len) * 1e3 / ns);
+        cd_buf_fmt(out, "\"mb_s\":%.1f,", cd_lab_per((double)(s->op->messages * s->len) * 1e3, ns));
     }
-    cd_buf_fmt(out, "\"iters\":%llu,\"output\":\"", (unsigned long long)(reps * batch));
+    cd_buf_fmt(out, "\"iters\":%llu,\"output\":\"", (unsigned long long)reps * batch);
     cd_hex_put(out, s->want);
     cd_buf_str(out, "\"}\n");
 }

@@ -154,7 +154,7 @@ static void report(bench *b, const workload *w, const cd_lab_timing *t)
                "\"first_ns\":%llu,\"gas\":%llu,\"mgas_s\":%.1f,\"iters\":%llu}\n",
                (int)w->name.n, (const char *)w->name.p, tiers[b->tier], (unsigned long long)t->best,
                (unsigned long long)t->first, (unsigned long long)w->gas_used,
-               (double)w->gas_used * 1e3 / (double)t->best, (unsigned long long)t->reps);
+               cd_lab_per((double)w->gas_used * 1e3, (double)t->best), (unsigned long long)t->reps);
 }
 
 static cd_err measure(bench *b, const workload *w)
@@ -187,13 +187,13 @@ static cd_err measure(bench *b, const workload *w)
     cd_evm_set_tx(evm, &tx);
     cd_lab_timing t = {0};
     cd_evm_result res;
-    while (cd_lab_timing_goes_on(&t, b->effort)) {
+    do {
         prepare(st, precompiles, base);
         cd_evm_forget_hashes(evm);
         u64 start = cd_lab_thread_cpu_ns();
         cd_evm_call(evm, &res, &msg);
         cd_lab_timing_add(&t, cd_lab_thread_cpu_ns() - start);
-    }
+    } while (cd_lab_timing_goes_on(&t, b->effort));
     cd_err err = verify(b, w, st, base, &res);
     if (err == CD_OK) {
         report(b, w, &t);

@@ -52,7 +52,7 @@ typedef struct timing {
 } timing;
 
 /* One import into a fresh directory. */
-static cd_err round_once(timing *t, const workload *w, u32 threads, cd_errinfo *why)
+static cd_err round_once(timing *t, const workload *w, u32 threads, u64 history, cd_errinfo *why)
 {
     char dir[] = "/tmp/candela-import-XXXXXX";
     cd_kv *kv = NULL;
@@ -74,6 +74,7 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, cd_errinfo *
             .genesis = cd_buf_bytes(&w->genesis),
             .pool = pool,
             .sync = CD_KV_NOSYNC,
+            .history = history,
             .is_ethereum = true,
         };
         e = cd_chain_open(&chain, &ccfg, why);
@@ -101,17 +102,17 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, cd_errinfo *
 }
 
 cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, u32 threads, u32 rounds,
-                           cd_errinfo *why)
+                           u64 history, cd_errinfo *why)
 {
     workload w = {0};
-    timing best = {.wall_ns = UINT64_MAX, .cpu_ns = UINT64_MAX};
+    timing best = {0};
     cd_err e = load(&w, dir, name, why);
     for (u32 i = 0; i < rounds && e == CD_OK; i++) {
         timing t = {0};
-        e = round_once(&t, &w, threads, why);
+        e = round_once(&t, &w, threads, history, why);
         if (e == CD_OK) {
-            best.wall_ns = cd_min_u64(best.wall_ns, t.wall_ns);
-            best.cpu_ns = cd_min_u64(best.cpu_ns, t.cpu_ns);
+            best.wall_ns = cd_lab_min_ns(best.wall_ns, t.wall_ns);
+            best.cpu_ns = cd_lab_min_ns(best.cpu_ns, t.cpu_ns);
         }
     }
     if (e == CD_OK) {
@@ -120,8 +121,9 @@ cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, u32 t
             "{\"bench\":\"import\",\"name\":\"%s\",\"impl\":\"c\",\"threads\":%u,\"wall_ms\":%.3f,"
             "\"cpu_ms\":%.3f,\"cpu_us_tx\":%.3f,\"mgas_s\":%.1f,\"mgas_cpu_s\":%.1f,\"root\":\"0x",
             name, threads, (double)best.wall_ns / 1e6, (double)best.cpu_ns / 1e6,
-            (double)best.cpu_ns / 1e3 / (double)w.txs, (double)w.gas * 1e3 / (double)best.wall_ns,
-            (double)w.gas * 1e3 / (double)best.cpu_ns);
+            cd_lab_per((double)best.cpu_ns / 1e3, (double)w.txs),
+            cd_lab_per((double)w.gas * 1e3, (double)best.wall_ns),
+            cd_lab_per((double)w.gas * 1e3, (double)best.cpu_ns));
         for (usize i = 0; i < 32; i++) {
             cd_buf_fmt(out, "%02x", w.root.b[i]);
         }

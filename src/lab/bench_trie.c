@@ -55,14 +55,14 @@ typedef struct bench {
 static u64 calibrate(void)
 {
     static const u8 zero[16384];
-    u64 best = UINT64_MAX;
+    u64 best = 0;
     for (int i = 0; i < 20; i++) {
         u64 start = cd_lab_thread_cpu_ns();
         for (int k = 0; k < 64; k++) {
             cd_hash32 h;
             cd_sha256(&h, cd_bytes_of(zero, sizeof zero));
         }
-        best = cd_min_u64(best, cd_lab_thread_cpu_ns() - start);
+        best = cd_lab_min_ns(best, cd_lab_thread_cpu_ns() - start);
     }
     return best;
 }
@@ -70,7 +70,7 @@ static u64 calibrate(void)
 static void note(bench *b, step s, u64 start)
 {
     u64 ns = cd_lab_thread_cpu_ns() - start;
-    b->best[s] = cd_min_u64(b->best[s], ns);
+    b->best[s] = cd_lab_min_ns(b->best[s], ns);
     b->spent[s] += ns;
 }
 
@@ -100,6 +100,7 @@ static void set_value(account *a, u64 i)
 
 static void make_accounts(bench *b)
 {
+    CD_ASSERT(b->n != 0);
     b->acc = cd_new_array(account, b->n);
     b->sorted = cd_new_array(account, b->n);
     for (u64 i = 0; i < b->n; i++) {
@@ -251,7 +252,7 @@ static void report(const bench *b, cd_buf *out, u64 cal_ns)
                    "{\"bench\":\"trie\",\"name\":\"%s_%llu\",\"impl\":\"c\",\"ns_per_op\":%.1f,"
                    "\"mcal_per_op\":%.3f,\"root\":\"0x",
                    step_name[s], (unsigned long long)b->n, (double)b->best[s] / (double)ops,
-                   (double)b->best[s] * 1000 / (double)ops / (double)cal_ns);
+                   cd_lab_per((double)b->best[s] * 1000 / (double)ops, (double)cal_ns));
         put_hash(out, s == UPDATE_HASH ? &b->updated_root : &b->root);
         cd_buf_fmt(out, "\",\"cal_ns\":%llu}\n", (unsigned long long)cal_ns);
     }
@@ -264,9 +265,6 @@ cd_err cd_lab_bench_trie(cd_buf *out, const u64 *sizes, usize cnt)
             return CD_ERANGE;
         }
         bench b = {.n = sizes[i]};
-        for (step s = 0; s < STEPS; s++) {
-            b.best[s] = UINT64_MAX;
-        }
         make_accounts(&b);
         u64 cal_ns = calibrate();
         cd_err err = CD_OK;
@@ -274,7 +272,7 @@ cd_err cd_lab_bench_trie(cd_buf *out, const u64 *sizes, usize cnt)
         for (int k = 0; err == CD_OK && (k < REPEAT_MIN || !has_run_enough(&b, begun)); k++) {
             err = run_once(&b);
         }
-        cal_ns = cd_min_u64(cal_ns, calibrate());
+        cal_ns = cd_lab_min_ns(cal_ns, calibrate());
         if (err == CD_OK) {
             report(&b, out, cal_ns);
         }

@@ -1,20 +1,17 @@
 #include "lab/blocktest.h"
 
-#include "base/mem.h"
 #include "base/num_text.h"
 #include "chains/evmchain/header_check.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
 #include "lab/reward.h"
+#include "lab/rig_priv.h"
 
-typedef struct runner {
-    const cd_blocktest_cfg *cfg;
-    cd_arena arena; /* the document and one case at a time */
-    cd_trie_build *build;
-    cd_evm *evm;
-    cd_state *state;
-} runner;
+static const cd_blocktest_cfg *cfg_of(const cd__rig *r)
+{
+    return r->cfg;
+}
 
 /* Which fork holds when: one fork, or two with a switch at a block number or time. */
 typedef struct network {
@@ -36,7 +33,7 @@ struct node {
 };
 
 typedef struct blockcase {
-    runner *r;
+    cd__rig *r;
     cd_json json;
     network net;
     u64 chain_id;
@@ -45,8 +42,7 @@ typedef struct blockcase {
     node *head;
 } blockcase;
 
-/* --- networks
- * -------------------------------------------------------------------------------------- */
+/* --- networks -------------------------------------------------------------------------------- */
 
 /* Reads "5" or "15k". */
 static cd_err parse_at(u64 *out, cd_bytes text)
@@ -84,8 +80,7 @@ static cd_fork fork_of(const network *n, const cd_header *h)
     return (n->by_time ? h->time : h->number) >= n->at ? n->after : n->before;
 }
 
-/* --- importing
- * -------------------------------------------------------------------------------------- */
+/* --- importing ------------------------------------------------------------------------------- */
 
 static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
 {
@@ -108,7 +103,7 @@ static node *find(const blockcase *c, const cd_hash32 *hash)
 
 static void add(blockcase *c, node *parent, const cd_block *b, cd_mapstate *state)
 {
-    node *n = cd_arena_new(&c->r->arena, node);
+    node *n = cd_arena_new(&c->r->unit, node);
     *n = (node){
         .parent = parent,
         .hash = b->hash,
@@ -142,12 +137,12 @@ static void reward(void *ctx, cd_state *st, const cd_block *b)
 
 static cd_err import(blockcase *c, cd_json block, cd_errinfo *why)
 {
-    runner *r = c->r;
+    cd__rig *r = c->r;
     cd_bytes raw;
     cd_block b;
     cd_block_exec x;
-    CD_TRY(cd_json_hex(&raw, &r->arena, cd_json_get(block, "rlp"), why));
-    CD_TRY(cd_block_dec(&b, &r->arena, CD_HEADER_ETHEREUM, raw, why));
+    CD_TRY(cd_json_hex(&raw, &r->unit, cd_json_get(block, "rlp"), why));
+    CD_TRY(cd_block_dec(&b, &r->unit, CD_HEADER_ETHEREUM, raw, why));
     node *parent = find(c, &b.header.parent_hash);
     if (parent == NULL) {
         return cd_fail(why, CD_EINVAL, "unknown parent");
@@ -162,9 +157,9 @@ static cd_err import(blockcase *c, cd_json block, cd_errinfo *why)
     CD_TRY(cd_eth_header_check(&b.header, &ctx, why));
     CD_TRY(cd_eth_body_check(&b, &ctx, why));
     cd_state_reset(r->state, &parent->state->src);
-    CD_TRY(cd_eth_execute(&x, &b, r->evm, r->state, &r->arena, &ctx, reward, &ctx.fork, why));
+    CD_TRY(cd_eth_execute(&x, &b, r->evm, r->state, &r->unit, &ctx, reward, &ctx.fork, why));
     cd_mapstate *after;
-    CD_TRY(cd_mapstate_next(&after, &r->arena, r->build, parent->state, r->state));
+    CD_TRY(cd_mapstate_next(&after, &r->unit, r->build, parent->state, r->state));
     if (!cd_hash32_eq(&after->root, &b.header.state_root)) {
         return cd_fail(why, CD_EINVAL, "invalid merkle root");
     }
@@ -185,15 +180,14 @@ static bool expects_failure(cd_json block)
     return false;
 }
 
-/* --- cases
- * ------------------------------------------------------------------------------------------ */
+/* --- cases ----------------------------------------------------------------------------------- */
 
-static cd_err state_of(cd_mapstate **out, runner *r, cd_json alloc, cd_errinfo *why)
+static cd_err state_of(cd_mapstate **out, cd__rig *r, cd_json alloc, cd_errinfo *why)
 {
     const cd_genesis_account *accounts;
     usize cnt;
-    CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->arena, alloc, why));
-    *out = cd_mapstate_new(&r->arena, r->build, accounts, cnt);
+    CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->unit, alloc, why));
+    *out = cd_mapstate_new(&r->unit, r->build, accounts, cnt);
     return CD_OK;
 }
 
@@ -203,8 +197,8 @@ static cd_err read_genesis(blockcase *c, cd_errinfo *why)
     cd_block b;
     cd_hash32 want;
     cd_mapstate *state;
-    CD_TRY(cd_json_hex(&raw, &c->r->arena, cd_json_get(c->json, "genesisRLP"), why));
-    CD_TRY(cd_block_dec(&b, &c->r->arena, CD_HEADER_ETHEREUM, raw, why));
+    CD_TRY(cd_json_hex(&raw, &c->r->unit, cd_json_get(c->json, "genesisRLP"), why));
+    CD_TRY(cd_block_dec(&b, &c->r->unit, CD_HEADER_ETHEREUM, raw, why));
     CD_TRY(cd_json_fixed(want.b, 32,
                          cd_json_get(cd_json_get(c->json, "genesisBlockHeader"), "hash"), why));
     if (!cd_hash32_eq(&want, &b.hash)) {
@@ -257,7 +251,7 @@ static cd_err run_blocks(blockcase *c, cd_errinfo *why)
     return judge(c, why);
 }
 
-static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, cd_bytes name,
+static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, cd_bytes name,
                      cd_json v)
 {
     blockcase c = {.r = r, .json = v};
@@ -266,11 +260,11 @@ static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, 
     const char *fork = "";
     cd_err e = cd_json_str(&text, cd_json_get(v, "network"), &why);
     if (e == CD_OK) {
-        fork = cd_arena_str(&r->arena, text);
-        if (r->cfg->has_fork && strcmp(fork, r->cfg->fork) != 0) {
+        fork = cd_arena_str(&r->unit, text);
+        if (cfg_of(r)->has_fork && strcmp(fork, cfg_of(r)->fork) != 0) {
             return;
         }
-        e = parse_network(&c.net, &r->arena, fork);
+        e = parse_network(&c.net, &r->unit, fork);
         if (e != CD_OK) {
             (void)cd_fail(&why, e, "unknown network");
         }
@@ -287,58 +281,33 @@ static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, 
         .root = c.head == NULL ? NULL : &c.head->state->root,
         .error = why.msg,
     };
-    cd_verdict_put(out, &verdict, r->cfg->json, path);
+    cd_verdict_put(out, &verdict, r->json, path);
 }
 
 static void run_file(void *worker, cd_tally *tally, cd_buf *out, const char *path, cd_bytes text)
 {
-    runner *r = worker;
+    cd__rig *r = worker;
     cd_json doc;
-    cd_errinfo why = {0};
-    cd_arena_reset(&r->arena);
-    cd_err e = cd_json_parse(&doc, &r->arena, text, 0, &why);
-    if (e == CD_OK) {
-        e = cd_json_obj(doc, &why);
-    }
-    if (e != CD_OK) {
-        tally->failed++;
-        cd_verdict v = {.name = cd_bytes_str(path), .fork = "", .error = why.msg};
-        cd_verdict_put(out, &v, r->cfg->json, path);
+    if (!cd__rig_open(r, &doc, text, tally, out, path)) {
         return;
     }
     cd_json_it it = cd_json_iter(doc);
     while (cd_json_next(&it)) {
-        cd_arena_mark mark = cd_arena_mark_get(&r->arena);
         run_case(r, tally, out, path, it.key, it.val);
-        cd_arena_rewind(&r->arena, mark);
+        cd_arena_reset(&r->unit);
     }
 }
 
-static void *runner_new(const void *cfg)
+static void *worker_new(const void *cfg)
 {
-    runner *r = cd_new(runner);
-    r->cfg = cfg;
-    r->build = cd_trie_build_new(NULL, NULL);
-    r->evm = cd_evm_new();
-    r->state = cd_state_new(NULL);
-    cd_evm_set_tier(r->evm, r->cfg->tier);
-    return r;
-}
-
-static void runner_free(void *worker)
-{
-    runner *r = worker;
-    cd_state_free(r->state);
-    cd_evm_free(r->evm);
-    cd_trie_build_free(r->build);
-    cd_arena_fini(&r->arena);
-    cd_free(r);
+    const cd_blocktest_cfg *c = cfg;
+    return cd__rig_new(c, c->tier, c->json);
 }
 
 void cd_blocktest_suite(cd_suite *s, const cd_blocktest_cfg *cfg)
 {
     s->cfg = cfg;
-    s->worker_new = runner_new;
-    s->worker_free = runner_free;
+    s->worker_new = worker_new;
+    s->worker_free = cd__rig_free;
     s->file = run_file;
 }

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-enum { REPS_MIN = 3 };
+enum { REPS_MIN = 3, BLANK_MAX = 100000 };
 
 static u64 read_ns(clockid_t id)
 {
@@ -29,14 +29,20 @@ u64 cd_lab_wall_ns(void)
 
 bool cd_lab_timing_goes_on(const cd_lab_timing *t, const cd_lab_effort *effort)
 {
-    return effort->exact != 0 ? t->reps < effort->exact
-                              : t->reps < REPS_MIN || t->total < effort->min_ns;
+    if (effort->exact != 0) {
+        return t->reps + t->blank < effort->exact;
+    }
+    return (t->reps < REPS_MIN || t->total < effort->min_ns) && t->blank < BLANK_MAX;
 }
 
 void cd_lab_timing_add(cd_lab_timing *t, u64 ns)
 {
+    if (ns == 0) {
+        t->blank++;
+        return;
+    }
     t->first = t->reps == 0 ? ns : t->first;
-    t->best = t->reps == 0 ? ns : cd_min_u64(t->best, ns);
+    t->best = cd_lab_min_ns(t->best, ns);
     t->total += ns;
     t->reps++;
 }

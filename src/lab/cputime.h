@@ -19,16 +19,30 @@ typedef struct cd_lab_effort {
     u64 exact;
 } cd_lab_effort;
 
-/* What the repetitions took so far; all zero to begin with. */
+/* What the repetitions took so far; all zero to begin with. One that took no time by the clock (which on a
+ * virtual machine may stand still for a while) was run but is no measurement: it only counts as blank. */
 typedef struct cd_lab_timing {
     u64 first;
-    u64 best;
+    u64 best; /* 0 while nothing was measured */
     u64 total;
     u64 reps;
+    u64 blank;
 } cd_lab_timing;
 
 /* cd_lab_timing_goes_on says whether another repetition is due; cd_lab_timing_add takes one in. */
 bool cd_lab_timing_goes_on(const cd_lab_timing *t, const cd_lab_effort *effort);
 void cd_lab_timing_add(cd_lab_timing *t, u64 ns);
+
+/* cd_lab_min_ns is the smaller of two times, of which 0 stands for no measurement. */
+CD_INLINE u64 cd_lab_min_ns(u64 a, u64 b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* cd_lab_per gives amount / by for a report; 0 where by was not measured. */
+CD_INLINE double cd_lab_per(double amount, double by)
+{
+    return by > 0 ? amount / by : 0;
+}
 
 #endif

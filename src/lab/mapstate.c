@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- reading
- * -------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 const cd_map_account *cd_mapstate_find(const cd_mapstate *m, const cd_addr20 *addr)
 {
@@ -84,8 +83,7 @@ static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number
     return m->block_hash(m->block_hash_ctx, out, number);
 }
 
-/* --- roots
- * ---------------------------------------------------------------------------------------- */
+/* --- roots ----------------------------------------------------------------------------------- */
 
 /* A trie key and the place of what belongs to it. */
 typedef struct hashed {
@@ -161,8 +159,7 @@ static cd_mapstate *make(cd_arena *a, cd_trie_build *b, cd_map_account *accounts
     return m;
 }
 
-/* --- from a genesis
- * ------------------------------------------------------------------------------- */
+/* --- from a genesis -------------------------------------------------------------------------- */
 
 static int slot_cmp(const void *a, const void *b)
 {
@@ -209,8 +206,7 @@ cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_acc
     return make(a, b, out, cnt);
 }
 
-/* --- from a change set
- * ----------------------------------------------------------------------------- */
+/* --- from a change set ----------------------------------------------------------------------- */
 
 typedef struct change {
     const cd_acct *acct;
@@ -239,11 +235,11 @@ static cd_err visit_acct(void *ctx, const cd_acct *acct, bool exists, bool wiped
     return CD_OK;
 }
 
-static cd_err visit_slot(void *ctx, const cd_acct *acct, const cd_u256 *key, const cd_u256 *value)
+static cd_err visit_slot(void *ctx, const cd_acct *acct, const cd_slot *s)
 {
     changes *c = ctx;
     (void)acct;
-    cd_map_slot one = {.key = *key, .value = *value};
+    cd_map_slot one = {.key = s->key, .value = s->value};
     cd_buf_put(&c->slots, cd_bytes_of(&one, sizeof one));
     ((change *)(void *)(c->accts.p + c->accts.n))[-1].slot_cnt++;
     return CD_OK;

@@ -1,12 +1,12 @@
 #include "lab/statetest.h"
 
-#include "base/mem.h"
 #include "chains/evmchain/eth_rules.h"
 #include "codec/json.h"
 #include "crypto/keccak.h"
 #include "evm/transition.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
+#include "lab/rig_priv.h"
 #include "lab/trace.h"
 #include "types/hashes.h"
 #include "types/receipt.h"
@@ -18,14 +18,10 @@
 /* The base fee of tests that are silent about it [spec:conformance#1]. */
 enum { DEFAULT_BASE_FEE = 10 };
 
-typedef struct runner {
-    const cd_statetest_cfg *cfg;
-    cd_arena file_arena; /* the document and its tests */
-    cd_arena unit_arena; /* one unit */
-    cd_trie_build *build;
-    cd_evm *evm;
-    cd_state *state;
-} runner;
+static const cd_statetest_cfg *cfg_of(const cd__rig *r)
+{
+    return r->cfg;
+}
 
 /* One test of a file, as far as it is common to its units. */
 typedef struct test {
@@ -37,8 +33,7 @@ typedef struct test {
     cd_blob_schedule blob;
 } test;
 
-/* --- reading
- * ---------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* keccak256 of the decimal text of the number [spec:conformance#1]. */
 static cd_err test_block_hash(void *ctx, cd_hash32 *out, u64 number)
@@ -152,8 +147,7 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
     return CD_OK;
 }
 
-/* --- judging
- * ---------------------------------------------------------------------------------------- */
+/* --- judging --------------------------------------------------------------------------------- */
 
 /* Step 7: the signed bytes decode and lead to the same sender. */
 static cd_err check_bytes(const cd_tx *tx, cd_arena *a, cd_json post, cd_fork fork, cd_errinfo *why)
@@ -185,7 +179,7 @@ typedef struct unit {
 } unit;
 
 /* Steps 4 to 6 on r->state. */
-static void execute(runner *r, unit *u, const test *t, const cd_tx *tx, const cd_block_env *env,
+static void execute(cd__rig *r, unit *u, const test *t, const cd_tx *tx, const cd_block_env *env,
                     cd_fork fork)
 {
     cd_tx_result res;
@@ -204,7 +198,7 @@ static void execute(runner *r, unit *u, const test *t, const cd_tx *tx, const cd
     const cd_log *logs = cd_state_logs(r->state, &log_cnt);
     cd_logs_hash(&u->logs, logs, log_cnt);
     cd_mapstate *after;
-    cd_err e = cd_mapstate_next(&after, &r->unit_arena, r->build, t->pre, r->state);
+    cd_err e = cd_mapstate_next(&after, &r->unit, r->build, t->pre, r->state);
     if (e != CD_OK) {
         (void)cd_fail(&u->why, e, "state: %s", cd_err_str(e));
         return;
@@ -212,24 +206,25 @@ static void execute(runner *r, unit *u, const test *t, const cd_tx *tx, const cd
     u->root = after->root;
 }
 
-static cd_err run_unit(runner *r, unit *u, const test *t, cd_json post, cd_fork fork, cd_buf *trace)
+static cd_err run_unit(cd__rig *r, unit *u, const test *t, cd_json post, cd_fork fork,
+                       cd_buf *trace)
 {
     cd_block_env env;
     cd_tx tx;
-    cd_err e = read_tx(&tx, &r->unit_arena, t, post, &u->why);
+    cd_err e = read_tx(&tx, &r->unit, t, post, &u->why);
     if (e == CD_ERANGE) {
         u->is_invalid = true;
         return CD_OK;
     }
     CD_TRY(e);
     CD_TRY(read_env(&env, t, fork, &u->why));
-    if (check_bytes(&tx, &r->unit_arena, post, fork, &u->why) != CD_OK) {
+    if (check_bytes(&tx, &r->unit, post, fork, &u->why) != CD_OK) {
         u->is_invalid = true;
         return CD_OK;
     }
     cd_state_reset(r->state, &t->pre->src);
     cd_trace3155 tracer;
-    if (r->cfg->trace) {
+    if (cfg_of(r)->trace) {
         cd_trace3155_init(&tracer, trace);
         cd_evm_set_tracer(r->evm, &tracer.tracer);
     }
@@ -262,7 +257,7 @@ static cd_err judge(unit *u, cd_json post)
     return CD_OK;
 }
 
-static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, const test *t,
+static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, const test *t,
                      cd_json post, const char *fork_name, usize index)
 {
     unit u = {.root = t->pre->root, .logs = CD_HASH_EMPTY_LIST};
@@ -285,17 +280,16 @@ static void run_case(runner *r, cd_tally *tally, cd_buf *out, const char *path, 
         .index = index,
         .pass = pass,
         .root = &u.root,
-        .logs = r->cfg->with_logs ? &u.logs : NULL,
+        .logs = cfg_of(r)->with_logs ? &u.logs : NULL,
         .error = u.why.msg,
     };
-    cd_verdict_put(out, &v, r->cfg->json, path);
-    cd_arena_reset(&r->unit_arena);
+    cd_verdict_put(out, &v, r->json, path);
+    cd_arena_reset(&r->unit);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------ */
+/* --- files ----------------------------------------------------------------------------------- */
 
-static cd_err open_test(test *out, runner *r, cd_bytes name, cd_json v, cd_errinfo *why)
+static cd_err open_test(test *out, cd__rig *r, cd_bytes name, cd_json v, cd_errinfo *why)
 {
     test t = {.name = name, .json = v, .tx = cd_json_get(v, "transaction")};
     const cd_genesis_account *accounts;
@@ -303,21 +297,21 @@ static cd_err open_test(test *out, runner *r, cd_bytes name, cd_json v, cd_errin
     CD_TRY(cd_json_obj(t.tx, why));
     CD_TRY(cd_json_obj(cd_json_get(v, "post"), why));
     CD_TRY(cd__lab_config(&t.chain_id, &t.blob, cd_json_get(v, "config"), why));
-    CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->file_arena, cd_json_get(v, "pre"), why));
-    t.pre = cd_mapstate_new(&r->file_arena, r->build, accounts, cnt);
+    CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->file, cd_json_get(v, "pre"), why));
+    t.pre = cd_mapstate_new(&r->file, r->build, accounts, cnt);
     t.pre->block_hash = test_block_hash;
     *out = t;
     return CD_OK;
 }
 
-static void run_test(runner *r, cd_tally *tally, cd_buf *out, const char *path, const test *t)
+static void run_test(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, const test *t)
 {
     cd_json_it forks = cd_json_iter(cd_json_get(t->json, "post"));
     while (cd_json_next(&forks)) {
-        char *fork_name = cd_arena_str(&r->file_arena, forks.key);
+        char *fork_name = cd_arena_str(&r->file, forks.key);
         cd_fork fork;
-        if (r->cfg->has_fork &&
-            (cd_fork_parse(&fork, fork_name) != CD_OK || fork != r->cfg->fork)) {
+        if (cfg_of(r)->has_fork &&
+            (cd_fork_parse(&fork, fork_name) != CD_OK || fork != cfg_of(r)->fork)) {
             continue;
         }
         cd_json_it posts = cd_json_iter(forks.val);
@@ -327,26 +321,12 @@ static void run_test(runner *r, cd_tally *tally, cd_buf *out, const char *path, 
     }
 }
 
-static void fail_file(runner *r, cd_tally *tally, cd_buf *out, const char *path, cd_bytes name,
-                      const cd_errinfo *why)
-{
-    tally->failed++;
-    cd_verdict v = {.name = name, .fork = "", .error = why->msg};
-    cd_verdict_put(out, &v, r->cfg->json, path);
-}
-
 static void run_file(void *worker, cd_tally *tally, cd_buf *out, const char *path, cd_bytes text)
 {
-    runner *r = worker;
+    cd__rig *r = worker;
     cd_json doc;
     cd_errinfo why = {0};
-    cd_arena_reset(&r->file_arena);
-    cd_err e = cd_json_parse(&doc, &r->file_arena, text, 0, &why);
-    if (e == CD_OK) {
-        e = cd_json_obj(doc, &why);
-    }
-    if (e != CD_OK) {
-        fail_file(r, tally, out, path, cd_bytes_str(path), &why);
+    if (!cd__rig_open(r, &doc, text, tally, out, path)) {
         return;
     }
     cd_json_it it = cd_json_iter(doc);
@@ -355,37 +335,21 @@ static void run_file(void *worker, cd_tally *tally, cd_buf *out, const char *pat
         if (open_test(&t, r, it.key, it.val, &why) == CD_OK) {
             run_test(r, tally, out, path, &t);
         } else {
-            fail_file(r, tally, out, path, it.key, &why);
+            cd__rig_fail(r, tally, out, path, it.key, &why);
         }
     }
 }
 
-static void *runner_new(const void *cfg)
+static void *worker_new(const void *cfg)
 {
-    runner *r = cd_new(runner);
-    r->cfg = cfg;
-    r->build = cd_trie_build_new(NULL, NULL);
-    r->evm = cd_evm_new();
-    r->state = cd_state_new(NULL);
-    cd_evm_set_tier(r->evm, r->cfg->tier);
-    return r;
-}
-
-static void runner_free(void *worker)
-{
-    runner *r = worker;
-    cd_state_free(r->state);
-    cd_evm_free(r->evm);
-    cd_trie_build_free(r->build);
-    cd_arena_fini(&r->unit_arena);
-    cd_arena_fini(&r->file_arena);
-    cd_free(r);
+    const cd_statetest_cfg *c = cfg;
+    return cd__rig_new(c, c->tier, c->json);
 }
 
 void cd_statetest_suite(cd_suite *s, const cd_statetest_cfg *cfg)
 {
     s->cfg = cfg;
-    s->worker_new = runner_new;
-    s->worker_free = runner_free;
+    s->worker_new = worker_new;
+    s->worker_free = cd__rig_free;
     s->file = run_file;
 }

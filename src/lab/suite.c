@@ -8,8 +8,7 @@
 #include "base/thread.h"
 #include "codec/json.h"
 
-/* --- which files
- * ----------------------------------------------------------------------------------- */
+/* --- which files ----------------------------------------------------------------------------- */
 
 typedef struct file_list {
     cd_arena arena;
@@ -72,8 +71,7 @@ static cd_err list_paths(file_list *l, const cd_suite *s, cd_errinfo *why)
     return CD_OK;
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------------- */
+/* --- running --------------------------------------------------------------------------------- */
 
 /* What became of one file. */
 typedef struct result {

@@ -11,8 +11,7 @@
 #include "store/trie.h"
 #include "types/tx_codec.h"
 
-/* --- environment
- * ------------------------------------------------------------------------------------- */
+/* --- environment ----------------------------------------------------------------------------- */
 
 static cd_err missing(cd_json env, const char *key, cd_errinfo *why)
 {
@@ -133,8 +132,7 @@ static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
     return CD_OK;
 }
 
-/* --- transactions
- * ------------------------------------------------------------------------------------- */
+/* --- transactions ---------------------------------------------------------------------------- */
 
 static cd_err read_signature(cd_tx *tx, const cd__t8n *t, cd_json v, cd_errinfo *why)
 {
@@ -287,8 +285,7 @@ static cd_err run_rlp_txs(cd__t8n *t, cd_block_exec *x, cd_json text, cd_errinfo
     return e == CD_OK ? CD_OK : cd_fail(why, e, "txs: %s", cd_err_str(e));
 }
 
-/* --- the transition
- * ------------------------------------------------------------------------------------ */
+/* --- the transition -------------------------------------------------------------------------- */
 
 static cd_err read_alloc(cd__t8n *t, cd_errinfo *why)
 {

@@ -3,8 +3,7 @@
 #include "base/mem.h"
 #include "store/flat_priv.h"
 
-/* Table, account, slot: the longest key. */
-enum { KEY_MAX = 1 + 32 + 32 };
+enum { KEY_MAX = CD_FLAT_KEY_MAX };
 
 static cd_bytes key_of(u8 out[KEY_MAX], u8 table, const cd_hash32 *a, const cd_hash32 *b)
 {
@@ -38,6 +37,16 @@ static void put_or_del(cd_kv_batch *batch, cd_bytes key, cd_bytes value)
 }
 
 /* --- tables --------------------------------------------------------------------------------------- */
+
+cd_bytes cd_flat_account_key(u8 out[KEY_MAX], const cd_hash32 *account)
+{
+    return key_of(out, CD__FLAT_ACCOUNT, account, NULL);
+}
+
+cd_bytes cd_flat_slot_key(u8 out[KEY_MAX], const cd_hash32 *account, const cd_hash32 *slot)
+{
+    return key_of(out, CD__FLAT_SLOT, account, slot);
+}
 
 cd_err cd_flat_account_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account)
 {

@@ -23,6 +23,12 @@
 
 /* --- tables ------------------------------------------------------------------------------------- */
 
+/* cd_flat_account_key / cd_flat_slot_key give the key of an account or slot, in out: what other tables about them
+ * start with. */
+enum { CD_FLAT_KEY_MAX = 1 + 32 + 32 };
+cd_bytes cd_flat_account_key(u8 out[CD_FLAT_KEY_MAX], const cd_hash32 *account);
+cd_bytes cd_flat_slot_key(u8 out[CD_FLAT_KEY_MAX], const cd_hash32 *account, const cd_hash32 *slot);
+
 /* cd_flat_account_get / cd_flat_slot_get replace out by the value. Errors: CD_ENOENT. */
 cd_err cd_flat_account_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account) CD_CHECK;
 cd_err cd_flat_slot_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account,

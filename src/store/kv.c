@@ -100,11 +100,15 @@ void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other)
     cd_put_le32(b->rec.p + BATCH_COUNT_AT, b->cnt);
 }
 
+/* Only the shortest form of a length, the one that record writes. */
 static cd_bytes rd_string(cd_rd *r)
 {
     u32 n = 0;
-    for (u32 shift = 0; shift < 35; shift += 7) {
+    for (u32 shift = 0; shift < 7 * VARINT_MAX; shift += 7) {
         u8 c = cd_rd_u8(r);
+        if ((c == 0 && shift != 0) || (shift == 28 && c > 0x0f)) {
+            break;
+        }
         n |= (u32)(c & 0x7f) << shift;
         if (c < 0x80) {
             return cd_rd_take(r, n);
@@ -301,6 +305,20 @@ void cd_kv_close(cd_kv *kv)
     }
 }
 
+usize cd__kv_behind(u8 *buf, cd_bytes prefix)
+{
+    /* The last byte that is not 0xff, plus one. */
+    usize n = prefix.n;
+    while (n != 0 && prefix.p[n - 1] == 0xff) {
+        n--;
+    }
+    if (n != 0) {
+        memcpy(buf, prefix.p, n);
+        buf[n - 1]++;
+    }
+    return n;
+}
+
 cd__kv_bound cd__kv_bound_of(u8 buf[CD_KV_MAX_KEY], const cd_kv_range *range)
 {
     CD_ASSERT(range->prefix.n <= CD_KV_MAX_KEY && range->start.n <= CD_KV_MAX_KEY);
@@ -309,17 +327,8 @@ cd__kv_bound cd__kv_bound_of(u8 buf[CD_KV_MAX_KEY], const cd_kv_range *range)
         cd_bytes key = late ? range->start : range->prefix;
         return (cd__kv_bound){.key = key, .has_key = key.n != 0};
     }
-    /* The first key behind the prefix: its last byte that is not 0xff, plus one. */
-    usize n = range->prefix.n;
-    while (n != 0 && range->prefix.p[n - 1] == 0xff) {
-        n--;
-    }
-    cd_bytes behind = {0};
-    if (n != 0) {
-        memcpy(buf, range->prefix.p, n);
-        buf[n - 1]++;
-        behind = cd_bytes_of(buf, n);
-    }
+    usize n = cd__kv_behind(buf, range->prefix);
+    cd_bytes behind = cd_bytes_of(buf, n);
     if (range->start.n != 0 && (n == 0 || cd_bytes_cmp(range->start, behind) < 0)) {
         return (cd__kv_bound){.key = range->start, .has_key = true};
     }

@@ -61,7 +61,7 @@ void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other);
 bool cd_kv_batch_next(const cd_kv_batch *b, cd_kv_rec *out, usize *pos);
 
 /* cd_kv_batch_enc appends the records as bytes; cd_kv_batch_dec replaces b by what they say.
- * Errors of dec: CD_EFORMAT when the bytes are no record stream. */
+ * Errors of dec: CD_EFORMAT when the bytes are not what _enc would write, b is then untouched. */
 void cd_kv_batch_enc(const cd_kv_batch *b, cd_buf *out);
 cd_err cd_kv_batch_dec(cd_kv_batch *b, cd_bytes bytes) CD_CHECK;
 

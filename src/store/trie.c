@@ -155,7 +155,7 @@ static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes 
     set_skip(t, b, key, d, fork - d);
     b->is_stored = l->is_stored;
     l->is_stored = false;
-    *cd__kid(b, cd__nib(l->data, 2u * l->key_n, fork)) = (cd__ref)l | CD__LEAF | CD__MARKS;
+    *cd__kid(b, cd__nib(l->data, 2 * (usize)l->key_n, fork)) = (cd__ref)l | CD__LEAF | CD__MARKS;
     *cd__kid(b, cd__nib(key.p, 2 * key.n, fork)) = (cd__ref)fresh | CD__LEAF | CD__MARKS;
     *slot = branch_ref(b);
 }

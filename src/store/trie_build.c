@@ -318,14 +318,16 @@ static void close_branch(cd_trie_build *b, sub *out, usize d)
     }
     bool fits = room(b, CD__EXT_MAX);
     CD_ASSERT(fits);
+    CD_ASSERT(f->depth > d);
+    usize skip_n = f->depth - d;
     u8 nib[CD__MAX_NIBBLES];
-    for (usize i = d; i < f->depth; i++) {
-        nib[i - d] = (u8)cd__nib(b->last, b->last_nibbles, i);
+    for (usize i = 0; i < skip_n; i++) {
+        nib[i] = (u8)cd__nib(b->last, b->last_nibbles, d + i);
     }
     cd__enc enc = {.n = inner.n};
     memcpy(enc.b, inner.b, inner.msg == NONE ? inner.n : 0);
     u8 *p = b->text + b->text_used;
-    u8 *end = cd__ext_put(p, nib, f->depth - d, &enc);
+    u8 *end = cd__ext_put(p, nib, skip_n, &enc);
     u16 height = 0;
     if (inner.msg != NONE) {
         b->msg[inner.msg].out = end - 32;

@@ -60,7 +60,7 @@ static unsigned order_of(const cd_trie_iter *it, unsigned nibble)
  * start (in walking direction) is left out. Gives the item of a leaf; CD_ENOENT when there is none. */
 static cd_err enter(cd_trie_iter *it, cd__ref *slot, usize d, bool bounded, cd_trie_item *out)
 {
-    usize start_n = 2u * it->start_n;
+    usize start_n = 2 * (usize)it->start_n;
     while (*slot != 0) {
         if (cd__kind(*slot) == CD__HASH) {
             CD_TRY(cd__load(it->t, slot, it->path, d));

@@ -24,7 +24,6 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
     usize cnt = 0;
     usize cap = 0;
     bool more = false;
-    cd_trie_range range = {0};
     cd_err err;
     cd_trie_item item;
     while ((err = cd_trie_iter_next(it, &item)) == CD_OK) {
@@ -48,7 +47,7 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
     if (cnt != 0) {
         memcpy(kept, items, cnt * sizeof *kept);
     }
-    range = (cd_trie_range){.items = kept, .cnt = cnt, .more = more};
+    cd_trie_range range = {.items = kept, .cnt = cnt, .more = more};
     err = CD_OK;
     if (start.n == 0 && !more) {
         *out = range;

@@ -97,7 +97,7 @@ class Node:
     def _read(self):
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
-            if m := re.search(r'"rpc":"http://([^:"]+):(\d+)"', line):
+            if m := re.search(r'"rpc":"https?://([^:"]+):(\d+)"', line):
                 self.ready.put((m[1], int(m[2])))
         self.ready.put(None)
 

@@ -12,13 +12,9 @@
 #include "base/num_text.h"
 #include "store/flat.h"
 #include "store/test/toy_state.h"
+#include "tests/e2e/victim.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { LAYOUT = 1, KEEP_UNDO = 16 };
 
@@ -62,41 +58,6 @@ static int victim(const char *dir, int fd)
             return 1;
         }
     }
-}
-
-/* Lets a victim run until it has committed some blocks and a little longer, then kills it; gives the
- * last height it told. */
-static bool run_victim(const char *dir, cd_rng *rng, u64 *last)
-{
-    int fd[2];
-    if (pipe(fd) != 0) {
-        return false;
-    }
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)close(fd[0]);
-        _exit(victim(dir, fd[1]));
-    }
-    (void)close(fd[1]);
-    u64 told = cd_rng_below(rng, 9); /* 0: killed while it opens the store */
-    u64 h;
-    bool alive = true;
-    for (u64 i = 0; i < told && alive; i++) {
-        alive = read(fd[0], &h, sizeof h) == (ssize_t)sizeof h;
-        *last = alive ? h : *last;
-    }
-    u64 limit_us = told == 0 ? 60000 : 4000;
-    struct timespec wait = {.tv_nsec = (long)cd_rng_below(rng, limit_us) * 1000};
-    (void)nanosleep(&wait, NULL);
-    (void)kill(pid, SIGKILL);
-    while (alive && read(fd[0], &h, sizeof h) == (ssize_t)sizeof h) {
-        *last = h;
-    }
-    (void)close(fd[0]);
-    int status = 0;
-    (void)waitpid(pid, &status, 0);
-    return alive && WIFSIGNALED(status);
 }
 
 /* Follows in memory what the blocks must do. */
@@ -166,7 +127,7 @@ int main(int argc, char **argv)
     bool ok = true;
     while (ok && (height < commits || kills < commits / 5)) {
         u64 last = height;
-        ok = run_victim(dir, &rng, &last);
+        ok = victim_run(victim, dir, &rng, &last);
         if (!ok) {
             (void)snprintf(why.msg, sizeof why.msg, "the victim ended by itself");
         } else {

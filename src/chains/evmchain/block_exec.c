@@ -66,13 +66,13 @@ static void add_tips(cd_block_exec *x, const cd_tx_result *res)
     }
 }
 
-cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx)
+static cd_tx_invalid run_tx(cd_block_exec *x, const cd_tx *tx, const cd_tx_relax *relax)
 {
     usize logs_before;
     usize logs_after;
     cd_tx_result res;
     (void)cd_state_logs(x->st, &logs_before);
-    cd_tx_invalid bad = cd_tx_apply(x->evm, &res, &x->gas_left, tx, NULL);
+    cd_tx_invalid bad = cd_tx_apply(x->evm, &res, &x->gas_left, tx, relax);
     if (bad != CD_TX_VALID) {
         return bad;
     }
@@ -95,6 +95,17 @@ cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx)
         .created = res.created,
     };
     return CD_TX_VALID;
+}
+
+cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx)
+{
+    return run_tx(x, tx, NULL);
+}
+
+cd_tx_invalid cd_block_exec_tx_as(cd_block_exec *x, const cd_tx *tx)
+{
+    static const cd_tx_relax unsigned_sender = {.sender = true};
+    return run_tx(x, tx, &unsigned_sender);
 }
 
 void cd_block_exec_withdrawals(cd_block_exec *x, const cd_withdrawal *w, usize cnt)

@@ -44,6 +44,9 @@ void cd_block_exec_begin(cd_block_exec *x, cd_evm *evm, cd_state *st, cd_arena *
 /* cd_block_exec_tx runs a transaction, whose sender is known, and adds its receipt unless it is invalid. */
 cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx);
 
+/* cd_block_exec_tx_as runs one whose sender did not sign: contracts may send too (development network). */
+cd_tx_invalid cd_block_exec_tx_as(cd_block_exec *x, const cd_tx *tx);
+
 /* cd_block_exec_withdrawals credits validator withdrawals (EIP-4895). */
 void cd_block_exec_withdrawals(cd_block_exec *x, const cd_withdrawal *w, usize cnt);
 

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "chains/evmchain/chain_priv.h"
-#include "chains/evmchain/eth_rules.h"
 
 const cd_chain_rules *cd_chain_rules_of(const cd_chain *c)
 {
@@ -11,12 +10,22 @@ const cd_chain_rules *cd_chain_rules_of(const cd_chain *c)
 
 const cd_block *cd_chain_head(const cd_chain *c)
 {
-    return &c->head;
+    return &cd__views_head(&c->views)->pub.block;
 }
 
 void cd_chain_genesis_hash(const cd_chain *c, cd_hash32 *out)
 {
     *out = c->genesis;
+}
+
+void cd_chain_world_stats(cd_chain *c, cd_world_stats *out)
+{
+    cd_world_stats_get(c->world, out);
+}
+
+u64 cd_chain_version(const cd_chain *c)
+{
+    return cd_world_version(c->world);
 }
 
 /* --- blocks on their way in ---------------------------------------------------------------------- */
@@ -38,6 +47,7 @@ void cd__chain_block_free(cd_chain *c, cd_chain_block *b)
         }
     }
     cd_arena_fini(&b->arena);
+    cd__accepted_unref(b->accepted);
     cd_free(b);
 }
 
@@ -55,8 +65,9 @@ cd_err cd__chain_parent(cd_chain *c, const cd_header **header, cd_chain_block **
                         const cd_hash32 *hash)
 {
     *block = NULL;
-    if (cd_hash32_eq(&c->head.hash, hash)) {
-        *header = &c->head.header;
+    const cd_block *head = cd_chain_head(c);
+    if (cd_hash32_eq(&head->hash, hash)) {
+        *header = &head->header;
         return CD_OK;
     }
     cd_chain_block *b = cd_chain_find(c, hash);
@@ -68,26 +79,77 @@ cd_err cd__chain_parent(cd_chain *c, const cd_header **header, cd_chain_block **
     return CD_OK;
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
-
-cd_err cd__chain_set_head(cd_chain *c, cd_bytes rlp, cd_errinfo *why)
+void cd__chain_forget_pending(cd_chain *c)
 {
-    cd_arena_reset(&c->head_arena);
-    cd_bytes own = cd_arena_dup(&c->head_arena, rlp);
-    CD_TRY(cd_block_dec(&c->head, &c->head_arena, c->rules.layout, own, why));
-    c->recent[c->head.header.number % CD__CHAIN_RECENT] = c->head.hash;
-    return CD_OK;
+    for (cd_chain_block *b = c->blocks; b != NULL; b = b->next) {
+        b->view = NULL;
+        b->parent = NULL;
+    }
 }
 
-/* Reads the hashes that BLOCKHASH may ask for. */
-static cd_err load_recent(cd_chain *c)
+/* --- the head in memory -------------------------------------------------------------------------- */
+
+cd_err cd__chain_publish(cd_chain *c, cd_errinfo *why)
 {
-    u64 head = c->head.header.number;
-    c->recent_from = head > 256 ? head - 256 : 0;
-    for (u64 n = c->recent_from; n < head; n++) {
-        CD_TRY(cd_chaindb_hash(c->cfg.kv, &c->recent[n % CD__CHAIN_RECENT], n));
+    cd_err e = cd__views_publish(&c->views, c->cfg.kv, &c->rules, &c->genesis);
+    return e == CD_OK ? CD_OK : cd_fail(why, e, "the head cannot be read: %s", cd_err_str(e));
+}
+
+void cd__chain_remember(cd_chain *c, u64 number, const cd_hash32 *hash)
+{
+    c->recent[number % CD__CHAIN_RECENT] = *hash;
+}
+
+cd__accepted *cd__chain_share(cd_chain_block *b)
+{
+    cd_accepted pub = {.block = b->block, .rlp = b->rlp, .receipts = b->receipts};
+    cd__accepted *acc = cd__accepted_new(&pub, &b->arena);
+    b->accepted = cd__accepted_ref(acc);
+    return acc;
+}
+
+cd_err cd__chain_advance(cd_chain *c, cd_chain_block *b, cd_errinfo *why)
+{
+    cd__views_push(&c->views, cd__chain_share(b));
+    cd__chain_remember(c, b->block.header.number, &b->block.hash);
+    return cd__chain_publish(c, why);
+}
+
+static void remember_one(void *ctx, u64 number, const cd_hash32 *hash)
+{
+    cd__chain_remember(ctx, number, hash);
+}
+
+cd_err cd__chain_reload(cd_chain *c, const cd_hash32 *hash)
+{
+    cd_arena a = {0};
+    cd_accepted pub;
+    cd_err e = cd__accepted_load(&pub, &a, c->cfg.kv, c->rules.layout, hash);
+    if (e != CD_OK) {
+        cd_arena_fini(&a);
+        return e;
     }
-    return CD_OK;
+    cd__views_restart(&c->views, cd__accepted_new(&pub, &a));
+    u64 head = pub.block.header.number;
+    u64 genesis = 0;
+    c->recent_from = head > CD__BLOCKHASH_REACH ? head - CD__BLOCKHASH_REACH : genesis;
+    cd__chain_remember(c, head, &pub.block.hash);
+    return cd__hashes(c->cfg.kv, c->rules.layout, c->recent_from, head, remember_one, c);
+}
+
+/* --- opening ------------------------------------------------------------------------------------ */
+
+/* Appends what the chain runs with from now on. */
+static void put_configs(cd_kv_batch *batch, const cd_chain *c, const cd_genesis *g)
+{
+    cd_buf config = {0};
+    cd_hash32 digest;
+    cd__genesis_digest(&digest, g);
+    cd_json_raw(&config, g->config.json);
+    cd_chaindb_put_meta(batch, CD_CHAINDB_DIGEST, cd_bytes_of(digest.b, 32));
+    cd_chaindb_put_meta(batch, CD_CHAINDB_CONFIG, cd_buf_bytes(&config));
+    cd_chaindb_put_meta(batch, CD_CHAINDB_UPGRADES, c->cfg.upgrades);
+    cd_buf_fini(&config);
 }
 
 static cd_err make_new(cd_chain *c, const cd_genesis *g, cd_errinfo *why)
@@ -103,45 +165,125 @@ static cd_err make_new(cd_chain *c, const cd_genesis *g, cd_errinfo *why)
         };
         c->genesis = b->block.hash;
         cd_chaindb_put_genesis(&extra, &b->block.hash);
-        cd_chaindb_put_body(&extra, &b->block, b->rlp);
-        cd_chaindb_put_accepted(&extra, &b->block, NULL);
+        put_configs(&extra, c, g);
+        cd__chain_put(c, &extra, b);
         e = cd_world_accept(c->world, b->view, &extra, &head, CD_KV_SYNC, why);
     }
     if (e == CD_OK) {
-        e = cd__chain_set_head(c, b->rlp, why);
         c->recent_from = b->block.header.number;
+        cd__chain_remember(c, b->block.header.number, &b->block.hash);
+        cd__views_restart(&c->views, cd__chain_share(b));
+        e = cd__chain_publish(c, why);
     }
     cd__chain_block_free(c, b);
     cd_kv_batch_fini(&extra);
     return e;
 }
 
-static cd_err reopen(cd_chain *c, const cd_flat_head *head, const cd_genesis *g, cd_errinfo *why)
+/* The rules that the chain has run under, from the configurations in the store. */
+static cd_err stored_rules(const cd_chain *c, cd_chain_rules *out, const cd_chain_rules_cfg *cfg,
+                           cd_errinfo *why)
 {
-    cd_buf rlp = {0};
-    cd_block genesis;
     cd_arena a = {0};
-    cd_err e = cd_chaindb_block(c->cfg.kv, &rlp, &c->genesis);
+    cd_buf config = {0};
+    cd_buf upgrades = {0};
+    cd_json doc;
+    cd_chain_config parsed;
+    cd_chain_rules_cfg old = *cfg;
+    cd_err e = cd_chaindb_meta(c->cfg.kv, &config, CD_CHAINDB_CONFIG);
     if (e == CD_OK) {
-        e = cd_block_dec(&genesis, &a, c->rules.layout, cd_buf_bytes(&rlp), why);
-    }
-    if (e == CD_OK &&
-        (genesis.header.time != g->header.time || genesis.header.gas_limit != g->header.gas_limit ||
-         !cd_bytes_eq(genesis.header.extra, g->header.extra))) {
-        e = cd_fail(why, CD_EFOREIGN, "the data directory belongs to a chain with another genesis");
-    }
-    if (e == CD_OK) {
-        e = cd_chaindb_block(c->cfg.kv, &rlp, &head->block);
+        e = cd_chaindb_meta(c->cfg.kv, &upgrades, CD_CHAINDB_UPGRADES);
     }
     if (e == CD_OK) {
-        e = cd__chain_set_head(c, cd_buf_bytes(&rlp), why);
+        e = cd_json_parse(&doc, &a, cd_buf_bytes(&config), 0, why);
     }
     if (e == CD_OK) {
-        e = load_recent(c);
+        e = cd_chain_config_parse(&parsed, doc, why);
+    }
+    if (e == CD_OK) {
+        old.config = &parsed;
+        old.upgrades = cd_buf_bytes(&upgrades);
+        e = cd_chain_rules_init(out, &old, why);
     }
     cd_arena_fini(&a);
-    cd_buf_fini(&rlp);
+    cd_buf_fini(&config);
+    cd_buf_fini(&upgrades);
     return e;
+}
+
+/* May the chain go on with the configuration it is opened with? Then that is the one in the store. */
+static cd_err change_configs(cd_chain *c, const cd_genesis *g, const cd_chain_rules_cfg *cfg,
+                             cd_errinfo *why)
+{
+    cd_chain_rules old = {0};
+    cd_kv_batch batch = {0};
+    cd_err e = stored_rules(c, &old, cfg, why);
+    if (e == CD_OK) {
+        e = cd_chain_rules_compatible(&old, &c->rules, cd_chain_head(c)->header.time, why);
+    }
+    cd_chain_rules_fini(&old);
+    if (e != CD_OK && !c->cfg.skip_upgrade_check) {
+        return e;
+    }
+    put_configs(&batch, c, g);
+    e = cd_kv_commit(c->cfg.kv, &batch, CD_KV_SYNC, why);
+    cd_kv_batch_fini(&batch);
+    return e;
+}
+
+static cd_err check_digest(const cd_chain *c, const cd_genesis *g, cd_errinfo *why)
+{
+    cd_buf stored = {0};
+    cd_hash32 digest;
+    cd__genesis_digest(&digest, g);
+    cd_err e = cd_chaindb_meta(c->cfg.kv, &stored, CD_CHAINDB_DIGEST);
+    if (e == CD_OK && !cd_bytes_eq(cd_buf_bytes(&stored), cd_bytes_of(digest.b, 32))) {
+        e = cd_fail(why, CD_EFOREIGN, "the data directory belongs to a chain with another genesis");
+    }
+    cd_buf_fini(&stored);
+    return e;
+}
+
+static cd_err load_epoch(cd_chain *c)
+{
+    cd_buf value = {0};
+    cd_err e = cd_chaindb_meta(c->cfg.kv, &value, CD_CHAINDB_EPOCH);
+    if (e == CD_OK) {
+        e = value.n == 8 ? CD_OK : CD_ECORRUPT;
+    }
+    if (e == CD_OK) {
+        c->views.epoch = cd_be64(value.p);
+    }
+    cd_buf_fini(&value);
+    return e == CD_ENOENT ? CD_OK : e;
+}
+
+static cd_err reopen(cd_chain *c, const cd_flat_head *head, const cd_genesis *g,
+                     const cd_chain_rules_cfg *cfg, cd_errinfo *why)
+{
+    CD_TRY(cd_chaindb_genesis(c->cfg.kv, &c->genesis));
+    CD_TRY(check_digest(c, g, why));
+    CD_TRY(load_epoch(c));
+    CD_TRY(cd__chain_reload(c, &head->block));
+    if (!c->cfg.is_ethereum) {
+        CD_TRY(change_configs(c, g, cfg, why));
+    }
+    return cd__chain_publish(c, why);
+}
+
+static cd_err open_world(cd_chain *c, cd_errinfo *why)
+{
+    cd_world_cfg cfg = {
+        .kv = c->cfg.kv,
+        .form = c->rules.account_form,
+        .pool = c->cfg.pool,
+        .commit_interval = c->cfg.commit_interval,
+        .trie_bytes = c->cfg.trie_bytes,
+        .cache_bytes = c->cfg.cache_bytes,
+        .history = c->cfg.history,
+        .preimages = c->cfg.preimages,
+    };
+    return cd_world_open(&c->world, &cfg, why);
 }
 
 cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
@@ -151,39 +293,42 @@ cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
     cd_flat_head head;
     cd_chain *c = cd_new(cd_chain);
     c->cfg = *cfg;
+    if (cfg->fee_recipient != NULL) {
+        c->fee_recipient = *cfg->fee_recipient;
+        c->cfg.fee_recipient = &c->fee_recipient;
+    }
+    cd__views_init(&c->views);
+    cd_chain_rules_cfg rules = {
+        .config = &g.config,
+        .upgrades = cfg->upgrades,
+        .network = cfg->network,
+        .network_id = cfg->network_id,
+        .blockchain_id = cfg->blockchain_id,
+        .addrs = cfg->addrs,
+        .is_dev = cfg->is_dev,
+        .warp_quorum_min = cfg->warp_quorum_min,
+        .unverified = cfg->unverified,
+    };
     cd_err e = cd_genesis_parse(&g, &a, cfg->genesis, why);
-    if (cfg->is_ethereum) {
+    if (e == CD_OK && cfg->is_ethereum) {
         g.config.layout = CD_HEADER_ETHEREUM;
     }
     if (e == CD_OK) {
-        e = cd_chain_rules_init(&c->rules, &g.config, why);
+        e = cd_chain_rules_init(&c->rules, &rules, why);
     }
     if (e == CD_OK && c->rules.layout == CD_HEADER_C) {
         e = cd_fail(why, CD_EUNSUPPORTED,
                     "chains with the coreth header layout are not supported yet");
     }
     if (e == CD_OK) {
-        cd_world_cfg wcfg = {
-            .kv = cfg->kv,
-            .form = c->rules.account_form,
-            .pool = cfg->pool,
-            .commit_interval = cfg->commit_interval,
-        };
-        e = cd_world_open(&c->world, &wcfg, why);
+        e = open_world(c, why);
     }
     if (e != CD_OK) {
         goto out;
     }
     c->evm = cd_evm_new();
     c->st = cd_state_new(NULL);
-    if (!cd_world_head(c->world, &head)) {
-        e = make_new(c, &g, why);
-    } else {
-        e = cd_chaindb_genesis(cfg->kv, &c->genesis);
-        if (e == CD_OK) {
-            e = reopen(c, &head, &g, why);
-        }
-    }
+    e = cd_world_head(c->world, &head) ? reopen(c, &head, &g, &rules, why) : make_new(c, &g, why);
 out:
     cd_arena_fini(&a);
     if (e != CD_OK) {
@@ -191,6 +336,8 @@ out:
         return e;
     }
     c->cfg.genesis = (cd_bytes){0};
+    c->cfg.upgrades = (cd_bytes){0};
+    c->cfg.airdrop = (cd_bytes){0};
     *out = c;
     return CD_OK;
 }
@@ -209,57 +356,51 @@ void cd_chain_close(cd_chain *c)
     if (c->evm != NULL) {
         cd_evm_free(c->evm);
     }
+    cd__views_fini(&c->views);
     cd_world_close(c->world);
-    cd_arena_fini(&c->head_arena);
+    cd_chain_rules_fini(&c->rules);
     cd_free(c);
 }
 
 /* --- accepted blocks ---------------------------------------------------------------------------- */
 
+static cd_err give(cd_block *out, usize *size, const cd_accepted *acc)
+{
+    *out = acc->block;
+    if (size != NULL) {
+        *size = acc->rlp.n;
+    }
+    return CD_OK;
+}
+
 cd_err cd_chain_block_by_hash(cd_chain *c, cd_block *out, usize *size, cd_arena *a,
                               const cd_hash32 *hash)
 {
-    cd_buf rlp = {0};
-    cd_err e = cd_chaindb_block(c->cfg.kv, &rlp, hash);
-    if (e == CD_OK) {
-        cd_bytes own = cd_arena_dup(a, cd_buf_bytes(&rlp));
-        e = cd_block_dec(out, a, c->rules.layout, own, NULL);
-        if (size != NULL) {
-            *size = own.n;
-        }
-        if (e != CD_OK) {
-            e = CD_ECORRUPT;
-        }
-    }
-    cd_buf_fini(&rlp);
-    return e;
+    const cd_accepted *acc;
+    CD_TRY(cd_view_block_by_hash(c->views.newest, &acc, a, hash));
+    return give(out, size, acc);
 }
 
 cd_err cd_chain_block_at(cd_chain *c, cd_block *out, usize *size, cd_arena *a, u64 number)
 {
-    cd_hash32 hash;
-    CD_TRY(cd_chaindb_hash(c->cfg.kv, &hash, number));
-    return cd_chain_block_by_hash(c, out, size, a, &hash);
+    const cd_accepted *acc;
+    CD_TRY(cd_view_block(c->views.newest, &acc, a, number));
+    return give(out, size, acc);
 }
 
 cd_err cd_chain_receipts(cd_chain *c, cd_receipt **out, cd_arena *a, const cd_block *block)
 {
-    return cd_chaindb_receipts(c->cfg.kv, out, a, block);
+    const cd_accepted *acc;
+    CD_TRY(cd_view_block(c->views.newest, &acc, a, block->header.number));
+    *out = acc->receipts;
+    return cd_hash32_eq(&acc->block.hash, &block->hash) ? CD_OK : CD_ENOENT;
 }
 
 cd_err cd_chain_tx(cd_chain *c, cd_block *block, usize *idx, cd_arena *a, const cd_hash32 *hash)
 {
-    u64 number;
-    u32 at;
-    CD_TRY(cd_chaindb_tx(c->cfg.kv, &number, &at, hash));
-    if (number > c->head.header.number) {
-        return CD_ENOENT; /* written ahead, and then the process ended */
-    }
-    CD_TRY(cd_chain_block_at(c, block, NULL, a, number));
-    if (at >= block->tx_cnt || !cd_hash32_eq(&block->txs[at].hash, hash)) {
-        return CD_ENOENT; /* of another block of that height, which was never accepted */
-    }
-    *idx = at;
+    const cd_accepted *acc;
+    CD_TRY(cd_view_tx(c->views.newest, &acc, idx, a, hash));
+    *block = acc->block;
     return CD_OK;
 }
 
@@ -275,8 +416,8 @@ static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number
         }
     }
     const cd_chain *c = s->chain;
-    bool is_known = number >= c->recent_from && number <= c->head.header.number &&
-                    c->head.header.number - number < CD__CHAIN_RECENT;
+    u64 head = cd_chain_head(c)->header.number;
+    bool is_known = number >= c->recent_from && number <= head && head - number < CD__CHAIN_RECENT;
     *out = is_known ? c->recent[number % CD__CHAIN_RECENT] : (cd_hash32){0};
     return CD_OK;
 }
@@ -291,30 +432,33 @@ void cd_chain_source_init(cd_chain_source *s, cd_chain *c, cd_chain_block *paren
 
 void cd_chain_env(const cd_chain *c, cd_block_env *out, const cd_header *h)
 {
-    const cd_profile *profile = cd_profile_get(c->rules.profile);
-    cd_fork fork = cd_chain_rules_fork(&c->rules, h->number, h->time);
-    *out = (cd_block_env){
-        .number = h->number,
-        .time = h->time,
-        .gas_limit = h->gas_limit,
-        .coinbase = h->coinbase,
-        .base_fee = h->base_fee,
-        .prev_randao = h->difficulty,
-        .chain_id = c->rules.chain_id,
-    };
-    if (fork >= CD_PARIS && !profile->randao_is_difficulty) {
-        cd_u256_load_be(&out->prev_randao, h->mix_hash.b);
-    }
-    if (fork >= CD_CANCUN) {
-        cd_eth_blob_base_fee(&out->blob_base_fee, h->excess_blob_gas, &CD_BLOB_CANCUN);
-    }
+    cd_chain_rules_env(&c->rules, out, h);
+}
+
+cd_err cd_chain_child(cd_chain *c, cd_child_rules *out)
+{
+    cd_chain_source src;
+    cd_chain_source_init(&src, c, NULL);
+    cd_err e = cd_child_rules_read(out, &c->rules, &src.world.src, cd_chain_head(c)->header.time);
+    cd_world_source_fini(&src.world);
+    return e;
+}
+
+cd_err cd_chain_next_header_as(cd_chain *c, cd_header *out, cd_arena *a, const cd_header_wish *wish,
+                               cd_errinfo *why)
+{
+    cd_header h;
+    u32 chosen;
+    const cd_block *head = cd_chain_head(c);
+    cd_parent_l1 p = {.rules = &c->rules, .header = &head->header};
+    CD_TRY(cd_chain_child(c, &p.child));
+    CD_TRY(cd_header_make_l1(&p, &h, &chosen, a, wish, why));
+    h.parent_hash = head->hash;
+    *out = h;
+    return CD_OK;
 }
 
 cd_err cd_chain_next_header(cd_chain *c, cd_header *out, cd_arena *a, u64 time)
 {
-    cd_header h;
-    CD_TRY(cd__header_next_l1(c, &h, a, &c->head.header, time));
-    h.parent_hash = c->head.hash;
-    *out = h;
-    return CD_OK;
+    return cd_chain_next_header_as(c, out, a, &(cd_header_wish){.time = time}, NULL);
 }

@@ -1,48 +1,81 @@
 /* chains/evmchain/chain.h - one EVM chain on its store: accepted blocks, state, and blocks on their way in.
  *
- *   bytes ──parse──► block ──verify──► view of its state ──accept──► tables, state, head: one atomic batch
+ *   bytes ──parse──► block ──verify──► view of its state ──accept──► tables, state, head: one atomic batch ──► new view
  *   pool  ──build──►   "                                 └─drop
  *
- * Rules come from the genesis (chain_rules.h); nothing here knows of consensus or JSON. Threading: confined to the
- * executor. [spec:evm-chain#1] [spec:evm-chain#6] */
+ * Rules come from the genesis and the upgrade file (chain_rules.h); nothing here knows of consensus or JSON-RPC. Whoever only
+ * reads takes a view (view.h). Threading: confined to the executor. [spec:evm-chain#1] [spec:evm-chain#6] */
 #ifndef CD_CHAINS_EVMCHAIN_CHAIN_H
 #define CD_CHAINS_EVMCHAIN_CHAIN_H
 
 #include "chains/evmchain/chain_rules.h"
+#include "chains/evmchain/header_l1.h"
 #include "chains/evmchain/pool.h"
 #include "chains/evmchain/world/world.h"
 #include "evm/transition.h"
+#include "precompile/warp_verify.h"
 #include "types/block.h"
 #include "types/receipt.h"
 
 typedef struct cd_chain cd_chain;
 
+/* Something that is written and removed together with blocks, in their batch (the log index). */
+typedef struct cd_chain_index {
+    void (*put)(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts);
+    void (*del)(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts);
+    void *ctx;
+} cd_chain_index;
+
 typedef struct cd_chain_cfg {
-    cd_kv *kv;           /* borrowed */
-    cd_bytes genesis;    /* JSON document */
-    cd_pool *pool;       /* workers for hashing and signatures; NULL = inline */
-    cd_kv_sync sync;     /* how durable an accepted block is when accept returns */
-    bool allow_empty;    /* dev network: blocks without transactions are valid */
-    u64 commit_interval; /* see cd_world_cfg */
+    cd_kv *kv;         /* borrowed */
+    cd_bytes genesis;  /* JSON document */
+    cd_bytes upgrades; /* upgrade file; empty = none */
+    cd_bytes airdrop; /* file that the genesis names by its hash; looked at in a fresh store only */
+    /* The network: see cd_chain_rules_cfg. */
+    const cd_upgrade_times *network;
+    u32 network_id;
+    cd_hash32 blockchain_id;
+    cd_module_addrs addrs;
+    bool is_dev;
     bool
         is_ethereum; /* the laboratory: Ethereum's own layout and rules, whatever the genesis selects */
+    bool
+        skip_upgrade_check; /* go on with another configuration than the stored one whatever it changes */
+    cd_pool *pool;          /* workers for hashing and signatures; NULL = inline */
+    cd_kv_sync sync;        /* how durable an accepted block is when accept returns */
+    u64 commit_interval; /* these five: see cd_world_cfg */
+    usize trie_bytes;
+    usize cache_bytes;
+    u64 history;
+    bool preimages;
+    const cd_addr20 *
+        fee_recipient; /* coinbase of blocks built here, where the rules leave it free; NULL = none */
+    cd_warp_host *warp;          /* who can check predicates; NULL = nobody, they fail */
+    const cd_chain_index *index; /* NULL = none; borrowed */
+    u64 warp_quorum_min;         /* these two: see cd_chain_rules_cfg */
+    bool unverified;
 } cd_chain_cfg;
 
 /* A block that is not accepted yet, with what its verification found. */
 typedef struct cd_chain_block cd_chain_block;
+struct cd__accepted;
 struct cd_chain_block {
     cd_block block;
     cd_bytes rlp;
+    cd_dev_record dev; /* development network: what no rule gives */
+    u64 pchain_height; /* of the block's context, for predicates; set by who has one before verify */
     cd_receipt *receipts;   /* once verified */
     cd_world_view *view;    /* once verified; the world owns it */
     cd_chain_block *parent; /* NULL: the accepted head */
     bool has_body_stored;   /* bytes and transaction index were written ahead of acceptance */
-    cd_arena arena;         /* everything above */
-    cd_chain_block *next;   /* all blocks of the chain object */
+    cd_arena arena;         /* everything above, until it is accepted */
+    struct cd__accepted *accepted; /* then what holds it */
+    cd_chain_block *next;          /* all blocks of the chain object */
 };
 
 /* cd_chain_open opens the chain in cfg->kv, or makes it from the genesis when there is none.
- * Errors: CD_EINVAL on a bad genesis, CD_EFOREIGN when the store belongs to another genesis, those of the store. */
+ * Errors: CD_EINVAL on a bad genesis or upgrade file, or when either contradicts what the chain has run with
+ * [spec:evm-chain#7]; CD_EFOREIGN when the store belongs to another genesis; those of the store. */
 cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why) CD_CHECK;
 void cd_chain_close(cd_chain *c); /* NULL is allowed */
 
@@ -51,15 +84,21 @@ const cd_chain_rules *cd_chain_rules_of(const cd_chain *c);
 const cd_block *cd_chain_head(const cd_chain *c);
 void cd_chain_genesis_hash(const cd_chain *c, cd_hash32 *out);
 
-/* --- accepted blocks ---------------------------------------------------------------------------- */
+/* cd_chain_child gives what the head decides for its child: fees, coinbase. Errors: the store's. */
+cd_err cd_chain_child(cd_chain *c, cd_child_rules *out) CD_CHECK;
 
-/* cd_chain_block_at / _by_hash read an accepted block into the arena; senders are not recovered. size (NULL allowed) is
- * that of its RLP. Errors: CD_ENOENT. */
+/* cd_chain_world_stats gives the state's figures for metrics. */
+void cd_chain_world_stats(cd_chain *c, cd_world_stats *out);
+
+/* --- accepted blocks, for the executor itself ---------------------------------------------------- */
+
+/* cd_chain_block_at / _by_hash give an accepted block, senders included; it lies in the arena or is borrowed until the chain
+ * moves. size (NULL allowed) is that of its RLP. Errors: CD_ENOENT. */
 cd_err cd_chain_block_at(cd_chain *c, cd_block *out, usize *size, cd_arena *a, u64 number) CD_CHECK;
 cd_err cd_chain_block_by_hash(cd_chain *c, cd_block *out, usize *size, cd_arena *a,
                               const cd_hash32 *hash) CD_CHECK;
 
-/* cd_chain_receipts reads the receipts of an accepted block. */
+/* cd_chain_receipts gives the receipts of an accepted block, likewise. */
 cd_err cd_chain_receipts(cd_chain *c, cd_receipt **out, cd_arena *a,
                          const cd_block *block) CD_CHECK;
 
@@ -79,21 +118,42 @@ typedef struct cd_chain_source {
 void cd_chain_source_init(cd_chain_source *s, cd_chain *c, cd_chain_block *parent);
 
 /* cd_chain_env fills in what byte code sees of a block; cd_chain_next_header the header of the block that would be
- * built on the head at time (roots and gas used left zero; extra lies in the arena). */
+ * built on the head at time (roots and gas used left zero; extra lies in the arena); _next_header_as the one that wish asks
+ * for. Errors: those of cd_header_make_l1, the store's. */
 void cd_chain_env(const cd_chain *c, cd_block_env *out, const cd_header *h);
 cd_err cd_chain_next_header(cd_chain *c, cd_header *out, cd_arena *a, u64 time) CD_CHECK;
+cd_err cd_chain_next_header_as(cd_chain *c, cd_header *out, cd_arena *a, const cd_header_wish *wish,
+                               cd_errinfo *why) CD_CHECK;
 
 /* --- blocks on their way in ---------------------------------------------------------------------- */
 
-/* cd_chain_parse decodes and checks form; cd_chain_build makes a block on the head from what the pool holds, executed and
- * ready to accept. Errors of build: CD_ENOENT when there is nothing to put in. */
+/* cd_chain_parse decodes and checks form; _parse_as also takes the dev record of a block that another development network
+ * made. Errors: the decoders', CD_ESIG, CD_EINVAL with the words of [spec:evm-chain#1]. */
 cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
+cd_err cd_chain_parse_as(cd_chain *c, cd_chain_block **out, cd_bytes rlp, const cd_dev_record *dev,
+                         cd_errinfo *why) CD_CHECK;
+
+/* What a build goes by. */
+typedef struct cd_build_cfg {
+    cd_header_wish wish;
+    u64 pchain_height; /* of the block's context */
+    bool may_be_empty; /* development network: a block without transactions will do */
+    cd_tracer *tracer; /* sees its transactions run; NULL = none */
+} cd_build_cfg;
+
+/* cd_chain_build makes a block on the head from what the pool holds, executed and ready to accept; _build_as with wishes.
+ * Errors: CD_ENOENT when there is nothing to put in, CD_EINVAL when what there is does not make a valid block. */
 cd_err cd_chain_build(cd_chain *c, cd_chain_block **out, cd_txpool *pool, u64 time,
                       cd_errinfo *why) CD_CHECK;
+cd_err cd_chain_build_as(cd_chain *c, cd_chain_block **out, cd_txpool *pool,
+                         const cd_build_cfg *cfg, cd_errinfo *why) CD_CHECK;
+
+/* cd_chain_why_no_block appends in words why a build at that time gives nothing, or that it gives a block. */
+cd_err cd_chain_why_no_block(cd_chain *c, cd_buf *words, cd_txpool *pool, u64 time) CD_CHECK;
 
 /* cd_chain_verify executes a parsed block on its parent. Errors: CD_EINVAL with what is wrong, CD_ENOENT when the parent
- * is neither the head nor verified. now is the wall clock in seconds. */
-cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now, cd_errinfo *why) CD_CHECK;
+ * is neither the head nor verified. now_ms is the wall clock in Unix milliseconds. */
+cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now_ms, cd_errinfo *why) CD_CHECK;
 
 /* cd_chain_accept makes a verified block, whose parent is the head, the head. Its siblings, and what stands on them, count
  * as not verified from then on. cd_chain_drop ends b, which every parsed or built block needs once; what stands on a
@@ -106,5 +166,26 @@ cd_err cd_chain_recover(cd_pool *pool, cd_tx *txs, usize cnt, cd_errinfo *why) C
 
 /* cd_chain_find gives a block on its way in by hash, or NULL. */
 cd_chain_block *cd_chain_find(cd_chain *c, const cd_hash32 *hash);
+
+/* --- development network ------------------------------------------------------------------------- */
+
+/* cd_chain_edit lets change alter the state after the head, outside of any block, and makes it durable: reads at the head
+ * see it, the next block executes on it. Blocks on their way in count as not verified. An error of change is returned and
+ * leaves nothing. [spec:dev-rpc#1.1] */
+typedef cd_err cd_chain_change(void *ctx, cd_state *st, cd_errinfo *why);
+cd_err cd_chain_edit(cd_chain *c, cd_chain_change *change, void *ctx, cd_errinfo *why) CD_CHECK;
+
+/* cd_chain_version names the present moment: the head and the edits after it. */
+u64 cd_chain_version(const cd_chain *c);
+
+/* cd_chain_truncate takes chain, receipts, indices and state back to a version that cd_chain_version gave, or to
+ * cd_world_version_of a height: to that block with every edit after it. One batch; a new epoch begins.
+ * Errors: CD_EMISSING when that state is not kept, the store's. */
+cd_err cd_chain_truncate(cd_chain *c, u64 version, cd_errinfo *why) CD_CHECK;
+
+/* cd_chain_mine_empty makes cnt (1 or more) empty blocks on the head, interval seconds apart, in one batch; wish is for the
+ * first of them. Errors: as build and accept. [spec:dev-rpc#3.2] */
+cd_err cd_chain_mine_empty(cd_chain *c, u64 cnt, u64 interval, const cd_header_wish *wish,
+                           cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -2,45 +2,32 @@
 #ifndef CD_CHAINS_EVMCHAIN_CHAIN_PRIV_H
 #define CD_CHAINS_EVMCHAIN_CHAIN_PRIV_H
 
-#include "chains/evmchain/block_exec.h"
 #include "chains/evmchain/chain.h"
 #include "chains/evmchain/chaindb.h"
+#include "chains/evmchain/view_priv.h"
 
 /* Hashes of the newest accepted blocks, by number modulo the size; BLOCKHASH reaches 256 back. */
-enum { CD__CHAIN_RECENT = 512 };
+enum { CD__CHAIN_RECENT = 512, CD__BLOCKHASH_REACH = 256 };
 
 struct cd_chain {
     cd_chain_cfg cfg;
     cd_chain_rules rules;
+    cd_addr20 fee_recipient; /* where cfg.fee_recipient points */
     cd_world *world;
     cd_evm *evm;
     cd_state *st;
-    cd_block head;
-    cd_arena head_arena; /* holds what head borrows */
+    cd__views views; /* the head is the newest of its blocks */
     cd_hash32 genesis;
     cd_hash32 recent[CD__CHAIN_RECENT];
     u64 recent_from; /* hashes of [recent_from, head] are in recent */
     cd_chain_block *blocks;
 };
 
-/* The coinbase that burns [spec:evm-chain#4]. */
-extern const cd_addr20 cd__blackhole;
-
-/* cd__genesis_make builds the genesis block and its state as a view in the world of c. */
+/* cd__genesis_make builds the genesis block and its state as a view in the world of c. cd__genesis_digest gives what two
+ * documents of the same genesis have in common, whatever their configurations. */
 cd_err cd__genesis_make(cd_chain *c, cd_chain_block *out, const cd_genesis *g,
                         cd_errinfo *why) CD_CHECK;
-
-/* cd__header_check_l1 checks what can be said of a header from its parent alone.
- * Errors: CD_EINVAL with the words of [spec:evm-chain#1]. */
-cd_err cd__header_check_l1(const cd_chain *c, const cd_block *b, const cd_header *parent, u64 now,
-                           cd_errinfo *why) CD_CHECK;
-
-/* cd__header_next_l1 fills in the fields of a child of parent at time; extra lies in the arena. */
-cd_err cd__header_next_l1(const cd_chain *c, cd_header *out, cd_arena *a, const cd_header *parent,
-                          u64 time) CD_CHECK;
-
-/* cd__block_fee_check: the tips must pay the block gas cost. */
-cd_err cd__block_fee_check(const cd_header *h, const cd_u256 *tips, cd_errinfo *why) CD_CHECK;
+void cd__genesis_digest(cd_hash32 *out, const cd_genesis *g);
 
 /* cd__chain_parent finds the header of b's parent: the head, or a verified block (*block, else NULL). */
 cd_err cd__chain_parent(cd_chain *c, const cd_header **header, cd_chain_block **block,
@@ -49,8 +36,24 @@ cd_err cd__chain_parent(cd_chain *c, const cd_header **header, cd_chain_block **
 /* cd__chain_decode makes a block of its bytes; senders are not recovered. */
 cd_err cd__chain_decode(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
 
-/* cd__chain_set_head makes the block in rlp the head in memory; its bytes move into the head's own arena. */
-cd_err cd__chain_set_head(cd_chain *c, cd_bytes rlp, cd_errinfo *why) CD_CHECK;
+/* cd__chain_check_form checks what can be seen of a block alone. Errors: CD_EINVAL. */
+cd_err cd__chain_check_form(const cd_chain *c, const cd_block *b, cd_errinfo *why) CD_CHECK;
+
+/* cd__chain_put appends all that an accepted block leaves beside the state. */
+void cd__chain_put(const cd_chain *c, cd_kv_batch *batch, const cd_chain_block *b);
+
+/* cd__chain_advance makes b, which is accepted in the store, the head in memory and publishes a view. What b holds is
+ * shared from then on. cd__chain_share does only the sharing. */
+cd_err cd__chain_advance(cd_chain *c, cd_chain_block *b, cd_errinfo *why) CD_CHECK;
+struct cd__accepted *cd__chain_share(cd_chain_block *b) __attribute__((returns_nonnull));
+
+/* cd__chain_reload makes the accepted block of a hash the head in memory; _remember notes the hash of a new head. */
+cd_err cd__chain_reload(cd_chain *c, const cd_hash32 *hash) CD_CHECK;
+void cd__chain_remember(cd_chain *c, u64 number, const cd_hash32 *hash);
+cd_err cd__chain_publish(cd_chain *c, cd_errinfo *why) CD_CHECK;
+
+/* cd__chain_forget_pending makes every block on its way in count as not verified: the state they stand on is gone. */
+void cd__chain_forget_pending(cd_chain *c);
 
 cd_chain_block *cd__chain_block_new(cd_chain *c);
 void cd__chain_block_free(cd_chain *c, cd_chain_block *b);

@@ -1,5 +1,7 @@
 /* From bytes to an accepted block: decode, recover senders, check the header, execute, compare, write. */
+#include "base/hex.h"
 #include "chains/evmchain/chain_priv.h"
+#include "chains/evmchain/fee_l1.h"
 #include "chains/evmchain/header_check.h"
 
 /* --- senders ------------------------------------------------------------------------------------ */
@@ -57,11 +59,31 @@ cd_err cd__chain_decode(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_erri
     return CD_OK;
 }
 
-cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why)
+cd_err cd__chain_check_form(const cd_chain *c, const cd_block *b, cd_errinfo *why)
+{
+    cd_errinfo inner = {0};
+    if (c->rules.layout != CD_HEADER_L1) {
+        return CD_OK;
+    }
+    cd_err e = cd_block_form_l1(&c->rules, b, &inner);
+    return e == CD_OK ? CD_OK
+                      : cd_fail(why, e, "syntactic block verification failed: %s", inner.msg);
+}
+
+cd_err cd_chain_parse_as(cd_chain *c, cd_chain_block **out, cd_bytes rlp, const cd_dev_record *dev,
+                         cd_errinfo *why)
 {
     cd_chain_block *b;
     CD_TRY(cd__chain_decode(c, &b, rlp, why));
-    cd_err e = cd_chain_recover(c->cfg.pool, b->block.txs, b->block.tx_cnt, why);
+    b->dev = *dev;
+    cd_bytes senders =
+        cd_arena_dup(&b->arena, cd_bytes_of(dev->senders, dev->sender_cnt * sizeof *dev->senders));
+    b->dev.senders = (const cd_dev_sender *)(const void *)senders.p;
+    cd_dev_record_senders(&b->dev, &b->block);
+    cd_err e = cd__chain_check_form(c, &b->block, why);
+    if (e == CD_OK) {
+        e = cd_chain_recover(c->cfg.pool, b->block.txs, b->block.tx_cnt, why);
+    }
     if (e != CD_OK) {
         cd__chain_block_free(c, b);
         return e;
@@ -70,14 +92,16 @@ cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinf
     return CD_OK;
 }
 
-/* --- verification ------------------------------------------------------------------------------- */
-
-static cd_err check_header(const cd_chain *c, const cd_block *b, const cd_header *parent, u64 now,
-                           cd_errinfo *why)
+cd_err cd_chain_parse(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_errinfo *why)
 {
-    if (c->rules.layout == CD_HEADER_L1) {
-        return cd__header_check_l1(c, b, parent, now, why);
-    }
+    return cd_chain_parse_as(c, out, rlp, &(cd_dev_record){0}, why);
+}
+
+/* --- before execution --------------------------------------------------------------------------- */
+
+static cd_err check_eth(const cd_chain *c, const cd_block *b, const cd_header *parent,
+                        cd_errinfo *why)
+{
     cd_eth_ctx ctx = {
         .chain_id = c->rules.chain_id,
         .fork = cd_chain_rules_fork(&c->rules, b->header.number, b->header.time),
@@ -89,6 +113,67 @@ static cd_err check_header(const cd_chain *c, const cd_block *b, const cd_header
     return cd_eth_body_check(b, &ctx, why);
 }
 
+/* Checks all predicates; the header must say the same. */
+static cd_err check_predicates(const cd_chain *c, cd_predicate_results *out, cd_chain_block *b,
+                               cd_errinfo *why)
+{
+    const cd_header *h = &b->block.header;
+    cd_predicate_results local = {0};
+    cd_buf enc = {0};
+    cd_buf want = {0};
+    cd_buf have = {0};
+    for (usize i = 0; i < b->block.tx_cnt; i++) {
+        cd_predicates_check(&local, &b->arena, c->rules.schedule, h->time, &b->block.txs[i],
+                            c->cfg.warp, b->pchain_height);
+    }
+    cd_bytes given = cd_bytes_sub(h->extra, CD_FEE_WINDOW_SIZE, h->extra.n - CD_FEE_WINDOW_SIZE);
+    if (c->rules.config.durango.is_set && h->time >= c->rules.config.durango.at) {
+        cd_predicate_results_enc(&enc, &local);
+    }
+    cd_err e = CD_OK;
+    if (!cd_bytes_eq(given, cd_buf_bytes(&enc))) {
+        cd_hex_put(&have, given);
+        cd_hex_put(&want, cd_buf_bytes(&enc));
+        e = cd_fail(why, CD_EINVAL,
+                    "failed to verify predicates: invalid header predicate results (remote: %s "
+                    "local: %s)",
+                    cd_buf_cstr(&have) + 2, cd_buf_cstr(&want) + 2);
+    }
+    cd_buf_fini(&enc);
+    cd_buf_fini(&want);
+    cd_buf_fini(&have);
+    *out = local;
+    return e;
+}
+
+static cd_err check_l1(cd_chain *c, cd_chain_block *b, cd_predicate_results *predicates,
+                       const cd_header *parent, cd_state_source *src, u64 now_ms, cd_errinfo *why)
+{
+    cd_errinfo inner = {0};
+    cd_parent_l1 p = {.rules = &c->rules, .header = parent};
+    CD_TRY(cd_child_rules_read(&p.child, &c->rules, src, parent->time));
+    cd_err e = cd_block_context_l1(&p, &b->block, now_ms, &inner);
+    if (e == CD_OK) {
+        e = check_predicates(c, predicates, b, &inner);
+    }
+    if (e != CD_OK) {
+        return cd_fail(why, e, "failed to verify block: %s", inner.msg);
+    }
+    return cd_header_check_l1(&p, &b->block.header, &b->dev, why);
+}
+
+/* --- execution ---------------------------------------------------------------------------------- */
+
+static cd_err differs(const char *what, const cd_hash32 *remote, const cd_hash32 *local,
+                      const char *end, cd_errinfo *why)
+{
+    char have[65] = {0};
+    char want[65] = {0};
+    cd_hex_fmt(have, cd_bytes_of(remote->b, 32));
+    cd_hex_fmt(want, cd_bytes_of(local->b, 32));
+    return cd_fail(why, CD_EINVAL, "invalid %s (remote: %s local: %s)%s", what, have, want, end);
+}
+
 static cd_err compare(const cd_block_exec *x, const cd_header *h, const cd_hash32 *receipt_root,
                       const cd_hash32 *state_root, cd_errinfo *why)
 {
@@ -97,78 +182,93 @@ static cd_err compare(const cd_block_exec *x, const cd_header *h, const cd_hash3
                        (unsigned long long)h->gas_used, (unsigned long long)x->gas_used);
     }
     if (!cd_bloom_eq(&x->bloom, &h->bloom)) {
-        return cd_fail(why, CD_EINVAL, "invalid bloom");
+        char have[2 * sizeof h->bloom.b + 1] = {0};
+        char want[2 * sizeof h->bloom.b + 1] = {0};
+        cd_hex_fmt(have, cd_bytes_of(h->bloom.b, sizeof h->bloom.b));
+        cd_hex_fmt(want, cd_bytes_of(x->bloom.b, sizeof x->bloom.b));
+        return cd_fail(why, CD_EINVAL, "invalid bloom (remote: %s  local: %s)", have, want);
     }
     if (!cd_hash32_eq(receipt_root, &h->receipt_root)) {
-        return cd_fail(why, CD_EINVAL, "invalid receipt root hash");
+        return differs("receipt root hash", &h->receipt_root, receipt_root, "", why);
     }
     if ((h->has & CD_HEADER_BLOB_GAS_USED) != 0 && x->blob_gas_used != h->blob_gas_used) {
         return cd_fail(why, CD_EINVAL, "blob gas used mismatch (header %llu, calculated %llu)",
                        (unsigned long long)h->blob_gas_used, (unsigned long long)x->blob_gas_used);
     }
     if (!cd_hash32_eq(state_root, &h->state_root)) {
-        return cd_fail(why, CD_EINVAL, "invalid merkle root");
+        return differs("merkle root", &h->state_root, state_root, " dberr: %!w(<nil>)", why);
     }
     return CD_OK;
 }
 
-cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now, cd_errinfo *why)
+/* Runs all transactions; the receipts are in the block's arena afterwards. */
+static cd_err run_txs(cd_chain_block *b, cd_block_exec *x, cd_hash32 *receipt_root, cd_errinfo *why)
+{
+    usize next = 0; /* of the senders that did not sign */
+    for (usize i = 0; i < b->block.tx_cnt; i++) {
+        bool is_unsigned = next < b->dev.sender_cnt && b->dev.senders[next].idx == i;
+        next += is_unsigned ? 1 : 0;
+        cd_tx_invalid bad = is_unsigned ? cd_block_exec_tx_as(x, &b->block.txs[i])
+                                        : cd_block_exec_tx(x, &b->block.txs[i]);
+        if (bad != CD_TX_VALID) {
+            cd_block_exec_abort(x);
+            return cd_fail(why, CD_EINVAL, "could not apply tx %zu: %s", i, cd_tx_invalid_str(bad));
+        }
+    }
+    cd_block_exec_withdrawals(x, b->block.withdrawals, b->block.withdrawal_cnt);
+    cd_err e = cd_block_exec_end(x, receipt_root);
+    b->receipts = x->receipts;
+    return e;
+}
+
+/* Executes b on its parent, whose state src reads, and keeps the state after it as b's view. */
+static cd_err execute(cd_chain *c, cd_chain_block *b, const cd_predicate_results *predicates,
+                      const cd_header *parent, cd_state_source *src, cd_errinfo *why)
+{
+    cd_block_run run;
+    cd_hash32 receipt_root;
+    cd_hash32 state_root;
+    const cd_header *h = &b->block.header;
+    cd_state_reset(c->st, src);
+    CD_TRY(
+        cd_block_run_begin(&run, &c->rules, c->evm, c->st, &b->arena, h, parent->time, predicates));
+    CD_TRY(run_txs(b, &run.exec, &receipt_root, why));
+    if (c->rules.layout == CD_HEADER_L1) {
+        CD_TRY(cd_header_fee_l1(h, &run.exec.tips, why));
+    }
+    CD_TRY(cd_world_apply(c->world, &b->view, &state_root,
+                          b->parent == NULL ? NULL : b->parent->view, c->st, why));
+    cd_err e = compare(&run.exec, h, &receipt_root, &state_root, why);
+    if (e != CD_OK) {
+        cd_world_drop(c->world, b->view);
+        b->view = NULL;
+    }
+    return e;
+}
+
+cd_err cd_chain_verify(cd_chain *c, cd_chain_block *b, u64 now_ms, cd_errinfo *why)
 {
     const cd_header *parent;
     const cd_header *h = &b->block.header;
+    cd_predicate_results predicates = {0};
+    cd_chain_source src;
     if (b->view != NULL) {
         return CD_OK;
     }
     if (cd__chain_parent(c, &parent, &b->parent, &h->parent_hash) != CD_OK) {
-        return cd_fail(why, CD_ENOENT, "unknown ancestor");
+        char hash[65] = {0};
+        cd_hex_fmt(hash, cd_bytes_of(h->parent_hash.b, 32));
+        return cd_fail(why, CD_ENOENT,
+                       "failed to verify block: parent header not found: 0x%s at height %llu", hash,
+                       (unsigned long long)(h->number - 1));
     }
-    CD_TRY(check_header(c, &b->block, parent, now, why));
-
-    cd_block_env env;
-    cd_chain_source src;
-    cd_block_exec x;
-    cd_hash32 receipt_root;
-    cd_hash32 state_root;
-    cd_chain_env(c, &env, h);
     cd_chain_source_init(&src, c, b->parent);
-    cd_state_reset(c->st, &src.world.src);
-    cd_block_exec_begin(
-        &x, c->evm, c->st, &b->arena,
-        &(cd_block_exec_cfg){
-            .fork = cd_chain_rules_fork(&c->rules, h->number, h->time),
-            .profile = c->rules.profile,
-            .env = &env,
-            .beacon_root = (h->has & CD_HEADER_BEACON_ROOT) != 0 ? &h->parent_beacon_root : NULL,
-        });
-    cd_err e = CD_OK;
-    for (usize i = 0; i < b->block.tx_cnt && e == CD_OK; i++) {
-        cd_tx_invalid bad = cd_block_exec_tx(&x, &b->block.txs[i]);
-        if (bad != CD_TX_VALID) {
-            e = cd_fail(why, CD_EINVAL, "could not apply tx %zu: %s", i, cd_tx_invalid_str(bad));
-        }
-    }
-    if (e != CD_OK) {
-        cd_block_exec_abort(&x);
-        goto out;
-    }
-    cd_block_exec_withdrawals(&x, b->block.withdrawals, b->block.withdrawal_cnt);
-    e = cd_block_exec_end(&x, &receipt_root);
-    b->receipts = x.receipts;
-    if (e == CD_OK && c->rules.layout == CD_HEADER_L1) {
-        e = cd__block_fee_check(h, &x.tips, why);
-    }
+    cd_err e = c->rules.layout == CD_HEADER_L1
+                   ? check_l1(c, b, &predicates, parent, &src.world.src, now_ms, why)
+                   : check_eth(c, &b->block, parent, why);
     if (e == CD_OK) {
-        e = cd_world_apply(c->world, &b->view, &state_root,
-                           b->parent == NULL ? NULL : b->parent->view, c->st, why);
+        e = execute(c, b, &predicates, parent, &src.world.src, why);
     }
-    if (e == CD_OK) {
-        e = compare(&x, h, &receipt_root, &state_root, why);
-        if (e != CD_OK) {
-            cd_world_drop(c->world, b->view);
-            b->view = NULL;
-        }
-    }
-out:
     cd_world_source_fini(&src.world);
     return e;
 }
@@ -185,16 +285,26 @@ static bool stands_on(const cd_chain_block *b, const cd_chain_block *ancestor)
     return false;
 }
 
+void cd__chain_put(const cd_chain *c, cd_kv_batch *batch, const cd_chain_block *b)
+{
+    const cd_chain_index *index = c->cfg.index;
+    if (!b->has_body_stored) {
+        cd_chaindb_put_body(batch, &b->block, b->rlp);
+    }
+    cd_chaindb_put_accepted(batch, &b->block, b->receipts);
+    cd_dev_record_put(batch, &b->block.hash, &b->dev);
+    if (index != NULL && b->block.tx_cnt != 0) {
+        index->put(index->ctx, batch, &b->block, b->receipts);
+    }
+}
+
 cd_err cd_chain_accept(cd_chain *c, cd_chain_block *b, cd_errinfo *why)
 {
     const cd_header *h = &b->block.header;
     cd_kv_batch extra = {0};
     CD_ASSERT(b->view != NULL && b->parent == NULL);
     cd_flat_head head = {.height = h->number, .block = b->block.hash, .root = h->state_root};
-    if (!b->has_body_stored) {
-        cd_chaindb_put_body(&extra, &b->block, b->rlp);
-    }
-    cd_chaindb_put_accepted(&extra, &b->block, b->receipts);
+    cd__chain_put(c, &extra, b);
     cd_err e = cd_world_accept(c->world, b->view, &extra, &head, c->cfg.sync, why);
     cd_kv_batch_fini(&extra);
     CD_TRY(e);
@@ -209,7 +319,7 @@ cd_err cd_chain_accept(cd_chain *c, cd_chain_block *b, cd_errinfo *why)
             o->parent = NULL;
         }
     }
-    return cd__chain_set_head(c, b->rlp, why);
+    return cd__chain_advance(c, b, why);
 }
 
 void cd_chain_drop(cd_chain *c, cd_chain_block *b)

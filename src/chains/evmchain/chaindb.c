@@ -1,6 +1,8 @@
 #include "chains/evmchain/chaindb.h"
 
 #include "base/mem.h"
+#include "chains/evmchain/world/reader.h"
+#include "evm/evm.h"
 
 #include <stdlib.h>
 
@@ -33,12 +35,13 @@ static number_key key_of_number(u8 prefix, u64 number)
 
 /* --- writing ------------------------------------------------------------------------------------ */
 
-static void enc_receipts(cd_buf *out, const cd_receipt *receipts, usize cnt)
+static void enc_receipts(cd_buf *out, const cd_block *block, const cd_receipt *receipts)
 {
     usize list = cd_rlp_begin(out);
-    for (usize i = 0; i < cnt; i++) {
+    for (usize i = 0; i < block->tx_cnt; i++) {
         const cd_receipt *r = &receipts[i];
         usize one = cd_rlp_begin(out);
+        cd_rlp_put_str(out, cd_bytes_of(block->txs[i].sender.b, 20));
         cd_rlp_put_u64(out, r->ok ? 1 : 0);
         cd_rlp_put_u64(out, r->gas_used);
         usize logs = cd_rlp_begin(out);
@@ -95,7 +98,7 @@ void cd_chaindb_put_accepted(cd_kv_batch *batch, const cd_block *block, const cd
     cd_kv_batch_put(batch, cd_bytes_of(at_number.b, 9), cd_bytes_of(block->hash.b, 32));
 
     cd_buf enc = {0};
-    enc_receipts(&enc, receipts, block->tx_cnt);
+    enc_receipts(&enc, block, receipts);
     hash_key at_hash = key_of_hash('r', &block->hash);
     cd_kv_batch_put(batch, cd_bytes_of(at_hash.b, 33), cd_buf_bytes(&enc));
     cd_buf_fini(&enc);
@@ -104,6 +107,46 @@ void cd_chaindb_put_accepted(cd_kv_batch *batch, const cd_block *block, const cd
 void cd_chaindb_put_genesis(cd_kv_batch *batch, const cd_hash32 *hash)
 {
     cd_kv_batch_put(batch, cd_bytes_of(&genesis_key, 1), cd_bytes_of(hash->b, 32));
+}
+
+void cd_chaindb_del(cd_kv_batch *batch, const cd_block *block)
+{
+    number_key at_number = key_of_number('h', block->header.number);
+    hash_key body = key_of_hash('b', &block->hash);
+    hash_key receipts = key_of_hash('r', &block->hash);
+    cd_kv_batch_del(batch, cd_bytes_of(at_number.b, 9));
+    cd_kv_batch_del(batch, cd_bytes_of(body.b, 33));
+    cd_kv_batch_del(batch, cd_bytes_of(receipts.b, 33));
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        hash_key key = key_of_hash('l', &block->txs[i].hash);
+        cd_kv_batch_del(batch, cd_bytes_of(key.b, 33));
+    }
+}
+
+void cd_chaindb_put_meta(cd_kv_batch *batch, cd_chaindb_kind kind, cd_bytes value)
+{
+    u8 key[2] = {'K', (u8)kind};
+    cd_kv_batch_put(batch, cd_bytes_of(key, sizeof key), value);
+}
+
+void cd_chaindb_put_edit_root(cd_kv_batch *batch, u64 version, const cd_hash32 *root)
+{
+    number_key key = key_of_number('R', version);
+    cd_kv_batch_put(batch, cd_bytes_of(key.b, 9), cd_bytes_of(root->b, 32));
+}
+
+cd_err cd_chaindb_del_edits(cd_kv_batch *batch, cd_kv *kv, u64 above)
+{
+    cd_kv_iter *it = NULL;
+    number_key start = key_of_number('R', above + 1);
+    CD_TRY(cd_kv_iter_new(
+        &it, kv, &(cd_kv_range){.prefix = cd_bytes_of("R", 1), .start = cd_bytes_of(start.b, 9)}));
+    while (cd_kv_iter_next(it)) {
+        cd_kv_batch_del(batch, cd_kv_iter_key(it));
+    }
+    cd_err e = cd_kv_iter_err(it);
+    cd_kv_iter_free(it);
+    return e;
 }
 
 /* --- reading ------------------------------------------------------------------------------------ */
@@ -168,6 +211,10 @@ static void complete(cd_receipt *r, const cd_block *block, usize i, u64 cumulati
 {
     const cd_tx *tx = &block->txs[i];
     r->type = tx->type;
+    r->has_created = tx->is_create;
+    if (tx->is_create) {
+        cd_evm_create_addr(&r->created, &tx->sender, tx->nonce);
+    }
     r->cumulative_gas = cumulative;
     cd_bloom_add_logs(&r->bloom, r->logs, r->log_cnt);
     r->effective_gas_price = tx->fee_cap;
@@ -180,7 +227,26 @@ static void complete(cd_receipt *r, const cd_block *block, usize i, u64 cumulati
     }
 }
 
-cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, const cd_block *block)
+cd_err cd_chaindb_header(cd_kv *kv, cd_header *out, cd_arena *a, cd_header_layout layout,
+                         const cd_hash32 *hash)
+{
+    cd_buf rlp = {0};
+    cd_err e = cd_chaindb_block(kv, &rlp, hash);
+    if (e == CD_OK) {
+        cd_rlp in = cd_rlp_init(cd_buf_bytes(&rlp));
+        cd_rlp block = cd_rlp_list(&in);
+        cd_header h;
+        e = cd_header_dec(&h, layout, &block, NULL) == CD_OK ? CD_OK : CD_ECORRUPT;
+        if (e == CD_OK) {
+            h.extra = cd_arena_dup(a, h.extra);
+            *out = h;
+        }
+    }
+    cd_buf_fini(&rlp);
+    return e;
+}
+
+cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, cd_block *block)
 {
     cd_buf v = {0};
     hash_key k = key_of_hash('r', &block->hash);
@@ -194,6 +260,8 @@ cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, const cd_bl
     u64 cumulative = 0;
     for (usize i = 0; i < block->tx_cnt; i++) {
         cd_rlp one = cd_rlp_list(&list);
+        cd_rlp_fixed(&one, block->txs[i].sender.b, 20);
+        block->txs[i].has_sender = true;
         receipts[i].ok = cd_rlp_u64(&one) == 1;
         receipts[i].gas_used = cd_rlp_u64(&one);
         cd_rlp logs = cd_rlp_list(&one);
@@ -214,4 +282,38 @@ cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, const cd_bl
     }
     *out = receipts;
     return CD_OK;
+}
+
+cd_err cd_chaindb_meta(cd_kv *kv, cd_buf *out, cd_chaindb_kind kind)
+{
+    u8 key[2] = {'K', (u8)kind};
+    return cd_kv_get(kv, out, cd_bytes_of(key, sizeof key));
+}
+
+cd_err cd_chaindb_edit(cd_kv *kv, u64 *version, cd_hash32 *root, u64 up_to)
+{
+    cd_kv_iter *it = NULL;
+    number_key start = key_of_number('R', up_to);
+    CD_TRY(cd_kv_iter_new(&it, kv,
+                          &(cd_kv_range){.prefix = cd_bytes_of("R", 1),
+                                         .start = cd_bytes_of(start.b, 9),
+                                         .reverse = true}));
+    cd_err e = CD_ENOENT;
+    if (cd_kv_iter_next(it)) {
+        cd_bytes key = cd_kv_iter_key(it);
+        cd_bytes value = cd_kv_iter_value(it);
+        e = key.n == 9 && value.n == 32 ? CD_OK : CD_ECORRUPT;
+        u64 found = e == CD_OK ? cd_be64(key.p + 1) : 0;
+        if (e == CD_OK && found >> CD_WORLD_EDIT_BITS != up_to >> CD_WORLD_EDIT_BITS) {
+            e = CD_ENOENT;
+        }
+        if (e == CD_OK) {
+            *version = found;
+            memcpy(root->b, value.p, 32);
+        }
+    } else if (cd_kv_iter_err(it) != CD_OK) {
+        e = cd_kv_iter_err(it);
+    }
+    cd_kv_iter_free(it);
+    return e;
 }

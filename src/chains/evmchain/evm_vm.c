@@ -1,12 +1,18 @@
 #include "chains/evmchain/evm_vm.h"
 
 #include "base/clock.h"
+#include "base/fileio.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "crypto/secp256k1.h"
 #include "wallet/hd.h"
+
+/* The largest airdrop file. */
+enum { AIRDROP_MAX = 256 << 20 };
 
 /* A block as the node sees it; the chain's own stays behind it until release. */
 typedef struct vm_block {
@@ -38,26 +44,61 @@ static cd_chain_block *unwrap(cd_vm_block *b)
     return ((vm_block *)b)->block;
 }
 
-/* --- the head ----------------------------------------------------------------------------------- */
-
-/* Lets pool and readers follow a new head. */
-static cd_err follow_head(cd_evm_vm *e)
-{
-    const cd_chain_rules *r = cd_chain_rules_of(e->chain);
-    const cd_header *h = &cd_chain_head(e->chain)->header;
-    cd_txpool_head head = {
-        .fork = cd_chain_rules_fork(r, h->number, h->time),
-        .chain_id = r->chain_id,
-        .gas_limit = h->gas_limit,
-        .min_fee_cap = r->config.fee.min_base_fee,
-    };
-    cd_txpool_set_head(e->pool, &head, &e->head.world.src);
-    return cd_txpool_settle(e->pool);
-}
-
 static u64 now_s(void)
 {
     return cd_clock_wall_s(cd_clock_real());
+}
+
+/* --- the head ----------------------------------------------------------------------------------- */
+
+void cd__vm_next(const cd_evm_vm *e, cd_build_cfg *out)
+{
+    if (e->dev_net != NULL) {
+        cd__dev_next(e->dev_net, out);
+    } else {
+        u64 head = cd_chain_head(e->chain)->header.time;
+        *out = (cd_build_cfg){.wish.time = cd_max_u64(now_s(), head)};
+    }
+}
+
+cd_err cd__vm_follow(cd_evm_vm *e)
+{
+    const cd_chain_rules *r = cd_chain_rules_of(e->chain);
+    cd_build_cfg cfg;
+    cd_arena a = {0};
+    cd_header next;
+    cd_child_rules child;
+    cd__vm_next(e, &cfg);
+    cd_err err = cd_chain_child(e->chain, &child);
+    if (err == CD_OK) {
+        err = cd_chain_next_header_as(e->chain, &next, &a, &cfg.wish, NULL);
+    }
+    if (err == CD_OK) {
+        cd_txpool_head head = {
+            .fork = cd_chain_rules_fork(r, next.number, next.time),
+            .chain_id = r->chain_id,
+            .gas_limit = next.gas_limit,
+            .min_fee_cap = child.fee.min_base_fee,
+            .base_fee = next.base_fee,
+            .schedule = r->schedule,
+            .time = next.time,
+        };
+        cd_txpool_set_head(e->pool, &head, &e->head.world.src);
+        err = cd_txpool_settle(e->pool);
+    }
+    cd_arena_fini(&a);
+    return err;
+}
+
+cd_err cd__vm_sent(cd_rpc_call *call, const cd_hash32 *hash)
+{
+    cd_evm_vm *e = cd__vm_of(call);
+    if (e->dev_net != NULL) {
+        return cd__dev_sent(call, hash);
+    }
+    e->ctx.host->wants_block(e->ctx.host);
+    e->ctx.host->settle(e->ctx.host);
+    return CD_OK;
 }
 
 /* --- blocks ------------------------------------------------------------------------------------- */
@@ -66,10 +107,10 @@ static cd_err vm_build(cd_vm *vm, cd_vm_block **out, cd_errinfo *why)
 {
     cd_evm_vm *e = self(vm);
     cd_chain_block *b;
-    u64 now = now_s();
-    /* On the dev network every block gets a second of its own, however fast they come. */
-    u64 least = cd_chain_head(e->chain)->header.time + (e->ctx.is_dev ? 1 : 0);
-    CD_TRY(cd_chain_build(e->chain, &b, e->pool, cd_max_u64(now, least), why));
+    cd_build_cfg cfg;
+    cd__vm_next(e, &cfg);
+    cfg.may_be_empty = false;
+    CD_TRY(cd_chain_build_as(e->chain, &b, e->pool, &cfg, why));
     *out = wrap(b);
     return CD_OK;
 }
@@ -107,9 +148,8 @@ static cd_err vm_get(cd_vm *vm, cd_vm_block **out, const cd_hash32 *id)
 static cd_err vm_verify(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
 {
     cd_evm_vm *e = self(vm);
-    /* The dev network's clock runs ahead when blocks come faster than one a second. */
-    u64 now = e->ctx.is_dev ? block->time : now_s();
-    return cd_chain_verify(e->chain, unwrap(block), now, why);
+    u64 now_ms = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS;
+    return cd_chain_verify(e->chain, unwrap(block), now_ms, why);
 }
 
 static cd_err vm_accept(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
@@ -119,7 +159,7 @@ static cd_err vm_accept(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
     CD_TRY(cd_chain_accept(e->chain, unwrap(block), why));
     cd_log_info(e->ctx.log, "block accepted", CD_F("chain", "C"), CD_F("height", block->height),
                 CD_F("txs", b->block.tx_cnt), CD_F("gas", b->block.header.gas_used));
-    return follow_head(e);
+    return cd__vm_follow(e);
 }
 
 static cd_err vm_reject(cd_vm *vm, cd_vm_block *block)
@@ -157,17 +197,11 @@ static cd_err vm_id_at_height(cd_vm *vm, cd_hash32 *id, u64 height)
 
 /* --- service ------------------------------------------------------------------------------------ */
 
-static void serve_rpc(cd_vm *vm, cd_buf *reply, cd_bytes body)
-{
-    cd_rpc_serve(self(vm)->methods, reply, vm, body, NULL);
-}
-
 static const cd_vm_handler *vm_handlers(cd_vm *vm, usize *cnt)
 {
-    static const cd_vm_handler handlers[] = {{.route = "/rpc", .serve = serve_rpc}};
-    (void)vm;
-    *cnt = CD_COUNT(handlers);
-    return handlers;
+    cd_evm_vm *e = self(vm);
+    *cnt = CD_COUNT(e->handlers);
+    return e->handlers;
 }
 
 static const char *vm_version(cd_vm *vm)
@@ -176,17 +210,23 @@ static const char *vm_version(cd_vm *vm)
     return CD_VERSION;
 }
 
+static u64 vm_wake(cd_vm *vm)
+{
+    cd_evm_vm *e = self(vm);
+    return e->dev_net == NULL ? UINT64_MAX : cd__dev_wake(e->dev_net);
+}
+
 static void vm_close(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
+    cd__dev_close(e->dev_net);
     cd_txpool_free(e->pool);
-    cd_rpc_table_free(e->methods);
-    if (e->call_st != NULL) {
-        cd_state_free(e->call_st);
-        cd_evm_free(e->call_evm);
+    cd__api_close(e);
+    if (e->chain != NULL) {
         cd_world_source_fini(&e->head.world);
     }
     cd_chain_close(e->chain);
+    cd_arena_fini(&e->config_arena);
     cd_free(e);
 }
 
@@ -204,6 +244,7 @@ static const cd_vm_ops ops = {
     .id_at_height = vm_id_at_height,
     .handlers = vm_handlers,
     .version = vm_version,
+    .wake = vm_wake,
     .close = vm_close,
 };
 
@@ -223,16 +264,97 @@ static cd_err unlock_dev_accounts(cd_evm_vm *e)
     return CD_OK;
 }
 
-static cd_rpc_table *make_methods(void)
+/* What is served at which route. */
+static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
 {
-    cd_rpc_table *t = cd_rpc_table_new();
-    cd_rpc_table_add(t, cd__api_chain, cd__api_chain_cnt);
-    cd_rpc_table_add(t, cd__api_block, cd__api_block_cnt);
-    cd_rpc_table_add(t, cd__api_logs, cd__api_logs_cnt);
-    cd_rpc_table_add(t, cd__api_state, cd__api_state_cnt);
-    cd_rpc_table_add(t, cd__api_call, cd__api_call_cnt);
-    cd_rpc_table_add(t, cd__api_send, cd__api_send_cnt);
-    return t;
+    cd__api_cfg cfg = {
+        .clock = cd_clock_real(),
+        .gas_cap = e->config.rpc_gas_cap,
+        .proof_window = e->config.proof_window,
+        .is_product = true,
+    };
+    CD_TRY(cd__api_open(e, &cfg, why));
+    e->handlers[0] = (cd_vm_handler){.route = "/rpc", .over = CD_VM_HTTP, .service = &e->api.rpc};
+    e->handlers[1] = (cd_vm_handler){.route = "/ws", .over = CD_VM_WS, .service = &e->api.rpc};
+    return CD_OK;
+}
+
+/* The list of hashes that "allow-unprotected-tx-hashes" names. */
+static cd_err read_hashes(const cd_hash32 **out, cd_arena *a, const cd_str_list *texts,
+                          cd_errinfo *why)
+{
+    cd_hash32 *hashes = cd_arena_array(a, cd_hash32, texts->cnt);
+    for (usize i = 0; i < texts->cnt; i++) {
+        cd_bytes bytes;
+        if (cd_hex_parse_prefixed(&bytes, a, texts->items[i]) != CD_OK || bytes.n != 32) {
+            return cd_fail(why, CD_EINVAL, "allow-unprotected-tx-hashes[%zu]: not a hash", i);
+        }
+        memcpy(hashes[i].b, bytes.p, 32);
+    }
+    *out = hashes;
+    return CD_OK;
+}
+
+static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
+{
+    const cd_vm_config *c = &e->config;
+    cd_txpool_cfg cfg = {
+        .account_slots = c->pool_account_slots,
+        .global_slots = c->pool_global_slots,
+        .account_queue = c->pool_account_queue,
+        .global_queue = c->pool_global_queue,
+        .lifetime_s = c->pool_lifetime / CD_NS_PER_SEC,
+        .price_bump = c->pool_price_bump,
+        .tip_min = c->pool_price_limit,
+        .fee_cap = c->rpc_tx_fee_cap,
+        .allow_unprotected = c->allow_unprotected,
+        .unprotected_cnt = c->unprotected_hashes.cnt,
+        .spares_local = c->local_txs,
+        .keeps_stuck = e->ctx.is_dev,
+        .journal = e->ctx.kv,
+    };
+    CD_TRY(read_hashes(&cfg.unprotected, &e->config_arena, &c->unprotected_hashes, why));
+    e->pool = cd_txpool_new(&cfg);
+    return CD_OK;
+}
+
+static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
+{
+    const cd_vm_config *c = &e->config;
+    cd_bytes recipient = {0};
+    cd_addr20 fee_recipient;
+    cd_chain_cfg cfg = {
+        .kv = e->ctx.kv,
+        .genesis = e->ctx.genesis,
+        .upgrades = e->ctx.upgrades,
+        .network_id = e->ctx.network_id,
+        .blockchain_id = e->ctx.chain_id,
+        .addrs = CD_ADDRS_PRIMARY,
+        .is_dev = e->ctx.is_dev,
+        .skip_upgrade_check = c->skip_upgrade_check,
+        .pool = e->ctx.pool,
+        .sync = CD_KV_SYNC,
+        .commit_interval = c->commit_interval,
+        .history = e->ctx.is_dev || !c->pruning ? UINT64_MAX : c->state_history,
+        .preimages = c->preimages || e->ctx.is_dev,
+    };
+    if (c->airdrop.n != 0) {
+        cd_buf file = {0};
+        const char *path = cd_arena_str(&e->config_arena, c->airdrop);
+        cd_err err = cd_fs_read_file(cd_fs_real(), &file, path, AIRDROP_MAX, why);
+        cfg.airdrop = cd_arena_dup(&e->config_arena, cd_buf_bytes(&file));
+        cd_buf_fini(&file);
+        CD_TRY(err);
+    }
+    if (c->fee_recipient.n != 0) {
+        if (cd_hex_parse_prefixed(&recipient, &e->config_arena, c->fee_recipient) != CD_OK ||
+            recipient.n != 20) {
+            return cd_fail(why, CD_EINVAL, "feeRecipient: not an address");
+        }
+        memcpy(fee_recipient.b, recipient.p, 20);
+        cfg.fee_recipient = &fee_recipient;
+    }
+    return cd_chain_open(&e->chain, &cfg, why);
 }
 
 cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
@@ -240,25 +362,22 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     cd_evm_vm *e = cd_new(cd_evm_vm);
     e->vm.ops = &ops;
     e->ctx = *ctx;
-    e->methods = make_methods();
-    e->pool = cd_txpool_new(&(cd_txpool_cfg){0});
-    cd_chain_cfg cfg = {
-        .kv = ctx->kv,
-        .genesis = ctx->genesis,
-        .pool = ctx->pool,
-        .sync = CD_KV_SYNC,
-        .allow_empty = false,
-    };
-    cd_err err = cd_chain_open(&e->chain, &cfg, why);
+    cd_err err = cd_vm_config_parse(&e->config, &e->config_arena, ctx->config, why);
+    err = err != CD_OK ? err : open_pool(e, why);
+    err = err != CD_OK ? err : open_chain(e, why);
     if (err == CD_OK) {
         cd_chain_source_init(&e->head, e->chain, NULL);
-        e->call_evm = cd_evm_new();
-        e->call_st = cd_state_new(&e->head.world.src);
-        err = follow_head(e);
+        err = ctx->is_dev ? cd__dev_open(&e->dev_net, e) : CD_OK;
+    }
+    err = err != CD_OK ? err : cd__vm_follow(e);
+    if (err == CD_OK) {
+        usize back;
+        err = cd_txpool_load(e->pool, &back, why);
     }
     if (err == CD_OK && ctx->is_dev) {
         err = unlock_dev_accounts(e);
     }
+    err = err != CD_OK ? err : open_service(e, why);
     if (err != CD_OK) {
         vm_close(&e->vm);
         return err;

@@ -25,7 +25,7 @@ cd_err cd_fee_l1_window(u8 out[CD_FEE_WINDOW_SIZE], const cd_header *parent, u64
     }
     u8 window[CD_FEE_WINDOW_SIZE];
     memcpy(window, parent->extra.p, sizeof window);
-    u8 *last = window + (SLOTS - 1) * 8;
+    u8 *last = window + CD_FEE_WINDOW_SIZE - 8;
     cd_put_be64(last, add_saturating(cd_be64(last), parent->gas_used));
     memcpy(out, window + elapsed * 8, (SLOTS - elapsed) * 8);
     return CD_OK;

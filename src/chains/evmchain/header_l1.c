@@ -1,54 +1,108 @@
-/* Headers of the L1 profile: what a child must look like, checked and made. [spec:evm-chain#1] [spec:evm-chain#2] */
-#include "chains/evmchain/chain_priv.h"
+#include "chains/evmchain/header_l1.h"
+
+#include "base/hex.h"
+#include "chains/evmchain/eth_rules.h"
 #include "chains/evmchain/fee_l1.h"
 #include "num/div.h"
 #include "num/u256_text.h"
+#include "types/addr_text.h"
 #include "types/hashes.h"
 
 enum {
-    FUTURE_MAX_S = 10,
-    /* Predicate results of a block without any: codec version and an empty map. */
-    NO_PREDICATES = 6,
-    EXTRA_SIZE = CD_FEE_WINDOW_SIZE + NO_PREDICATES,
+    FUTURE_MAX_MS = 10 * 1000,
+    /* Delay between blocks from Granite on: e^(excess / 2^20) ms, at first 2 s; a block may move it a little. */
+    DELAY_FRACTION = 1 << 20,
+    DELAY_EXCESS_INITIAL = 7970124,
+    DELAY_EXCESS_STEP = 200,
 };
 
-const cd_addr20 cd__blackhole = {.b = {0x01}};
+static const u32 cancun_fields =
+    CD_HEADER_BLOB_GAS_USED | CD_HEADER_EXCESS_BLOB_GAS | CD_HEADER_BEACON_ROOT;
+static const u32 granite_fields = CD_HEADER_TIME_MS | CD_HEADER_MIN_DELAY_EXCESS;
 
-static bool is_cancun(const cd_chain *c, u64 number, u64 time)
+/* A number or hash as text, for messages. */
+typedef struct text {
+    char s[CD_U256_TEXT_MAX + 2];
+} text;
+
+static const char *dec(text *t, const cd_u256 *v)
 {
-    return cd_chain_rules_fork(&c->rules, number, time) >= CD_CANCUN;
+    (void)cd_u256_fmt_dec(t->s, v);
+    return t->s;
 }
 
-static cd_err check_constants(const cd_chain *c, const cd_block *b, cd_errinfo *why)
+static const char *hex(text *t, const cd_hash32 *h)
+{
+    cd_hex_fmt(t->s, cd_bytes_of(h->b, 32));
+    t->s[64] = '\0';
+    return t->s;
+}
+
+static bool is_durango(const cd_chain_rules *r, u64 time)
+{
+    return r->config.durango.is_set && r->config.durango.at <= time;
+}
+
+static bool is_cancun(const cd_chain_rules *r, const cd_header *h)
+{
+    return cd_chain_rules_fork(r, h->number, h->time) >= CD_CANCUN;
+}
+
+/* --- form --------------------------------------------------------------------------------------- */
+
+static cd_err check_constants(const cd_chain_rules *r, const cd_header *h, cd_errinfo *why)
 {
     static const u8 no_nonce[8];
-    const cd_header *h = &b->header;
     cd_u256 one = cd_u256_one();
-    char text[CD_U256_TEXT_MAX];
+    text t;
     if (!cd_u256_eq(&h->difficulty, &one)) {
-        (void)cd_u256_fmt_dec(text, &h->difficulty);
-        return cd_fail(why, CD_EINVAL, "invalid difficulty: %s", text);
+        return cd_fail(why, CD_EINVAL, "invalid difficulty: %s", dec(&t, &h->difficulty));
     }
     if (memcmp(h->nonce, no_nonce, 8) != 0) {
-        return cd_fail(why, CD_EINVAL, "expected nonce to be 0 but got %llu",
+        return cd_fail(why, CD_EINVAL, "expected nonce to be 0 but got %llu: invalid nonce",
                        (unsigned long long)cd_be64(h->nonce));
     }
-    if (!cd_hash32_is_zero(&h->mix_hash)) {
-        return cd_fail(why, CD_EINVAL, "invalid mix digest");
+    if (!r->is_dev && !cd_hash32_is_zero(&h->mix_hash)) {
+        return cd_fail(why, CD_EINVAL, "invalid mix digest: 0x%s", hex(&t, &h->mix_hash));
     }
-    if (b->uncle_cnt != 0 || !cd_hash32_eq(&h->uncle_hash, &CD_HASH_EMPTY_LIST)) {
-        return cd_fail(why, CD_EINVAL, "uncles unsupported");
+    bool has_length = is_durango(r, h->time) ? h->extra.n >= CD_FEE_WINDOW_SIZE
+                                             : h->extra.n == CD_FEE_WINDOW_SIZE;
+    if (!has_length) {
+        return cd_fail(why, CD_EINVAL, "invalid header.Extra length: expected %s %d but got %zu",
+                       is_durango(r, h->time) ? ">=" : "==", CD_FEE_WINDOW_SIZE, h->extra.n);
     }
-    if (!c->rules.config.allow_fee_recipients && !cd_addr20_eq(&h->coinbase, &cd__blackhole)) {
-        return cd_fail(why, CD_EINVAL,
-                       "invalid coinbase: it does not match the required coinbase address");
+    if ((h->has & CD_HEADER_BASE_FEE) == 0) {
+        return cd_fail(why, CD_EINVAL, "nil base fee is invalid after subnetEVM");
     }
+    if ((h->has & CD_HEADER_BLOCK_GAS_COST) == 0) {
+        return cd_fail(why, CD_EINVAL, "nil blockGasCost is invalid after subnetEVM");
+    }
+    return cd_u256_fits_u64(&h->block_gas_cost)
+               ? CD_OK
+               : cd_fail(why, CD_EINVAL, "too large blockGasCost: %s", dec(&t, &h->block_gas_cost));
+}
+
+static cd_err check_body(const cd_chain_rules *r, const cd_block *b, cd_errinfo *why)
+{
+    text have;
+    text want;
     cd_hash32 root;
     cd_block_tx_root(&root, b->txs, b->tx_cnt);
-    if (!cd_hash32_eq(&root, &h->tx_root)) {
-        return cd_fail(why, CD_EINVAL, "invalid transaction root: header and body differ");
+    if (!cd_hash32_eq(&root, &b->header.tx_root)) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid txs hash 0x%s does not match calculated txs hash 0x%s",
+                       hex(&have, &b->header.tx_root), hex(&want, &root));
     }
-    if (b->tx_cnt == 0 && !c->cfg.allow_empty) {
+    cd_uncles_hash(&root, r->layout, b->uncles, b->uncle_cnt);
+    if (!cd_hash32_eq(&root, &b->header.uncle_hash)) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid uncle hash 0x%s does not match calculated uncle hash 0x%s",
+                       hex(&have, &b->header.uncle_hash), hex(&want, &root));
+    }
+    if (b->uncle_cnt != 0) {
+        return cd_fail(why, CD_EINVAL, "uncles unsupported");
+    }
+    if (b->tx_cnt == 0 && !r->is_dev) {
         return cd_fail(why, CD_EINVAL, "empty block");
     }
     if (b->has_ext_data) {
@@ -58,139 +112,329 @@ static cd_err check_constants(const cd_chain *c, const cd_block *b, cd_errinfo *
     return CD_OK;
 }
 
-static cd_err check_cancun(const cd_chain *c, const cd_header *h, cd_errinfo *why)
+static cd_err check_blob_fields(const cd_header *h, cd_errinfo *why)
 {
-    const u32 fields = CD_HEADER_BLOB_GAS_USED | CD_HEADER_EXCESS_BLOB_GAS | CD_HEADER_BEACON_ROOT;
-    if (!is_cancun(c, h->number, h->time)) {
-        return (h->has & fields) == 0
-                   ? CD_OK
-                   : cd_fail(why, CD_EINVAL, "blob fields present before Cancun");
+    text t;
+    if ((h->has & CD_HEADER_BEACON_ROOT) == 0) {
+        return cd_fail(why, CD_EINVAL, "header is missing parentBeaconRoot");
     }
-    if ((h->has & fields) != fields) {
-        return cd_fail(why, CD_EINVAL, "header is missing its blob fields or beacon root");
+    if (!cd_hash32_is_zero(&h->parent_beacon_root)) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid non-empty parentBeaconRoot: have %s, expected empty hash",
+                       hex(&t, &h->parent_beacon_root));
+    }
+    if ((h->has & CD_HEADER_EXCESS_BLOB_GAS) == 0) {
+        return cd_fail(why, CD_EINVAL, "header is missing excessBlobGas");
+    }
+    if (h->excess_blob_gas != 0) {
+        return cd_fail(why, CD_EINVAL, "invalid excessBlobGas: have %llu, expected 0",
+                       (unsigned long long)h->excess_blob_gas);
+    }
+    if ((h->has & CD_HEADER_BLOB_GAS_USED) == 0) {
+        return cd_fail(why, CD_EINVAL, "header is missing blobGasUsed");
     }
     if (h->blob_gas_used != 0) {
         return cd_fail(why, CD_EINVAL,
-                       "blobs not enabled on lux networks: used %llu blob gas, expected 0",
+                       "blobs not enabled on avalanche networks: used %llu blob gas, expected 0",
                        (unsigned long long)h->blob_gas_used);
     }
-    if (h->excess_blob_gas != 0) {
-        return cd_fail(why, CD_EINVAL, "invalid excess blob gas: have %llu, want 0",
+    return CD_OK;
+}
+
+static cd_err check_no_blob_fields(const cd_header *h, cd_errinfo *why)
+{
+    text t;
+    if ((h->has & CD_HEADER_BEACON_ROOT) != 0) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid parentBeaconRoot before cancun: have %s, expected nil",
+                       hex(&t, &h->parent_beacon_root));
+    }
+    if ((h->has & CD_HEADER_EXCESS_BLOB_GAS) != 0) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid excessBlobGas before cancun: have %llu, expected nil",
                        (unsigned long long)h->excess_blob_gas);
     }
-    if (!cd_hash32_is_zero(&h->parent_beacon_root)) {
-        return cd_fail(why, CD_EINVAL, "invalid parent beacon root: must be zero");
+    if ((h->has & CD_HEADER_BLOB_GAS_USED) != 0) {
+        return cd_fail(why, CD_EINVAL, "invalid blobGasUsed before cancun: have %llu, expected nil",
+                       (unsigned long long)h->blob_gas_used);
     }
     return CD_OK;
 }
 
-static cd_err check_against_parent(const cd_chain *c, const cd_header *h, const cd_header *parent,
-                                   u64 now, cd_errinfo *why)
+cd_err cd_block_form_l1(const cd_chain_rules *r, const cd_block *b, cd_errinfo *why)
 {
-    const cd_fee_config *fee = &c->rules.config.fee;
-    if (h->number != parent->number + 1) {
-        return cd_fail(why, CD_EINVAL, "invalid block number: have %llu, want %llu",
-                       (unsigned long long)h->number, (unsigned long long)parent->number + 1);
+    CD_TRY(check_constants(r, &b->header, why));
+    CD_TRY(check_body(r, b, why));
+    return is_cancun(r, &b->header) ? check_blob_fields(&b->header, why)
+                                    : check_no_blob_fields(&b->header, why);
+}
+
+/* --- between parent and child ------------------------------------------------------------------- */
+
+static u64 time_ms_of(const cd_header *h)
+{
+    return (h->has & CD_HEADER_TIME_MS) != 0 ? h->time_ms : h->time * 1000;
+}
+
+/* Milliseconds that the child of a Granite block waits at least. */
+static u64 min_delay_ms(u64 excess)
+{
+    static const cd_blob_schedule curve = {.update_fraction = DELAY_FRACTION};
+    cd_u256 ms;
+    cd_eth_blob_base_fee(&ms, excess, &curve);
+    return cd_max_u64(1, cd_u256_to_u64_sat(&ms));
+}
+
+static u64 delay_excess_of(const cd_header *h)
+{
+    return (h->has & CD_HEADER_MIN_DELAY_EXCESS) != 0 ? h->min_delay_excess : DELAY_EXCESS_INITIAL;
+}
+
+static cd_err check_granite(const cd_parent_l1 *p, const cd_header *h, cd_errinfo *why)
+{
+    if (!cd_chain_rules_is_granite(p->rules, h->time)) {
+        return (h->has & granite_fields) == 0
+                   ? CD_OK
+                   : cd_fail(why, CD_EINVAL,
+                             "TimeMilliseconds should be nil before Granite activation");
     }
-    if (h->time < parent->time) {
-        return cd_fail(why, CD_EINVAL, "invalid timestamp: %llu < parent timestamp %llu",
-                       (unsigned long long)h->time, (unsigned long long)parent->time);
+    if ((h->has & granite_fields) != granite_fields) {
+        return cd_fail(why, CD_EINVAL, "TimeMilliseconds is required after Granite activation");
     }
-    if (h->time > now + FUTURE_MAX_S) {
+    if (h->time_ms / 1000 != h->time) {
+        return cd_fail(why, CD_EINVAL, "TimeMilliseconds does not match header.Time");
+    }
+    if ((p->header->has & CD_HEADER_MIN_DELAY_EXCESS) != 0 &&
+        h->time_ms - time_ms_of(p->header) < min_delay_ms(p->header->min_delay_excess)) {
+        return cd_fail(why, CD_EINVAL, "minimum block delay not met: %llu ms < %llu ms",
+                       (unsigned long long)(h->time_ms - time_ms_of(p->header)),
+                       (unsigned long long)min_delay_ms(p->header->min_delay_excess));
+    }
+    u64 from = delay_excess_of(p->header);
+    u64 moved =
+        h->min_delay_excess > from ? h->min_delay_excess - from : from - h->min_delay_excess;
+    return moved <= DELAY_EXCESS_STEP
+               ? CD_OK
+               : cd_fail(why, CD_EINVAL, "incorrect min delay excess: have %llu, parent %llu",
+                         (unsigned long long)h->min_delay_excess, (unsigned long long)from);
+}
+
+static cd_err check_time(const cd_parent_l1 *p, const cd_header *h, u64 now_ms, cd_errinfo *why)
+{
+    u64 time = time_ms_of(h);
+    u64 before = time_ms_of(p->header);
+    if (time < before) {
+        return cd_fail(why, CD_EINVAL, "block timestamp is too old: %llu < parent %llu",
+                       (unsigned long long)time, (unsigned long long)before);
+    }
+    if (!p->rules->is_dev && time > now_ms + FUTURE_MAX_MS) {
         return cd_fail(why, CD_EINVAL,
                        "block timestamp is too far in the future: %llu > allowed %llu",
-                       (unsigned long long)h->time, (unsigned long long)now + FUTURE_MAX_S);
+                       (unsigned long long)time, (unsigned long long)now_ms + FUTURE_MAX_MS);
     }
-    if (h->gas_limit != fee->gas_limit.w[0]) {
-        return cd_fail(why, CD_EINVAL, "expected gas limit to be %llu, but found %llu",
-                       (unsigned long long)fee->gas_limit.w[0], (unsigned long long)h->gas_limit);
-    }
-    if (h->gas_used > h->gas_limit) {
-        return cd_fail(why, CD_EINVAL, "invalid gasUsed: have %llu, gasLimit %llu",
-                       (unsigned long long)h->gas_used, (unsigned long long)h->gas_limit);
-    }
-    cd_u256 want;
-    CD_TRY(cd_fee_l1_base_fee(&want, fee, parent, h->time));
-    if ((h->has & CD_HEADER_BASE_FEE) == 0 || !cd_u256_eq(&h->base_fee, &want)) {
-        char have_text[CD_U256_TEXT_MAX];
-        char want_text[CD_U256_TEXT_MAX];
-        (void)cd_u256_fmt_dec(have_text, &h->base_fee);
-        (void)cd_u256_fmt_dec(want_text, &want);
-        return cd_fail(why, CD_EINVAL, "expected base fee %s, found %s", want_text, have_text);
-    }
-    cd_fee_l1_block_gas_cost(&want, fee, parent, h->time);
-    if ((h->has & CD_HEADER_BLOCK_GAS_COST) == 0 || !cd_u256_eq(&h->block_gas_cost, &want)) {
-        return cd_fail(why, CD_EINVAL, "invalid block gas cost");
-    }
-    return CD_OK;
+    return check_granite(p, h, why);
 }
 
-/* Window, then the results of predicates, of which this chain has none so far. */
-static cd_err make_extra(u8 out[EXTRA_SIZE], const cd_header *parent, u64 time)
-{
-    memset(out, 0, EXTRA_SIZE);
-    return cd_fee_l1_window(out, parent, time);
-}
-
-cd_err cd__header_check_l1(const cd_chain *c, const cd_block *b, const cd_header *parent, u64 now,
-                           cd_errinfo *why)
+/* Blocks that claim less gas than their transactions take before they run need not be run. */
+static cd_err check_gas(const cd_parent_l1 *p, const cd_block *b, cd_errinfo *why)
 {
     const cd_header *h = &b->header;
-    u8 extra[EXTRA_SIZE];
-    CD_TRY(check_constants(c, b, why));
-    CD_TRY(check_against_parent(c, h, parent, now, why));
-    CD_TRY(check_cancun(c, h, why));
-    if (h->extra.n < CD_FEE_WINDOW_SIZE) {
-        return cd_fail(why, CD_EINVAL, "invalid header.Extra length: expected >= %d but got %zu",
-                       CD_FEE_WINDOW_SIZE, h->extra.n);
-    }
-    CD_TRY(make_extra(extra, parent, h->time));
-    if (!cd_bytes_eq(h->extra, cd_bytes_of(extra, sizeof extra))) {
+    u64 capacity = p->rules->is_dev ? h->gas_limit : p->child.fee.gas_limit.w[0];
+    cd_fork fork = cd_chain_rules_fork(p->rules, h->number, h->time);
+    const cd_precompile_table *table = cd_chain_rules_table(p->rules, h->number, h->time);
+    u64 sum = 0;
+    if (h->gas_used > capacity) {
         return cd_fail(why, CD_EINVAL,
-                       "invalid extra data: fee window or predicate results differ");
+                       "failed to verify intrinsic gas: invalid gas used relative to capacity: "
+                       "invalid gas used: have %llu, capacity %llu",
+                       (unsigned long long)h->gas_used, (unsigned long long)capacity);
+    }
+    for (usize i = 0; i < b->tx_cnt; i++) {
+        u64 one = 0;
+        cd_tx_invalid bad = cd_tx_intrinsic_gas(&one, &b->txs[i], fork, table);
+        if (bad != CD_TX_VALID || !cd_add_u64(&sum, sum, one)) {
+            return cd_fail(why, CD_EINVAL, "failed to verify intrinsic gas: %s",
+                           cd_tx_invalid_str(bad == CD_TX_VALID ? CD_TX_INTRINSIC_GAS : bad));
+        }
+    }
+    if (sum > h->gas_used) {
+        return cd_fail(why, CD_EINVAL,
+                       "failed to verify intrinsic gas: total intrinsic gas cost is greater than "
+                       "claimed gas used: intrinsic gas (%llu) > claimed gas used (%llu)",
+                       (unsigned long long)sum, (unsigned long long)h->gas_used);
     }
     return CD_OK;
 }
 
-cd_err cd__header_next_l1(const cd_chain *c, cd_header *out, cd_arena *a, const cd_header *parent,
-                          u64 time)
+cd_err cd_block_context_l1(const cd_parent_l1 *p, const cd_block *b, u64 now_ms, cd_errinfo *why)
 {
-    const cd_fee_config *fee = &c->rules.config.fee;
-    u8 extra[EXTRA_SIZE];
-    cd_header h = {
-        .uncle_hash = CD_HASH_EMPTY_LIST,
-        .coinbase = cd__blackhole,
-        .difficulty = cd_u256_one(),
-        .number = parent->number + 1,
-        .gas_limit = fee->gas_limit.w[0],
-        .time = time,
-        .has = CD_HEADER_BASE_FEE | CD_HEADER_BLOCK_GAS_COST,
-    };
-    CD_TRY(make_extra(extra, parent, time));
-    CD_TRY(cd_fee_l1_base_fee(&h.base_fee, fee, parent, time));
-    cd_fee_l1_block_gas_cost(&h.block_gas_cost, fee, parent, time);
-    if (is_cancun(c, h.number, time)) {
-        h.has |= CD_HEADER_BLOB_GAS_USED | CD_HEADER_EXCESS_BLOB_GAS | CD_HEADER_BEACON_ROOT;
-    }
-    h.extra = cd_arena_dup(a, cd_bytes_of(extra, sizeof extra));
-    *out = h;
-    return CD_OK;
+    CD_TRY(check_time(p, &b->header, now_ms, why));
+    return check_gas(p, b, why);
 }
 
-cd_err cd__block_fee_check(const cd_header *h, const cd_u256 *tips, cd_errinfo *why)
+/* --- computed fields ---------------------------------------------------------------------------- */
+
+static cd_err base_fee_of_child(cd_u256 *out, const cd_parent_l1 *p, u64 time)
 {
+    return cd_fee_l1_base_fee(out, &p->child.fee, p->header, time);
+}
+
+static void block_gas_cost_of_child(cd_u256 *out, const cd_parent_l1 *p, u64 time)
+{
+    if (cd_chain_rules_is_granite(p->rules, time)) {
+        *out = cd_u256_zero();
+    } else {
+        cd_fee_l1_block_gas_cost(out, &p->child.fee, p->header, time);
+    }
+}
+
+static cd_err check_extra(const cd_parent_l1 *p, const cd_header *h, cd_errinfo *why)
+{
+    u8 window[CD_FEE_WINDOW_SIZE];
+    char want[2 * CD_FEE_WINDOW_SIZE + 1] = {0};
+    CD_TRY(cd_fee_l1_window(window, p->header, h->time));
+    if (memcmp(window, h->extra.p, CD_FEE_WINDOW_SIZE) == 0) {
+        return CD_OK;
+    }
+    cd_hex_fmt(want, cd_bytes_of(window, sizeof window));
+    cd_buf have = {0};
+    cd_hex_put(&have, h->extra);
+    cd_err e =
+        cd_fail(why, CD_EINVAL, "invalid header.Extra prefix: expected %s as prefix, found %s",
+                want, cd_buf_cstr(&have) + 2);
+    cd_buf_fini(&have);
+    return e;
+}
+
+static cd_err check_coinbase(const cd_parent_l1 *p, const cd_header *h, cd_errinfo *why)
+{
+    char have[CD_ADDR_TEXT_SIZE];
+    char want[CD_ADDR_TEXT_SIZE];
+    const cd_coinbase_rule *rule = &p->child.coinbase;
+    if (rule->is_free || cd_addr20_eq(&h->coinbase, &rule->addr)) {
+        return CD_OK;
+    }
+    return cd_fail(why, CD_EINVAL,
+                   "invalid coinbase: %s does not match required coinbase address %s",
+                   cd_addr_fmt(have, &h->coinbase), cd_addr_fmt(want, &rule->addr));
+}
+
+cd_err cd_header_check_l1(const cd_parent_l1 *p, const cd_header *h, const cd_dev_record *dev,
+                          cd_errinfo *why)
+{
+    u64 gas_limit = p->child.fee.gas_limit.w[0];
+    cd_u256 want;
+    text have_text;
+    text want_text;
+    CD_TRY(check_coinbase(p, h, why));
+    if ((dev->chosen & CD_DEV_GAS_LIMIT) == 0 && h->gas_limit != gas_limit) {
+        return cd_fail(why, CD_EINVAL,
+                       "invalid gas limit: expected to be %llu in Subnet-EVM, but found %llu",
+                       (unsigned long long)gas_limit, (unsigned long long)h->gas_limit);
+    }
+    CD_TRY(check_extra(p, h, why));
+    CD_TRY(base_fee_of_child(&want, p, h->time));
+    if ((dev->chosen & CD_DEV_BASE_FEE) == 0 && !cd_u256_eq(&h->base_fee, &want)) {
+        return cd_fail(why, CD_EINVAL, "expected base fee (%s), found (%s)", dec(&want_text, &want),
+                       dec(&have_text, &h->base_fee));
+    }
+    block_gas_cost_of_child(&want, p, h->time);
+    if (!cd_u256_eq(&h->block_gas_cost, &want)) {
+        return cd_fail(why, CD_EINVAL, "invalid block gas cost: have %s, want %s",
+                       dec(&have_text, &h->block_gas_cost), dec(&want_text, &want));
+    }
+    return h->number == p->header->number + 1 ? CD_OK
+                                              : cd_fail(why, CD_EINVAL, "invalid block number");
+}
+
+cd_err cd_header_fee_l1(const cd_header *h, const cd_u256 *tips, cd_errinfo *why)
+{
+    text have;
+    text want;
     cd_u256 paid = cd_u256_zero();
     if (!cd_u256_is_zero(&h->base_fee)) {
         cd_u256_div(&paid, tips, &h->base_fee);
     }
-    if (!cd_u256_is_zero(&h->block_gas_cost) && cd_u256_lt(&paid, &h->block_gas_cost)) {
-        char have[CD_U256_TEXT_MAX];
-        char want[CD_U256_TEXT_MAX];
-        (void)cd_u256_fmt_dec(have, &paid);
-        (void)cd_u256_fmt_dec(want, &h->block_gas_cost);
-        return cd_fail(why, CD_EINVAL,
-                       "insufficient gas to cover the block cost: expected %s but got %s", want,
-                       have);
+    if (cd_u256_is_zero(&h->block_gas_cost) || !cd_u256_lt(&paid, &h->block_gas_cost)) {
+        return CD_OK;
     }
+    return cd_fail(why, CD_EINVAL,
+                   "insufficient gas to cover the block cost: expected %s but got %s",
+                   dec(&want, &h->block_gas_cost), dec(&have, &paid));
+}
+
+/* --- making ------------------------------------------------------------------------------------- */
+
+static cd_err choose_coinbase(const cd_parent_l1 *p, cd_header *h, const cd_addr20 *wish,
+                              cd_errinfo *why)
+{
+    const cd_coinbase_rule *rule = &p->child.coinbase;
+    if (wish != NULL && !rule->is_free && !cd_addr20_eq(wish, &rule->addr)) {
+        return cd_fail(why, CD_EINVAL, "coinbase is set by the reward manager");
+    }
+    h->coinbase = wish != NULL ? *wish : rule->is_free ? CD_BLACKHOLE : rule->addr;
     return CD_OK;
+}
+
+cd_err cd_header_make_l1(const cd_parent_l1 *p, cd_header *out, u32 *chosen, cd_arena *a,
+                         const cd_header_wish *wish, cd_errinfo *why)
+{
+    u8 window[CD_FEE_WINDOW_SIZE];
+    u64 time = cd_max_u64(wish->time, p->header->time);
+    cd_header h = {
+        .uncle_hash = CD_HASH_EMPTY_LIST,
+        .difficulty = cd_u256_one(),
+        .number = p->header->number + 1,
+        .gas_limit = p->child.fee.gas_limit.w[0],
+        .time = time,
+        .has = CD_HEADER_BASE_FEE | CD_HEADER_BLOCK_GAS_COST,
+    };
+    u32 by_hand = 0;
+    CD_TRY(choose_coinbase(p, &h, wish->coinbase, why));
+    CD_TRY(cd_fee_l1_window(window, p->header, time));
+    CD_TRY(base_fee_of_child(&h.base_fee, p, time));
+    block_gas_cost_of_child(&h.block_gas_cost, p, time);
+    if (is_cancun(p->rules, &h)) {
+        h.has |= cancun_fields;
+    }
+    if (cd_chain_rules_is_granite(p->rules, time)) {
+        h.has |= granite_fields;
+        h.time_ms = wish->time_ms / 1000 == time ? wish->time_ms : time * 1000;
+        h.time_ms = cd_max_u64(h.time_ms, time_ms_of(p->header));
+        h.min_delay_excess = delay_excess_of(p->header);
+    }
+    if (wish->base_fee != NULL) {
+        h.base_fee = *wish->base_fee;
+        by_hand |= CD_DEV_BASE_FEE;
+    }
+    if (wish->gas_limit != 0 && wish->gas_limit != h.gas_limit) {
+        h.gas_limit = wish->gas_limit;
+        by_hand |= CD_DEV_GAS_LIMIT;
+    }
+    if (wish->prev_randao != NULL) {
+        h.mix_hash = *wish->prev_randao;
+    }
+    h.extra = cd_arena_dup(a, cd_bytes_of(window, sizeof window));
+    *out = h;
+    *chosen = by_hand;
+    return CD_OK;
+}
+
+void cd_header_genesis_l1(const cd_chain_rules *r, cd_header *h, bool skip_post_merge)
+{
+    if ((h->has & CD_HEADER_BASE_FEE) == 0) {
+        h->has |= CD_HEADER_BASE_FEE;
+        h->base_fee = r->config.fee.min_base_fee;
+    }
+    if (skip_post_merge) {
+        return;
+    }
+    if (is_cancun(r, h)) {
+        h->has |= cancun_fields;
+    }
+    if (cd_chain_rules_is_granite(r, h->time)) {
+        h->has |= granite_fields;
+        h->time_ms = h->time * 1000;
+        h->min_delay_excess = DELAY_EXCESS_INITIAL;
+    }
 }

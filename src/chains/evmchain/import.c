@@ -105,13 +105,16 @@ static cd_err finish(ahead *a, cd_pool *pool, bool with_body)
 }
 
 /* Takes in one block whose senders are known or will be; the block ends. */
-static cd_err take(cd_chain *c, ahead *a, cd_pool *pool, u64 now, cd_errinfo *why)
+static cd_err take(cd_chain *c, ahead *a, cd_pool *pool, u64 now_ms, cd_errinfo *why)
 {
     cd_err e = finish(a, pool, false);
     if (e != CD_OK) {
         (void)cd_fail(why, e, "invalid transaction signature");
     } else {
-        e = cd_chain_verify(c, a->block, now, why);
+        e = cd__chain_check_form(c, &a->block->block, why);
+    }
+    if (e == CD_OK) {
+        e = cd_chain_verify(c, a->block, now_ms, why);
     }
     cd_err written = finish(a, pool, true);
     if (e == CD_OK) {
@@ -132,7 +135,7 @@ static cd_err take(cd_chain *c, ahead *a, cd_pool *pool, u64 now, cd_errinfo *wh
     return e;
 }
 
-cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now, cd_errinfo *why)
+cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now_ms, cd_errinfo *why)
 {
     ahead *ring = cd_new_array(ahead, AHEAD);
     cd_rlp in = cd_rlp_init(rlps);
@@ -151,7 +154,7 @@ cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now, cd_er
             cnt += e == CD_OK ? 1 : 0;
         }
         if (e == CD_OK) {
-            e = take(c, &ring[first], pool, now, why);
+            e = take(c, &ring[first], pool, now_ms, why);
             first = (first + 1) % AHEAD;
             cnt--;
         }

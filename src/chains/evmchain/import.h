@@ -10,9 +10,9 @@
 #include "chains/evmchain/chain.h"
 
 /* cd_chain_import verifies and accepts every block of rlps, concatenated block RLPs, on the head; pool (NULL = none)
- * works ahead. now is the wall clock in seconds. Stops at the first bad block with its number in why; blocks before it
+ * works ahead. now_ms is the wall clock in Unix milliseconds. Stops at the first bad block with its number in why; blocks before it
  * stay accepted. */
-cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now,
+cd_err cd_chain_import(cd_chain *c, cd_bytes rlps, cd_pool *pool, u64 now_ms,
                        cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -1,29 +1,12 @@
 #include "chains/evmchain/pool.h"
 
-#include "base/hex.h"
-#include "base/hmap.h"
 #include "base/mem.h"
-#include "evm/transition.h"
-#include "num/u256_text.h"
+#include "chains/evmchain/pool_priv.h"
 
-enum { TX_SIZE_MAX = 131072, INITCODE_MAX = 49152 };
+#include <stdlib.h>
 
-/* Transactions of one sender, ascending by nonce. */
-typedef struct sender {
-    cd_addr20 addr;
-    cd_pool_tx **txs;
-    usize cnt;
-    usize cap;
-} sender;
-
-struct cd_txpool {
-    cd_txpool_cfg cfg;
-    cd_txpool_head head;
-    cd_state_source *src;
-    cd_hmap by_hash;   /* hash -> cd_pool_tx * */
-    cd_hmap by_sender; /* address -> sender * */
-    u64 arrivals;
-};
+/* What a transaction of 32 KiB takes of the pool's room; a larger one takes more. */
+enum { SLOT_SIZE = CD__POOL_TX_MAX / CD__POOL_SLOTS_MAX, EXPIRY_INTERVAL_S = 60 };
 
 static void *load_ptr(const void *place)
 {
@@ -34,23 +17,43 @@ static void *load_ptr(const void *place)
     return p;
 }
 
+static u64 or_default(u64 v, u64 otherwise)
+{
+    return v == 0 ? otherwise : v;
+}
+
 cd_txpool *cd_txpool_new(const cd_txpool_cfg *cfg)
 {
     cd_txpool *p = cd_new(cd_txpool);
     p->cfg = *cfg;
-    p->cfg.account_max = cfg->account_max == 0 ? 64 : cfg->account_max;
-    p->cfg.total_max = cfg->total_max == 0 ? 6144 : cfg->total_max;
-    p->cfg.price_bump = cfg->price_bump == 0 ? 10 : cfg->price_bump;
-    p->cfg.tip_min = cfg->tip_min == 0 ? 1 : cfg->tip_min;
+    p->cfg.account_slots = or_default(cfg->account_slots, 16);
+    p->cfg.global_slots = or_default(cfg->global_slots, 5120);
+    p->cfg.account_queue = or_default(cfg->account_queue, 64);
+    p->cfg.global_queue = or_default(cfg->global_queue, 1024);
+    p->cfg.lifetime_s = or_default(cfg->lifetime_s, 600);
+    p->cfg.price_bump = or_default(cfg->price_bump, 10);
+    p->cfg.tip_min = or_default(cfg->tip_min, 1);
+    if (cfg->clock == NULL) {
+        p->cfg.clock = cd_clock_real();
+    }
     cd_hmap_init(&p->by_hash, CD_HASH_KEYED, sizeof(cd_hash32), sizeof(cd_pool_tx *));
-    cd_hmap_init(&p->by_sender, CD_HASH_KEYED, sizeof(cd_addr20), sizeof(sender *));
+    cd_hmap_init(&p->by_sender, CD_HASH_KEYED, sizeof(cd_addr20), sizeof(cd__pool_sender *));
+    cd_list_init(&p->by_beat);
     return p;
 }
 
-/* Copies a decoded transaction (without blobs) and its bytes into one block of memory. */
-static cd_pool_tx *tx_own(const cd_tx *tx, cd_bytes raw, u64 arrival)
+u64 cd__pool_now(const cd_txpool *p)
+{
+    return cd_clock_wall_s(p->cfg.clock);
+}
+
+/* --- transactions ------------------------------------------------------------------------------- */
+
+/* Copies a transaction and its bytes into one block of memory. */
+static cd_pool_tx *tx_own(const cd_tx *tx)
 {
     usize keys = 0;
+    cd_bytes raw = tx->raw;
     for (usize i = 0; i < tx->access_cnt; i++) {
         keys += tx->access[i].key_cnt;
     }
@@ -75,54 +78,63 @@ static cd_pool_tx *tx_own(const cd_tx *tx, cd_bytes raw, u64 arrival)
     if (tx->data.n != 0) {
         t->tx.data.p = bytes + (tx->data.p - raw.p);
     }
-    t->arrival = arrival;
+    t->refs = 1;
     return t;
 }
 
-void cd_txpool_free(cd_txpool *p)
+static void tx_unref(cd_pool_tx *t)
 {
-    if (p == NULL) {
-        return;
+    if (--t->refs == 0) {
+        cd_free(t);
     }
-    void *val;
-    for (usize it = 0; cd_hmap_next(&p->by_sender, &it, NULL, &val);) {
-        sender *s = load_ptr(val);
-        for (usize i = 0; i < s->cnt; i++) {
-            cd_free(s->txs[i]);
-        }
-        cd_free(s->txs);
-        cd_free(s);
+}
+
+static u64 tx_slots(const cd_tx *tx)
+{
+    return (tx->raw.n + SLOT_SIZE - 1) / SLOT_SIZE;
+}
+
+bool cd__pool_cost(cd_u256 *out, const cd_tx *tx)
+{
+    cd_u256 fee;
+    return cd_u256_checked_mul_u64(&fee, &tx->fee_cap, tx->gas_limit) &&
+           cd_u256_checked_add(out, &fee, &tx->value);
+}
+
+bool cd__pool_tip(cd_u256 *out, const cd_tx *tx, const cd_u256 *base_fee)
+{
+    if (!cd_u256_checked_sub(out, &tx->fee_cap, base_fee)) {
+        return false;
     }
-    cd_hmap_fini(&p->by_hash);
-    cd_hmap_fini(&p->by_sender);
-    cd_free(p);
+    if (cd_u256_lt(&tx->tip_cap, out)) {
+        *out = tx->tip_cap;
+    }
+    return true;
 }
 
-void cd_txpool_set_head(cd_txpool *p, const cd_txpool_head *head, cd_state_source *src)
+bool cd__pool_is_ready(const cd_txpool *p, const cd__pool_sender *s, const cd_tx *tx)
 {
-    p->head = *head;
-    p->src = src;
-}
-
-usize cd_txpool_cnt(const cd_txpool *p)
-{
-    return cd_hmap_cnt(&p->by_hash);
-}
-
-const cd_pool_tx *cd_txpool_get(const cd_txpool *p, const cd_hash32 *hash)
-{
-    return load_ptr(cd_hmap_get(&p->by_hash, hash));
+    cd_u256 cost;
+    return tx->gas_limit <= p->head.gas_limit && cd__pool_cost(&cost, tx) &&
+           !cd_u256_lt(&s->balance, &cost);
 }
 
 /* --- senders ------------------------------------------------------------------------------------ */
 
-static sender *sender_get(const cd_txpool *p, const cd_addr20 *addr)
+cd__pool_sender *cd__pool_sender_get(const cd_txpool *p, const cd_addr20 *addr)
 {
     return load_ptr(cd_hmap_get(&p->by_sender, addr));
 }
 
-/* Where nonce is or belongs in the list. */
-static usize sender_place(const sender *s, u64 nonce)
+/* The sender of a waiting transaction. */
+static cd__pool_sender *sender_of(const cd_txpool *p, const cd_pool_tx *t)
+{
+    cd__pool_sender *s = cd__pool_sender_get(p, &t->tx.sender);
+    CD_ASSERT(s != NULL);
+    return s;
+}
+
+usize cd__pool_place(const cd__pool_sender *s, u64 nonce)
 {
     usize lo = 0;
     usize hi = s->cnt;
@@ -137,230 +149,320 @@ static usize sender_place(const sender *s, u64 nonce)
     return lo;
 }
 
-static void sender_insert(sender *s, usize at, cd_pool_tx *t)
+/* Reads the account; of a sender without one everything is zero. */
+static cd_err sender_read(const cd_txpool *p, cd__pool_sender *s)
+{
+    cd_account acct = {0};
+    bool found;
+    CD_TRY(p->src->account(p->src, &acct, &found, &s->addr));
+    s->nonce = acct.nonce;
+    s->balance = acct.balance;
+    return CD_OK;
+}
+
+static void sender_beat(cd_txpool *p, cd__pool_sender *s)
+{
+    s->beat = cd__pool_now(p);
+    cd_list_del(&s->by_beat);
+    cd_list_push_back(&p->by_beat, &s->by_beat);
+}
+
+static cd__pool_sender *sender_add(cd_txpool *p, const cd__pool_sender *from)
+{
+    cd__pool_sender *s = cd_new(cd__pool_sender);
+    *s = *from;
+    cd_list_push_back(&p->by_beat, &s->by_beat);
+    *(cd__pool_sender **)cd_hmap_put(&p->by_sender, NULL, &s->addr) = s;
+    return s;
+}
+
+static void count_in(cd_txpool *p, const cd__pool_sender *s, cd_pool_tx *t)
+{
+    *(cd_pool_tx **)cd_hmap_put(&p->by_hash, NULL, &t->tx.hash) = t;
+    p->slots += tx_slots(&t->tx);
+    if (!s->is_spared) {
+        cd__pool_price_put(p, t);
+    }
+}
+
+static void count_out(cd_txpool *p, const cd__pool_sender *s, cd_pool_tx *t)
+{
+    (void)cd_hmap_del(&p->by_hash, &t->tx.hash);
+    p->slots -= tx_slots(&t->tx);
+    if (!s->is_spared) {
+        cd__pool_price_del(p, t);
+    }
+    cd__pool_journal_del(p, t);
+    tx_unref(t);
+}
+
+static void sender_insert(cd_txpool *p, cd__pool_sender *s, usize at, cd_pool_tx *t)
 {
     if (s->cnt == s->cap) {
         s->cap = s->cap == 0 ? 4 : s->cap * 2;
-        s->txs = cd_realloc(s->txs, s->cap * sizeof(cd_pool_tx *));
+        s->txs = cd_realloc(s->txs, s->cap * sizeof *s->txs);
     }
-    memmove(s->txs + at + 1, s->txs + at, (s->cnt - at) * sizeof(cd_pool_tx *));
+    memmove(s->txs + at + 1, s->txs + at, (s->cnt - at) * sizeof *s->txs);
     s->txs[at] = t;
     s->cnt++;
+    count_in(p, s, t);
 }
 
-static void sender_remove(cd_txpool *p, sender *s, usize at)
+/* Removes one; the caller lets sender_update follow. */
+static void sender_remove(cd_txpool *p, cd__pool_sender *s, usize at)
 {
-    (void)cd_hmap_del(&p->by_hash, &s->txs[at]->tx.hash);
-    cd_free(s->txs[at]);
+    cd_pool_tx *t = s->txs[at];
     s->cnt--;
-    memmove(s->txs + at, s->txs + at + 1, (s->cnt - at) * sizeof(cd_pool_tx *));
+    memmove(s->txs + at, s->txs + at + 1, (s->cnt - at) * sizeof *s->txs);
+    count_out(p, s, t);
+}
+
+static bool is_fat(const cd_txpool *p, const cd__pool_sender *s)
+{
+    return !s->is_spared && s->pending > p->cfg.account_slots;
+}
+
+/* Finds out anew which transactions are pending, after anything about s has changed, and keeps the queue short; s ends
+ * with its last one. */
+static void sender_update(cd_txpool *p, cd__pool_sender *s)
+{
+    usize before = s->pending;
+    p->pending -= before;
+    p->fat -= is_fat(p, s) ? 1 : 0;
+    s->pending = 0;
+    while (s->pending < s->cnt && s->txs[s->pending]->tx.nonce == s->nonce + s->pending &&
+           cd__pool_is_ready(p, s, &s->txs[s->pending]->tx)) {
+        cd_pool_tx *t = s->txs[s->pending++];
+        if (!t->is_announced) {
+            t->is_announced = true;
+            if (p->cfg.events.pending != NULL) {
+                p->cfg.events.pending(p->cfg.events.ctx, t);
+            }
+        }
+    }
+    while (!s->is_spared && s->cnt - s->pending > p->cfg.account_queue) {
+        sender_remove(p, s, s->cnt - 1);
+    }
+    p->pending += s->pending;
+    p->fat += is_fat(p, s) ? 1 : 0;
+    if (s->pending > before) {
+        sender_beat(p, s);
+    }
     if (s->cnt == 0) {
         (void)cd_hmap_del(&p->by_sender, &s->addr);
+        cd_list_del(&s->by_beat);
         cd_free(s->txs);
         cd_free(s);
     }
 }
 
-u64 cd_txpool_nonce(const cd_txpool *p, const cd_addr20 *addr, u64 start)
+/* Removes everything of s from a place on. */
+static usize sender_cut(cd_txpool *p, cd__pool_sender *s, usize from)
 {
-    const sender *s = sender_get(p, addr);
-    if (s != NULL) {
-        usize at = sender_place(s, start);
-        while (at < s->cnt && s->txs[at]->tx.nonce == start) {
-            at++;
-            start++;
+    usize gone = s->cnt - from;
+    while (s->cnt > from) {
+        sender_remove(p, s, s->cnt - 1);
+    }
+    sender_update(p, s);
+    return gone;
+}
+
+/* From its first local transaction on a sender is spared, where the configuration says so. */
+static void sender_spare(cd_txpool *p, cd__pool_sender *s)
+{
+    for (usize i = 0; i < s->cnt; i++) {
+        cd__pool_price_del(p, s->txs[i]);
+    }
+    p->fat -= is_fat(p, s) ? 1 : 0;
+    s->is_spared = true;
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+static usize queued(const cd_txpool *p)
+{
+    return cd_hmap_cnt(&p->by_hash) - p->pending;
+}
+
+/* Chooses cheaper ones whose slots tx needs, the heap's top first; they are out of the heap then. */
+static cd_err choose_victims(cd_txpool *p, cd_pool_tx **victims, usize *cnt, const cd_tx *tx,
+                             bool is_next, bool is_spared, cd_errinfo *why)
+{
+    u64 cap = p->cfg.global_slots + p->cfg.global_queue;
+    u64 slots = p->slots + tx_slots(tx);
+    while (slots > cap) {
+        if (p->price_cnt == 0) {
+            return cd_fail(why, CD_EFULL, "txpool is full");
         }
-    }
-    return start;
-}
-
-void cd_txpool_drop(cd_txpool *p, const cd_hash32 *hash)
-{
-    const cd_pool_tx *t = cd_txpool_get(p, hash);
-    if (t != NULL) {
-        sender *s = sender_get(p, &t->tx.sender);
-        sender_remove(p, s, sender_place(s, t->tx.nonce));
-    }
-}
-
-/* --- admission ---------------------------------------------------------------------------------- */
-
-/* gas * fee cap + value; false beyond 256 bits. */
-static bool tx_cost(cd_u256 *out, const cd_tx *tx)
-{
-    cd_u256 fee;
-    return cd_u256_checked_mul_u64(&fee, &tx->fee_cap, tx->gas_limit) &&
-           cd_u256_checked_add(out, &fee, &tx->value);
-}
-
-static const char *addr_text(char out[43], const cd_addr20 *addr)
-{
-    out[0] = '0';
-    out[1] = 'x';
-    cd_hex_fmt(out + 2, cd_bytes_of(addr->b, 20));
-    out[42] = '\0';
-    return out;
-}
-
-/* What can be said without looking at the state. */
-static cd_err check_form(const cd_txpool *p, const cd_tx *tx, usize size, cd_errinfo *why)
-{
-    char who[43];
-    char have[CD_U256_TEXT_MAX];
-    char want[CD_U256_TEXT_MAX];
-    if (tx->type == CD_TX_BLOB) {
-        return cd_fail(why, CD_EINVAL, "transaction type not supported");
-    }
-    if (size > TX_SIZE_MAX) {
-        return cd_fail(why, CD_EINVAL, "oversized data: transaction size %zu, limit %d", size,
-                       TX_SIZE_MAX);
-    }
-    if (p->head.fork >= CD_SHANGHAI && tx->is_create && tx->data.n > INITCODE_MAX) {
-        return cd_fail(why, CD_EINVAL, "max initcode size exceeded: code size %zu, limit %d",
-                       tx->data.n, INITCODE_MAX);
-    }
-    if (tx->gas_limit > p->head.gas_limit) {
-        return cd_fail(why, CD_EINVAL,
-                       "exceeds block gas limit: tx gas (%llu) > current max gas (%llu)",
-                       (unsigned long long)tx->gas_limit, (unsigned long long)p->head.gas_limit);
-    }
-    if (cd_u256_lt(&tx->fee_cap, &tx->tip_cap)) {
-        return cd_fail(why, CD_EINVAL, "max priority fee per gas higher than max fee per gas");
-    }
-    u64 intrinsic;
-    if (!cd_tx_intrinsic_gas(&intrinsic, tx, p->head.fork) || tx->gas_limit < intrinsic) {
-        return cd_fail(why, CD_EINVAL,
-                       "intrinsic gas too low: address %s tx gas (%llu), minimum needed %llu",
-                       addr_text(who, &tx->sender), (unsigned long long)tx->gas_limit,
-                       (unsigned long long)intrinsic);
-    }
-    cd_u256 tip_min = cd_u256_from_u64(p->cfg.tip_min);
-    if (cd_u256_lt(&tx->tip_cap, &tip_min)) {
-        (void)cd_u256_fmt_dec(have, &tx->tip_cap);
-        return cd_fail(why, CD_EINVAL,
-                       "transaction underpriced: gas tip cap %s, minimum needed %llu", have,
-                       (unsigned long long)p->cfg.tip_min);
-    }
-    if (cd_u256_lt(&tx->fee_cap, &p->head.min_fee_cap)) {
-        (void)cd_u256_fmt_dec(have, &tx->fee_cap);
-        (void)cd_u256_fmt_dec(want, &p->head.min_fee_cap);
-        return cd_fail(
-            why, CD_EINVAL,
-            "transaction underpriced: address %s have gas fee cap (%s) < pool minimum fee "
-            "cap (%s)",
-            addr_text(who, &tx->sender), have, want);
+        cd_pool_tx *t = p->prices[0];
+        if (!is_spared && cd__pool_price_cmp(p, &t->tx, tx) >= 0) {
+            return cd_fail(why, CD_EINVAL, "transaction underpriced");
+        }
+        const cd__pool_sender *s = sender_of(p, t);
+        if (!is_next && !is_spared && cd__pool_place(s, t->tx.nonce) < s->pending) {
+            return cd_fail(why, CD_EINVAL, "future transaction tries to replace pending");
+        }
+        cd__pool_price_del(p, t);
+        victims[(*cnt)++] = t;
+        slots -= tx_slots(&t->tx);
     }
     return CD_OK;
 }
 
-/* Balance against the cost of tx and of everything else the sender has waiting (without replaced). */
-static cd_err check_funds(const sender *s, const cd_tx *tx, const cd_account *acct,
-                          const cd_pool_tx *replaced, cd_errinfo *why)
+/* Frees slots for tx at the cost of cheaper ones, or changes nothing. is_next: it would be pending. */
+static cd_err make_room(cd_txpool *p, const cd_tx *tx, bool is_next, bool is_spared,
+                        cd_errinfo *why)
 {
-    cd_u256 cost;
-    char have[CD_U256_TEXT_MAX];
-    char want[CD_U256_TEXT_MAX];
-    char over[CD_U256_TEXT_MAX];
-    if (!tx_cost(&cost, tx)) {
-        return cd_fail(why, CD_EINVAL, "max fee per gas higher than 2^256-1");
+    cd_pool_tx *victims[CD__POOL_SLOTS_MAX]; /* each frees one slot at least */
+    usize cnt = 0;
+    cd_err e = choose_victims(p, victims, &cnt, tx, is_next, is_spared, why);
+    for (usize i = 0; i < cnt; i++) {
+        cd__pool_price_put(p, victims[i]);
     }
-    cd_u256 queued = cd_u256_zero();
-    for (usize i = 0; s != NULL && i < s->cnt; i++) {
-        cd_u256 one;
-        if (s->txs[i] != replaced && tx_cost(&one, &s->txs[i]->tx) &&
-            !cd_u256_checked_add(&queued, &queued, &one)) {
-            queued = cd_u256_max();
-        }
+    for (usize i = 0; e == CD_OK && i < cnt; i++) {
+        cd__pool_sender *s = sender_of(p, victims[i]);
+        sender_remove(p, s, cd__pool_place(s, victims[i]->tx.nonce));
+        sender_update(p, s);
     }
-    cd_u256 total;
-    cd_u256 overshot;
-    if (!cd_u256_checked_add(&total, &queued, &cost)) {
-        total = cd_u256_max();
-    }
-    if (!cd_u256_lt(&acct->balance, &total)) {
-        return CD_OK;
-    }
-    (void)cd_u256_fmt_dec(have, &acct->balance);
-    if (cd_u256_lt(&acct->balance, &cost)) {
-        cd_u256_sub(&overshot, &cost, &acct->balance);
-        (void)cd_u256_fmt_dec(want, &cost);
-        (void)cd_u256_fmt_dec(over, &overshot);
-        return cd_fail(why, CD_EINVAL,
-                       "insufficient funds for gas * price + value: balance %s, tx cost %s, "
-                       "overshot %s",
-                       have, want, over);
-    }
-    cd_u256_sub(&overshot, &total, &acct->balance);
-    char queued_text[CD_U256_TEXT_MAX];
-    (void)cd_u256_fmt_dec(queued_text, &queued);
-    (void)cd_u256_fmt_dec(want, &cost);
-    (void)cd_u256_fmt_dec(over, &overshot);
-    return cd_fail(
-        why, CD_EINVAL,
-        "insufficient funds for gas * price + value: balance %s, queued cost %s, tx cost "
-        "%s, overshot %s",
-        have, queued_text, want, over);
+    return e;
 }
 
-/* A replacement must pay price_bump per cent more of both prices. */
-static bool pays_bump(const cd_txpool *p, const cd_tx *old, const cd_tx *new)
+/* Takes from the senders with most pending ones, down to what each is guaranteed. */
+static void truncate_pending(cd_txpool *p)
 {
-    const cd_u256 *pairs[2][2] = {{&old->fee_cap, &new->fee_cap}, {&old->tip_cap, &new->tip_cap}};
-    for (int i = 0; i < 2; i++) {
-        cd_u256 least;
-        cd_u256 hundred;
-        if (!cd_u256_checked_mul_u64(&least, pairs[i][0], 100 + p->cfg.price_bump) ||
-            !cd_u256_checked_mul_u64(&hundred, pairs[i][1], 100) || cd_u256_lt(&hundred, &least)) {
-            return false;
+    while (p->pending > p->cfg.global_slots && p->fat != 0) {
+        cd__pool_sender *most = NULL;
+        void *val;
+        for (usize it = 0; cd_hmap_next(&p->by_sender, &it, NULL, &val);) {
+            cd__pool_sender *s = *(cd__pool_sender **)val;
+            if (is_fat(p, s) && (most == NULL || s->pending > most->pending)) {
+                most = s;
+            }
         }
+        CD_ASSERT(most != NULL);
+        sender_remove(p, most, most->pending - 1);
+        sender_update(p, most);
     }
-    return true;
 }
 
-static cd_err admit(cd_txpool *p, const cd_tx *tx, cd_bytes raw, cd_errinfo *why)
+/* Takes from the queues of the senders that have been silent longest. */
+static void truncate_queue(cd_txpool *p)
 {
-    cd_account acct = {0};
-    bool found;
-    if (cd_hmap_get(&p->by_hash, &tx->hash) != NULL) {
-        return cd_fail(why, CD_EEXIST, "already known");
-    }
-    CD_TRY(check_form(p, tx, raw.n, why));
-    CD_TRY(p->src->account(p->src, &acct, &found, &tx->sender));
-    if (tx->nonce < acct.nonce) {
-        return cd_fail(why, CD_EINVAL, "nonce too low: next nonce %llu, tx nonce %llu",
-                       (unsigned long long)acct.nonce, (unsigned long long)tx->nonce);
-    }
-    sender *s = sender_get(p, &tx->sender);
-    usize at = s == NULL ? 0 : sender_place(s, tx->nonce);
-    cd_pool_tx *replaced =
-        s != NULL && at < s->cnt && s->txs[at]->tx.nonce == tx->nonce ? s->txs[at] : NULL;
-    CD_TRY(check_funds(s, tx, &acct, replaced, why));
-    if (replaced != NULL) {
-        if (!pays_bump(p, &replaced->tx, tx)) {
-            return cd_fail(why, CD_EINVAL, "replacement transaction underpriced");
+    cd_list_each_safe(it, &p->by_beat)
+    {
+        if (queued(p) <= p->cfg.global_queue) {
+            return;
         }
-        (void)cd_hmap_del(&p->by_hash, &replaced->tx.hash);
-        cd_free(replaced);
-        s->txs[at] = tx_own(tx, raw, p->arrivals++);
-        *(cd_pool_tx **)cd_hmap_put(&p->by_hash, NULL, &tx->hash) = s->txs[at];
-        return CD_OK;
+        cd__pool_sender *s = cd_list_of(it, cd__pool_sender, by_beat);
+        usize over = queued(p) - p->cfg.global_queue;
+        if (!s->is_spared && s->cnt > s->pending) {
+            (void)sender_cut(p, s, cd_max_u64(s->pending, s->cnt > over ? s->cnt - over : 0));
+        }
     }
-    if (cd_hmap_cnt(&p->by_hash) >= p->cfg.total_max ||
-        (s != NULL && s->cnt >= p->cfg.account_max)) {
-        return cd_fail(why, CD_EFULL, "txpool is full");
+}
+
+static void keep_limits(cd_txpool *p)
+{
+    truncate_pending(p);
+    truncate_queue(p);
+}
+
+/* Drops what waits behind a gap of a sender that has been silent for the lifetime. */
+static void expire(cd_txpool *p)
+{
+    u64 now = cd__pool_now(p);
+    if (now < p->next_expiry) {
+        return;
     }
+    p->next_expiry = now + EXPIRY_INTERVAL_S;
+    cd_list_each_safe(it, &p->by_beat)
+    {
+        cd__pool_sender *s = cd_list_of(it, cd__pool_sender, by_beat);
+        if (s->beat + p->cfg.lifetime_s > now) {
+            return;
+        }
+        if (!s->is_spared && s->cnt > s->pending) {
+            (void)sender_cut(p, s, s->pending);
+        }
+    }
+}
+
+/* --- in ----------------------------------------------------------------------------------------- */
+
+/* The sender of tx, or one in *scratch that has nothing waiting; its account is read anew. */
+static cd_err find_sender(cd_txpool *p, cd__pool_sender **out, cd__pool_sender *scratch,
+                          const cd_addr20 *addr)
+{
+    cd__pool_sender *s = cd__pool_sender_get(p, addr);
     if (s == NULL) {
-        s = cd_new(sender);
-        s->addr = tx->sender;
-        *(sender **)cd_hmap_put(&p->by_sender, NULL, &tx->sender) = s;
+        *scratch = (cd__pool_sender){.addr = *addr};
+        s = scratch;
+        CD_TRY(sender_read(p, s));
     }
-    cd_pool_tx *t = tx_own(tx, raw, p->arrivals++);
-    sender_insert(s, at, t);
-    *(cd_pool_tx **)cd_hmap_put(&p->by_hash, NULL, &tx->hash) = t;
+    *out = s;
     return CD_OK;
 }
 
-cd_err cd_txpool_add(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd_errinfo *why)
+static cd_err check(const cd_txpool *p, const cd__pool_sender *s, const cd_tx *tx,
+                    const cd_pool_tx *old, bool is_spared, cd_errinfo *why)
+{
+    CD_TRY(cd__pool_check_fees(p, tx, is_spared, why));
+    return cd__pool_check_sender(p, s, tx, old, why);
+}
+
+cd_err cd__pool_admit(cd_txpool *p, const cd_tx *tx, cd__pool_origin origin, bool is_impersonated,
+                      cd_errinfo *why)
+{
+    cd__pool_sender scratch;
+    cd__pool_sender *s;
+    bool is_local = origin != CD__POOL_PEER;
+    CD_TRY(find_sender(p, &s, &scratch, &tx->sender));
+    bool is_spared = s->is_spared || (is_local && p->cfg.spares_local);
+    usize at = cd__pool_place(s, tx->nonce);
+    cd_pool_tx *old = at < s->cnt && s->txs[at]->tx.nonce == tx->nonce ? s->txs[at] : NULL;
+    CD_TRY(check(p, s, tx, old, is_spared, why));
+    scratch = (cd__pool_sender){.addr = tx->sender, .nonce = s->nonce, .balance = s->balance};
+    if (old == NULL) {
+        bool is_next = tx->nonce <= s->nonce + s->pending;
+        CD_TRY(make_room(p, tx, is_next, is_spared, why));
+    }
+    cd_pool_tx *t = tx_own(tx);
+    t->arrival = p->arrivals++;
+    t->time = cd__pool_now(p);
+    t->is_local = is_local;
+    t->is_impersonated = is_impersonated;
+    if (origin == CD__POOL_RPC) {
+        cd_err e = cd__pool_journal_put(p, t, why);
+        if (e != CD_OK) {
+            tx_unref(t);
+            return e;
+        }
+    }
+    s = cd__pool_sender_get(p, &tx->sender); /* making room may have ended it */
+    if (s == NULL) {
+        s = sender_add(p, &scratch);
+    }
+    if (is_spared && !s->is_spared) {
+        sender_spare(p, s);
+    }
+    at = cd__pool_place(s, tx->nonce);
+    if (at < s->cnt && s->txs[at]->tx.nonce == tx->nonce) {
+        old = s->txs[at];
+        s->txs[at] = t;
+        count_out(p, s, old);
+        count_in(p, s, t);
+    } else {
+        sender_insert(p, s, at, t);
+    }
+    sender_beat(p, s);
+    sender_update(p, s);
+    keep_limits(p);
+    return cd_txpool_get(p, &tx->hash) != NULL ? CD_OK : cd_fail(why, CD_EFULL, "txpool is full");
+}
+
+/* Decodes and checks what needs no state. */
+static cd_err receive(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd__pool_origin origin,
+                      cd_errinfo *why)
 {
     cd_arena arena = {0};
     cd_tx tx;
@@ -370,173 +472,281 @@ cd_err cd_txpool_add(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd_errinfo *wh
     }
     if (e == CD_OK) {
         *hash = tx.hash;
-        if (!tx.is_protected) {
-            e = cd_fail(why, CD_EINVAL,
-                        "only replay-protected (EIP-155) transactions allowed over RPC");
-        } else if (tx.chain_id != p->head.chain_id || cd_tx_recover(&tx, true) != CD_OK) {
-            e = cd_fail(why, CD_EINVAL, "invalid sender");
-        } else {
-            e = admit(p, &tx, raw, why);
-        }
+        e = origin == CD__POOL_RPC ? cd__pool_check_rpc(p, &tx, why) : CD_OK;
+    }
+    if (e == CD_OK && cd_hmap_get(&p->by_hash, &tx.hash) != NULL) {
+        e = cd_fail(why, CD_EEXIST, "already known");
+    }
+    if (e == CD_OK) {
+        e = cd__pool_check_form(p, &tx, why);
+    }
+    if (e == CD_OK && ((tx.is_protected && tx.chain_id != p->head.chain_id) ||
+                       cd_tx_recover(&tx, true) != CD_OK)) {
+        e = cd_fail(why, CD_EINVAL, "invalid sender");
+    }
+    if (e == CD_OK) {
+        e = cd__pool_admit(p, &tx, origin, false, why);
     }
     cd_arena_fini(&arena);
     return e;
 }
 
-/* --- after a block ------------------------------------------------------------------------------ */
+cd_err cd_txpool_add(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd_errinfo *why)
+{
+    return receive(p, hash, raw, CD__POOL_RPC, why);
+}
 
-/* Drops what the account's state rules out: used nonces, and what the balance cannot pay any more. */
-static void settle_sender(cd_txpool *p, sender *s, const cd_account *acct)
+cd_err cd_txpool_add_remote(cd_txpool *p, cd_hash32 *hash, cd_bytes raw, cd_errinfo *why)
+{
+    return receive(p, hash, raw, CD__POOL_PEER, why);
+}
+
+cd_err cd_txpool_add_as(cd_txpool *p, cd_hash32 *hash, const cd_tx *tx, cd_errinfo *why)
+{
+    cd_arena arena = {0};
+    cd_buf raw = {0};
+    cd_tx pseudo = *tx;
+    cd_tx own;
+    pseudo.raw = (cd_bytes){0};
+    pseudo.unsigned_fields = (cd_bytes){0};
+    pseudo.y_parity = 0;
+    pseudo.r = cd_u256_from_addr(&tx->sender);
+    pseudo.s = pseudo.r;
+    cd_tx_enc(&raw, &pseudo);
+    cd_err e = cd_tx_dec(&own, &arena, cd_buf_bytes(&raw), why);
+    if (e == CD_OK) {
+        *hash = own.hash;
+        own.sender = tx->sender;
+        own.has_sender = true;
+        e = cd__pool_check_rpc(p, &own, why);
+    }
+    if (e == CD_OK && cd_hmap_get(&p->by_hash, &own.hash) != NULL) {
+        e = cd_fail(why, CD_EEXIST, "already known");
+    }
+    if (e == CD_OK) {
+        e = cd__pool_check_form(p, &own, why);
+    }
+    if (e == CD_OK) {
+        e = cd__pool_admit(p, &own, CD__POOL_RPC, true, why);
+    }
+    cd_buf_fini(&raw);
+    cd_arena_fini(&arena);
+    return e;
+}
+
+/* --- out ---------------------------------------------------------------------------------------- */
+
+bool cd_txpool_drop(cd_txpool *p, const cd_hash32 *hash)
+{
+    const cd_pool_tx *t = cd_txpool_get(p, hash);
+    if (t == NULL) {
+        return false;
+    }
+    cd__pool_sender *s = sender_of(p, t);
+    sender_remove(p, s, cd__pool_place(s, t->tx.nonce));
+    sender_update(p, s);
+    truncate_queue(p);
+    return true;
+}
+
+usize cd_txpool_drop_sender(cd_txpool *p, const cd_addr20 *addr)
+{
+    cd__pool_sender *s = cd__pool_sender_get(p, addr);
+    return s == NULL ? 0 : sender_cut(p, s, 0);
+}
+
+void cd_txpool_clear(cd_txpool *p)
+{
+    cd_list_each_safe(it, &p->by_beat)
+    {
+        (void)sender_cut(p, cd_list_of(it, cd__pool_sender, by_beat), 0);
+    }
+}
+
+void cd_txpool_free(cd_txpool *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    (void)!cd__pool_journal_flush(p); /* what stays behind is refused when it is read again */
+    p->cfg.journal = NULL;            /* and what waits is to be found again */
+    cd_txpool_clear(p);
+    cd_hmap_fini(&p->by_hash);
+    cd_hmap_fini(&p->by_sender);
+    cd_kv_batch_fini(&p->journal);
+    cd_free(p->prices);
+    cd_free(p);
+}
+
+/* --- copies ------------------------------------------------------------------------------------- */
+
+struct cd_txpool_copy {
+    cd_pool_tx **txs; /* in order of arrival */
+    usize cnt;
+};
+
+static int by_arrival(const void *x, const void *y)
+{
+    const cd_pool_tx *a = *(cd_pool_tx *const *)x;
+    const cd_pool_tx *b = *(cd_pool_tx *const *)y;
+    return (a->arrival > b->arrival) - (a->arrival < b->arrival);
+}
+
+cd_txpool_copy *cd_txpool_copy_new(cd_txpool *p)
+{
+    cd_txpool_copy *c = cd_new(cd_txpool_copy);
+    c->txs = cd_new_array(cd_pool_tx *, cd_hmap_cnt(&p->by_hash));
+    void *val;
+    for (usize it = 0; cd_hmap_next(&p->by_hash, &it, NULL, &val);) {
+        cd_pool_tx *t = *(cd_pool_tx **)val;
+        t->refs++;
+        c->txs[c->cnt++] = t;
+    }
+    if (c->cnt > 1) {
+        qsort(c->txs, c->cnt, sizeof *c->txs, by_arrival);
+    }
+    return c;
+}
+
+void cd_txpool_copy_free(cd_txpool_copy *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    for (usize i = 0; i < c->cnt; i++) {
+        tx_unref(c->txs[i]);
+    }
+    cd_free(c->txs);
+    cd_free(c);
+}
+
+/* Puts a transaction that waited before back without asking again. */
+static cd_err put_back(cd_txpool *p, cd_pool_tx *t)
+{
+    cd__pool_sender scratch;
+    cd__pool_sender *s;
+    CD_TRY(find_sender(p, &s, &scratch, &t->tx.sender));
+    usize at = cd__pool_place(s, t->tx.nonce);
+    bool is_taken = at < s->cnt && s->txs[at]->tx.nonce == t->tx.nonce;
+    if (t->tx.nonce < s->nonce || is_taken) {
+        return CD_OK;
+    }
+    if (t->is_local) {
+        CD_TRY(cd__pool_journal_put(p, t, NULL));
+    }
+    if (s == &scratch) {
+        s = sender_add(p, &scratch);
+        s->is_spared = t->is_local && p->cfg.spares_local;
+    }
+    t->refs++;
+    sender_insert(p, s, at, t);
+    sender_beat(p, s);
+    sender_update(p, s);
+    return CD_OK;
+}
+
+cd_err cd_txpool_restore(cd_txpool *p, const cd_txpool_copy *c)
+{
+    cd_txpool_clear(p);
+    for (usize i = 0; i < c->cnt; i++) {
+        CD_TRY(put_back(p, c->txs[i]));
+    }
+    return cd__pool_journal_flush(p);
+}
+
+/* --- following the chain ------------------------------------------------------------------------ */
+
+void cd_txpool_set_head(cd_txpool *p, const cd_txpool_head *head, cd_state_source *src)
+{
+    p->head = *head;
+    p->src = src;
+    cd__pool_price_sort(p);
+}
+
+/* Drops what the state of the head rules out for good. */
+static void drop_stale(cd_txpool *p, cd__pool_sender *s)
 {
     for (usize i = s->cnt; i > 0; i--) {
-        cd_u256 cost;
         const cd_tx *tx = &s->txs[i - 1]->tx;
-        bool is_payable = tx_cost(&cost, tx) && !cd_u256_lt(&acct->balance, &cost);
-        if (tx->nonce < acct->nonce || !is_payable) {
-            sender_remove(p, s, i - 1); /* frees s with its last transaction, which is i == 1 */
+        if (tx->nonce < s->nonce || (!p->cfg.keeps_stuck && !cd__pool_is_ready(p, s, tx))) {
+            sender_remove(p, s, i - 1);
         }
     }
+    sender_update(p, s);
 }
 
 cd_err cd_txpool_settle(cd_txpool *p)
 {
-    usize cnt = cd_hmap_cnt(&p->by_sender);
-    sender **all = cd_new_array(sender *, cnt);
-    void *val;
+    cd_list_each_safe(it, &p->by_beat)
+    {
+        cd__pool_sender *s = cd_list_of(it, cd__pool_sender, by_beat);
+        CD_TRY(sender_read(p, s));
+        drop_stale(p, s);
+    }
+    expire(p);
+    keep_limits(p);
+    return cd__pool_journal_flush(p);
+}
+
+/* --- looking ------------------------------------------------------------------------------------ */
+
+usize cd_txpool_cnt(const cd_txpool *p)
+{
+    return cd_hmap_cnt(&p->by_hash);
+}
+
+usize cd_txpool_pending_cnt(const cd_txpool *p)
+{
+    return p->pending;
+}
+
+const cd_pool_tx *cd_txpool_get(const cd_txpool *p, const cd_hash32 *hash)
+{
+    return load_ptr(cd_hmap_get(&p->by_hash, hash));
+}
+
+u64 cd_txpool_nonce(const cd_txpool *p, const cd_addr20 *addr, u64 start)
+{
+    const cd__pool_sender *s = cd__pool_sender_get(p, addr);
+    return s == NULL ? start : s->nonce + s->pending;
+}
+
+static cd_txpool_account account_of(const cd__pool_sender *s)
+{
+    return (cd_txpool_account){
+        .addr = s->addr,
+        .txs = s->txs,
+        .cnt = s->cnt,
+        .pending_cnt = s->pending,
+    };
+}
+
+bool cd_txpool_account_of(const cd_txpool *p, cd_txpool_account *out, const cd_addr20 *addr)
+{
+    const cd__pool_sender *s = cd__pool_sender_get(p, addr);
+    if (s != NULL) {
+        *out = account_of(s);
+    }
+    return s != NULL;
+}
+
+static int by_addr(const void *x, const void *y)
+{
+    return memcmp(((const cd_txpool_account *)x)->addr.b, ((const cd_txpool_account *)y)->addr.b,
+                  20);
+}
+
+cd_txpool_account *cd_txpool_accounts(const cd_txpool *p, usize *cnt, cd_arena *a)
+{
+    cd_txpool_account *all = cd_arena_array(a, cd_txpool_account, cd_hmap_cnt(&p->by_sender));
     usize n = 0;
-    for (usize it = 0; cd_hmap_next(&p->by_sender, &it, NULL, &val);) {
-        all[n++] = load_ptr(val);
+    cd_list_each(it, &p->by_beat)
+    {
+        all[n++] = account_of(cd_list_of(it, cd__pool_sender, by_beat));
     }
-    cd_err e = CD_OK;
-    for (usize i = 0; i < n && e == CD_OK; i++) {
-        cd_account acct = {0};
-        bool found;
-        e = p->src->account(p->src, &acct, &found, &all[i]->addr);
-        if (e == CD_OK) {
-            settle_sender(p, all[i], &acct);
-        }
+    if (n > 1) {
+        qsort(all, n, sizeof *all, by_addr);
     }
-    cd_free(all);
-    return e;
-}
-
-/* --- picking ------------------------------------------------------------------------------------ */
-
-/* A sender's next executable transaction and what it pays. */
-typedef struct candidate {
-    const sender *s;
-    usize at;
-    cd_u256 tip;
-} candidate;
-
-/* A binary heap, best candidate first. */
-struct cd_txpool_pick {
-    cd_u256 base_fee;
-    candidate *heap;
-    usize cnt;
-    bool has_given; /* heap[0] was given out and is to be moved on or dropped */
-};
-
-static bool is_better(const candidate *a, const candidate *b)
-{
-    int c = cd_u256_cmp(&a->tip, &b->tip);
-    return c != 0 ? c > 0 : a->s->txs[a->at]->arrival < b->s->txs[b->at]->arrival;
-}
-
-static void sift_down(cd_txpool_pick *k, usize i)
-{
-    for (;;) {
-        usize best = i;
-        for (usize child = 2 * i + 1; child <= 2 * i + 2 && child < k->cnt; child++) {
-            if (is_better(&k->heap[child], &k->heap[best])) {
-                best = child;
-            }
-        }
-        if (best == i) {
-            return;
-        }
-        candidate t = k->heap[i];
-        k->heap[i] = k->heap[best];
-        k->heap[best] = t;
-        i = best;
-    }
-}
-
-/* min(tip cap, fee cap - base fee); false when the fee cap is below the base fee. */
-static bool set_tip(candidate *c, const cd_u256 *base_fee)
-{
-    const cd_tx *tx = &c->s->txs[c->at]->tx;
-    if (!cd_u256_checked_sub(&c->tip, &tx->fee_cap, base_fee)) {
-        return false;
-    }
-    if (cd_u256_lt(&tx->tip_cap, &c->tip)) {
-        c->tip = tx->tip_cap;
-    }
-    return true;
-}
-
-cd_err cd_txpool_pick_new(cd_txpool_pick **out, cd_txpool *p, const cd_u256 *base_fee)
-{
-    cd_txpool_pick *k = cd_new(cd_txpool_pick);
-    k->base_fee = *base_fee;
-    k->heap = cd_new_array(candidate, cd_hmap_cnt(&p->by_sender));
-    void *val;
-    for (usize it = 0; cd_hmap_next(&p->by_sender, &it, NULL, &val);) {
-        candidate c = {.s = load_ptr(val)};
-        cd_account acct = {0};
-        bool found;
-        cd_err e = p->src->account(p->src, &acct, &found, &c.s->addr);
-        if (e != CD_OK) {
-            cd_txpool_pick_free(k);
-            return e;
-        }
-        c.at = sender_place(c.s, acct.nonce);
-        if (c.at < c.s->cnt && c.s->txs[c.at]->tx.nonce == acct.nonce && set_tip(&c, base_fee)) {
-            k->heap[k->cnt++] = c;
-        }
-    }
-    for (usize i = k->cnt / 2; i > 0; i--) {
-        sift_down(k, i - 1);
-    }
-    *out = k;
-    return CD_OK;
-}
-
-void cd_txpool_pick_free(cd_txpool_pick *k)
-{
-    if (k != NULL) {
-        cd_free(k->heap);
-        cd_free(k);
-    }
-}
-
-void cd_txpool_pick_skip_sender(cd_txpool_pick *k)
-{
-    if (k->has_given) {
-        k->heap[0] = k->heap[--k->cnt];
-        sift_down(k, 0);
-        k->has_given = false;
-    }
-}
-
-const cd_pool_tx *cd_txpool_pick_next(cd_txpool_pick *k)
-{
-    if (k->has_given) {
-        candidate *c = &k->heap[0];
-        u64 nonce = c->s->txs[c->at]->tx.nonce;
-        c->at++;
-        bool goes_on = c->at < c->s->cnt && c->s->txs[c->at]->tx.nonce == nonce + 1 &&
-                       set_tip(c, &k->base_fee);
-        if (goes_on) {
-            sift_down(k, 0);
-            k->has_given = false;
-        } else {
-            cd_txpool_pick_skip_sender(k);
-        }
-    }
-    if (k->cnt == 0) {
-        return NULL;
-    }
-    k->has_given = true;
-    return k->heap[0].s->txs[k->heap[0].at];
+    *cnt = n;
+    return all;
 }

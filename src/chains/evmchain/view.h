@@ -4,6 +4,7 @@
  *
  * A view holds a snapshot of the store and the decoded head; nothing in it changes, so a request sees one consistent
  * chain however long it takes, and needs no lock. Blocks and receipts of the newest heights come from memory.
+ * All views are given back before the chain closes.
  * Threading: frozen; references are counted atomically. [spec:style#B6] */
 #ifndef CD_CHAINS_EVMCHAIN_VIEW_H
 #define CD_CHAINS_EVMCHAIN_VIEW_H
@@ -44,13 +45,19 @@ cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
 cd_err cd_view_header(cd_view *v, cd_header *out, cd_arena *a, u64 number) CD_CHECK;
 cd_err cd_view_hash(cd_view *v, cd_hash32 *out, u64 number) CD_CHECK;
 
+/* cd_view_child gives what the block of a height decides for its child: fees (eth_feeConfig), coinbase. Errors: as
+ * cd_view_source_init. */
+cd_err cd_view_child(cd_view *v, cd_child_rules *out, cd_arena *a, u64 number) CD_CHECK;
+
 /* A reader of the state after an accepted block, ancestors' hashes included; confined to its user. */
 typedef struct cd_view_source {
     cd_world_reader world; /* first: the EVM is given the address of its src */
     cd_view *view;
+    struct cd__known_hash *hashes; /* of ancestors asked for before */
 } cd_view_source;
 
-/* cd_view_source_init reads as after block number. Errors: CD_EMISSING when that state is not kept any more. */
+/* cd_view_source_init reads as after block number, which is not above the head. Errors: CD_EMISSING when that state is
+ * not kept any more. */
 cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 void cd_view_source_fini(cd_view_source *s);
 

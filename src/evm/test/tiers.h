@@ -3,7 +3,8 @@
  *
  * Tier 0 with and without hooks must agree in everything. Tier 1 may fail with another status, but
  * whether it failed, the gas, refund, output, logs and state must be the same. The traced run also
- * checks that each instruction costs what its step said. Test code. */
+ * checks that each instruction costs what its step said, and a run with only messages traced must
+ * tell of the same ones. Test code. */
 #ifndef CD_EVM_TEST_TIERS_H
 #define CD_EVM_TEST_TIERS_H
 
@@ -36,6 +37,7 @@ typedef struct tiers_result {
     cd_hash32 world; /* of logs and changes */
     u8 word[32];     /* the first bytes of the output */
     usize output_len;
+    cd_hash32 messages; /* sent, in the traced modes */
 } tiers_result;
 
 /* --- a state source that knows a few accounts ------------------------------------------------------ */
@@ -120,12 +122,12 @@ static cd_err tiers_put_acct(void *ctx, const cd_acct *a, bool exists, bool wipe
     return CD_OK;
 }
 
-static cd_err tiers_put_slot(void *ctx, const cd_acct *a, const cd_u256 *key, const cd_u256 *value)
+static cd_err tiers_put_slot(void *ctx, const cd_acct *a, const cd_slot *s)
 {
     cd_keccak *k = ctx;
     tiers_put(k, a->addr.b, 20);
-    tiers_put(k, key->w, sizeof key->w);
-    tiers_put(k, value->w, sizeof value->w);
+    tiers_put(k, s->key.w, sizeof s->key.w);
+    tiers_put(k, s->value.w, sizeof s->value.w);
     return CD_OK;
 }
 
@@ -155,6 +157,8 @@ typedef struct tiers_tracer {
     cd_tracer t;
     cd_trace_step last[CD_CALL_DEPTH_MAX + 3]; /* by depth; gas 0 and cost 1: none */
     u64 steps;
+    u32 depth; /* messages under way */
+    cd_keccak messages;
 } tiers_tracer;
 
 static void tiers_forget(tiers_tracer *t, u32 depth)
@@ -185,7 +189,14 @@ static void tiers_enter(cd_tracer *tracer, u32 depth, u8 op, const cd_evm_msg *m
 {
     tiers_tracer *t = (tiers_tracer *)(void *)tracer;
     CD_ASSERT(depth == 0 || tiers_is_message(op) || op == CD_OP_SELFDESTRUCT);
-    CD_ASSERT(msg != NULL);
+    CD_ASSERT(t->depth++ == depth);
+    tiers_put(&t->messages, &op, 1);
+    tiers_put(&t->messages, msg->caller.b, 20);
+    tiers_put(&t->messages, msg->to.b, 20);
+    tiers_put(&t->messages, msg->code.b, 20);
+    tiers_put(&t->messages, msg->value.w, sizeof msg->value.w);
+    tiers_put(&t->messages, &msg->gas, sizeof msg->gas);
+    cd_keccak_update(&t->messages, msg->input);
     tiers_forget(t, depth + 1);
 }
 
@@ -193,7 +204,12 @@ static void tiers_exit(cd_tracer *tracer, u32 depth, const cd_evm_result *res, u
 {
     tiers_tracer *t = (tiers_tracer *)(void *)tracer;
     const cd_trace_step *last = &t->last[depth + 1];
-    (void)gas_used;
+    u8 how = res->status == CD_EVM_OK ? 0 : res->status == CD_EVM_REVERT ? 1 : 2;
+    CD_ASSERT(--t->depth == depth);
+    CD_ASSERT((res->status == CD_EVM_OK) == (tracer->error == NULL));
+    tiers_put(&t->messages, &how, 1);
+    tiers_put(&t->messages, &gas_used, sizeof gas_used);
+    cd_keccak_update(&t->messages, res->output);
     if (last->error != 0 && last->op != CD_OP_SELFDESTRUCT) {
         CD_ASSERT(res->status == (cd_evm_status)last->error);
     }
@@ -202,7 +218,13 @@ static void tiers_exit(cd_tracer *tracer, u32 depth, const cd_evm_result *res, u
 
 /* --- running ----------------------------------------------------------------------------------------- */
 
-typedef enum tiers_mode { TIERS_DIRECT, TIERS_TRACED, TIERS_CELLS, TIERS_MODES } tiers_mode;
+typedef enum tiers_mode {
+    TIERS_DIRECT,
+    TIERS_TRACED,
+    TIERS_CELLS,
+    TIERS_CALLS, /* tier 1 with only messages traced */
+    TIERS_MODES
+} tiers_mode;
 
 /* tiers_on runs on one tier; evm and st are reused from run to run. */
 static tiers_result tiers_on(cd_evm *evm, cd_state *st, const tiers_run *run, tiers_mode mode)
@@ -222,14 +244,20 @@ static tiers_result tiers_on(cd_evm *evm, cd_state *st, const tiers_run *run, ti
                                 .block_hash = tiers_get_block_hash},
                         .run = run};
     static tiers_tracer tracer;
-    tracer = (tiers_tracer){.t = {.step = tiers_step, .enter = tiers_enter, .exit = tiers_exit}};
+    tracer = (tiers_tracer){.t = {.step = mode == TIERS_TRACED ? tiers_step : NULL,
+                                  .enter = tiers_enter,
+                                  .exit = tiers_exit,
+                                  .calls_only = mode == TIERS_CALLS}};
+    cd_keccak_init(&tracer.messages);
     cd_state_reset(st, &src.src);
     cd_state_clear_logs(st);
     cd_state_begin_tx(st);
     cd_evm_set_block(evm, run->fork, CD_PROFILE_ETHEREUM, &block, st, cd_precompile_eth(run->fork));
     cd_evm_set_tx(evm, &tx);
-    cd_evm_set_tier(evm, mode == TIERS_CELLS ? CD_TIER_CELLS : CD_TIER_DIRECT);
-    cd_evm_set_tracer(evm, mode == TIERS_TRACED ? &tracer.t : NULL);
+    bool is_cells = mode == TIERS_CELLS || mode == TIERS_CALLS;
+    bool is_traced = mode == TIERS_TRACED || mode == TIERS_CALLS;
+    cd_evm_set_tier(evm, is_cells ? CD_TIER_CELLS : CD_TIER_DIRECT);
+    cd_evm_set_tracer(evm, is_traced ? &tracer.t : NULL);
     cd_evm_result res;
     cd_evm_call(evm, &res, &run->msg);
     tiers_result r = {.status = res.status,
@@ -241,6 +269,8 @@ static tiers_result tiers_on(cd_evm *evm, cd_state *st, const tiers_run *run, ti
         memcpy(r.word, res.output.p, res.output.n < 32 ? res.output.n : 32);
     }
     tiers_digest(&r.world, st);
+    cd_keccak_final(&tracer.messages, &r.messages);
+    CD_ASSERT(tracer.depth == 0);
     CD_ASSERT(cd_state_error(st) == CD_OK);
     return r;
 }
@@ -251,6 +281,7 @@ static tiers_result tiers_all(cd_evm *evm, cd_state *st, const tiers_run *run)
     tiers_result direct = tiers_on(evm, st, run, TIERS_DIRECT);
     tiers_result traced = tiers_on(evm, st, run, TIERS_TRACED);
     tiers_result cells = tiers_on(evm, st, run, TIERS_CELLS);
+    tiers_result calls = tiers_on(evm, st, run, TIERS_CALLS);
     CD_ASSERT(traced.status == direct.status);
     CD_ASSERT(traced.gas_left == direct.gas_left && traced.refund == direct.refund);
     CD_ASSERT(cd_hash32_eq(&traced.output, &direct.output));
@@ -260,6 +291,10 @@ static tiers_result tiers_all(cd_evm *evm, cd_state *st, const tiers_run *run)
     CD_ASSERT(cells.gas_left == direct.gas_left && cells.refund == direct.refund);
     CD_ASSERT(cd_hash32_eq(&cells.output, &direct.output));
     CD_ASSERT(cd_hash32_eq(&cells.world, &direct.world));
+    CD_ASSERT(calls.status == cells.status && calls.gas_left == direct.gas_left);
+    CD_ASSERT(cd_hash32_eq(&calls.output, &direct.output));
+    CD_ASSERT(cd_hash32_eq(&calls.world, &direct.world));
+    CD_ASSERT(cd_hash32_eq(&calls.messages, &traced.messages));
     return direct;
 }
 

@@ -159,8 +159,8 @@ static void chains_give_the_whole_fee_to_the_coinbase(void **state)
 /* Code that clears the slots 0..5. */
 static cd_bytes clearing_code(u8 out[30])
 {
-    for (u8 i = 0; i < 6; i++) {
-        const u8 ops[5] = {0x60, 0, 0x60, i, 0x55};
+    for (usize i = 0; i < 6; i++) {
+        const u8 ops[5] = {0x60, 0, 0x60, (u8)i, 0x55};
         memcpy(out + 5 * i, ops, sizeof ops);
     }
     return cd_bytes_of(out, 30);
@@ -448,25 +448,25 @@ static void intrinsic_gas_by_fork(void **state)
     static const cd_access_tuple access[] = {{.keys = keys, .key_cnt = 2}, {.key_cnt = 0}};
     cd_tx tx = {.data = cd_bytes_of(data, sizeof data)};
     u64 gas;
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_PETERSBURG));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_PETERSBURG, NULL), CD_TX_VALID);
     assert_int_equal(gas, 21000 + 2 * 4 + 2 * 68);
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_ISTANBUL));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_ISTANBUL, NULL), CD_TX_VALID);
     assert_int_equal(gas, 21000 + 2 * 4 + 2 * 16);
     tx.is_create = true;
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_FRONTIER));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_FRONTIER, NULL), CD_TX_VALID);
     assert_int_equal(gas, 21000 + 2 * 4 + 2 * 68);
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_HOMESTEAD));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_HOMESTEAD, NULL), CD_TX_VALID);
     assert_int_equal(gas, 53000 + 2 * 4 + 2 * 68);
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL), CD_TX_VALID);
     assert_int_equal(gas, 53000 + 2 * 4 + 2 * 16 + 2);
     tx.access = access;
     tx.access_cnt = 2;
-    assert_true(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL), CD_TX_VALID);
     assert_int_equal(gas, 53000 + 2 * 4 + 2 * 16 + 2 + 2 * 2400 + 2 * 1900);
     const cd_access_tuple huge[] = {{.keys = keys, .key_cnt = SIZE_MAX / 8}};
     tx.access = huge;
     tx.access_cnt = 1;
-    assert_false(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI));
+    assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL), CD_TX_INTRINSIC_GAS);
 }
 
 static void a_source_error_is_reported(void **state)

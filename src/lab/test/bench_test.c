@@ -53,6 +53,23 @@ static void effort_rules(void **state)
     assert_int_equal(t.first, 500);
     assert_int_equal(t.best, 50);
     assert_int_equal(t.reps, 5);
+    /* While the clock stands still nothing is measured, and not for ever. */
+    cd_lab_timing_add(&t, 0);
+    assert_int_equal(t.best, 50);
+    assert_int_equal(t.reps, 5);
+    cd_lab_timing still = {0};
+    usize runs = 0;
+    for (; cd_lab_timing_goes_on(&still, &timed); runs++) {
+        cd_lab_timing_add(&still, 0);
+        assert_true(runs < 1000000);
+    }
+    assert_true(runs > 3);
+    assert_int_equal(still.best, 0);
+    assert_true(cd_lab_per(1, (double)still.best) == 0);
+    assert_true(cd_lab_per(1, 2) == 0.5);
+    assert_int_equal(cd_lab_min_ns(0, 7), 7);
+    assert_int_equal(cd_lab_min_ns(7, 0), 7);
+    assert_int_equal(cd_lab_min_ns(7, 6), 6);
     /* Three times whatever it takes; an exact number whatever was said of time. */
     cd_lab_timing slow = {.total = 5000, .reps = 2};
     assert_true(cd_lab_timing_goes_on(&slow, &timed));

@@ -17,8 +17,7 @@
 
 #include <cmocka.h>
 
-/* --- mapstate
- * ---------------------------------------------------------------------------------------- */
+/* --- mapstate -------------------------------------------------------------------------------- */
 
 static const char alloc[] =
     "{\"0x00000000000000000000000000000000000000aa\":{\"balance\":\"5\",\"storage\":{\"2\":\"0x7\","
@@ -80,8 +79,7 @@ static void test_mapstate(void **state)
     cd_arena_fini(&a);
 }
 
-/* --- runners on bad files
- * ------------------------------------------------------------------------------ */
+/* --- runners on bad files -------------------------------------------------------------------- */
 
 static void collect(void *ctx, cd_bytes lines)
 {
@@ -146,8 +144,7 @@ static void test_bad_files(void **state)
     }
 }
 
-/* --- suite
- * --------------------------------------------------------------------------------------------- */
+/* --- suite ----------------------------------------------------------------------------------- */
 
 static void *no_worker(const void *cfg)
 {
@@ -172,9 +169,9 @@ static void test_suite_order(void **state)
     char dir[] = "/tmp/cd_lab_XXXXXX";
     assert_non_null(mkdtemp(dir));
     cd_arena a = {0};
-    for (char c = 'a'; c <= 'j'; c++) {
-        const char *path = cd_arena_fmt(&a, "%s/%c.json", dir, c);
-        assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_of(&c, 1), 0600, NULL),
+    for (const char *c = "abcdefghij"; *c != '\0'; c++) {
+        const char *path = cd_arena_fmt(&a, "%s/%c.json", dir, *c);
+        assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_of(c, 1), 0600, NULL),
                          CD_OK);
     }
     const char *skip = cd_arena_fmt(&a, "%s/skip.txt", dir);
@@ -210,8 +207,7 @@ static void test_suite_order(void **state)
     cd_arena_fini(&a);
 }
 
-/* --- run and t8n
- * ---------------------------------------------------------------------------------------- */
+/* --- run and t8n ----------------------------------------------------------------------------- */
 
 static void run_line(cd_buf *out, cd_lab_run_cfg *cfg, const char *code)
 {

@@ -34,7 +34,7 @@ typedef struct engine {
 static const char *scratch_dir(const char *name)
 {
     static char path[200];
-    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    (void)snprintf(path, sizeof path, "%s/%s", scratch, name);
     return path;
 }
 
@@ -264,6 +264,11 @@ static void check_undo(cd_kv *kv)
         cd_err err = cd_kv_batch_dec(&again, cd_bytes_of(text.p, n));
         assert_true(err == CD_EFORMAT || (err == CD_OK && again.cnt < undo.cnt));
     }
+    /* A length has one form. */
+    static const u8 loose[] = {0, 0x81, 0, 'a'};
+    static const u8 wide[] = {0, 0x81, 0x80, 0x80, 0x80, 0x10, 'a'};
+    assert_int_equal(cd_kv_batch_dec(&again, cd_bytes_of(loose, sizeof loose)), CD_EFORMAT);
+    assert_int_equal(cd_kv_batch_dec(&again, cd_bytes_of(wide, sizeof wide)), CD_EFORMAT);
     cd_buf_fini(&text);
     cd_kv_batch_fini(&again);
     cd_kv_batch_fini(&undo);
@@ -476,7 +481,7 @@ static void write_file(const char *dir, const char *name, const char *text)
 {
     char path[300];
     assert_int_equal(cd_fs_mkdirs(cd_fs_real(), scratch_dir(dir), 0755, NULL), CD_OK);
-    snprintf(path, sizeof path, "%s/%s", scratch_dir(dir), name);
+    (void)snprintf(path, sizeof path, "%s/%s", scratch_dir(dir), name);
     assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, str(text), 0644, NULL), CD_OK);
 }
 
@@ -541,7 +546,7 @@ static void test_busy(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(scratch, sizeof scratch, "/tmp/cd-kv-test-XXXXXX");
+    (void)snprintf(scratch, sizeof scratch, "/tmp/cd-kv-test-XXXXXX");
     return mkdtemp(scratch) == NULL;
 }
 

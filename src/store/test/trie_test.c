@@ -90,7 +90,7 @@ static cd_bytes random_key(cd_rng *r, u8 out[CD_TRIE_MAX_KEY], int shape)
         return cd_bytes_of(out, n);
     }
     memset(out, 0xab, CD_TRIE_MAX_KEY);
-    for (int i = 0; i < 3; i++) {
+    for (usize i = 0; i < 3; i++) {
         out[20 * (i + 1)] = (u8)cd_rng_below(r, 4);
     }
     return cd_bytes_of(out, CD_TRIE_MAX_KEY);

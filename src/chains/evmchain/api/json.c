@@ -1,5 +1,6 @@
 #include "chains/evmchain/api/json.h"
 
+#include "chains/evmchain/eth_rules.h"
 #include "evm/evm.h"
 
 /* --- members ------------------------------------------------------------------------------------ */
@@ -52,9 +53,8 @@ static cd_u256 effective_price(const cd_tx *tx, const cd_block *b)
     return price;
 }
 
-static void put_access_list(cd_json_w *w, const cd_tx *tx)
+void cd_api_access_list(cd_json_w *w, const cd_tx *tx)
 {
-    cd_json_w_key(w, "accessList");
     cd_json_w_arr(w);
     for (usize i = 0; i < tx->access_cnt; i++) {
         cd_json_w_obj(w);
@@ -70,25 +70,18 @@ static void put_access_list(cd_json_w *w, const cd_tx *tx)
     cd_json_w_arr_end(w);
 }
 
-static void put_place(cd_json_w *w, const cd_tx_place *at)
-{
-    if (at->block == NULL) {
-        put_null(w, "blockHash");
-        put_null(w, "blockNumber");
-        put_null(w, "transactionIndex");
-        return;
-    }
-    put_hash(w, "blockHash", &at->block->hash);
-    put_qty(w, "blockNumber", at->block->header.number);
-    put_qty(w, "transactionIndex", at->idx);
-}
-
 void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
 {
     cd_u256 price = effective_price(tx, at->block);
     cd_u256 v = cd_tx_v(tx);
     cd_json_w_obj(w);
-    put_place(w, at);
+    if (at->block == NULL) {
+        put_null(w, "blockHash");
+        put_null(w, "blockNumber");
+    } else {
+        put_hash(w, "blockHash", &at->block->hash);
+        put_qty(w, "blockNumber", at->block->header.number);
+    }
     put_addr(w, "from", &tx->sender);
     put_qty(w, "gas", tx->gas_limit);
     put_u256(w, "gasPrice", &price);
@@ -107,10 +100,16 @@ void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
     } else {
         put_addr(w, "to", &tx->to);
     }
+    if (at->block == NULL) {
+        put_null(w, "transactionIndex");
+    } else {
+        put_qty(w, "transactionIndex", at->idx);
+    }
     put_u256(w, "value", &tx->value);
     put_qty(w, "type", tx->type);
     if (tx->type != CD_TX_LEGACY) {
-        put_access_list(w, tx);
+        cd_json_w_key(w, "accessList");
+        cd_api_access_list(w, tx);
     }
     if (tx->type != CD_TX_LEGACY || tx->is_protected) {
         put_qty(w, "chainId", tx->chain_id);
@@ -149,7 +148,6 @@ void cd_api_log(cd_json_w *w, const cd_log *log, const cd_tx_place *at, usize id
     put_hash(w, "transactionHash", &at->block->txs[at->idx].hash);
     put_qty(w, "transactionIndex", at->idx);
     put_hash(w, "blockHash", &at->block->hash);
-    put_qty(w, "blockTimestamp", at->block->header.time);
     put_qty(w, "logIndex", idx);
     cd_json_w_key(w, "removed");
     cd_json_w_bool(w, false);
@@ -160,6 +158,12 @@ void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, us
 {
     const cd_tx *tx = &at->block->txs[at->idx];
     cd_json_w_obj(w);
+    if (tx->type == CD_TX_BLOB) {
+        cd_u256 price;
+        cd_eth_blob_base_fee(&price, at->block->header.excess_blob_gas, &CD_BLOB_CANCUN);
+        put_u256(w, "blobGasPrice", &price);
+        put_qty(w, "blobGasUsed", tx->blob_cnt * (u64)CD_BLOB_GAS);
+    }
     put_hash(w, "blockHash", &at->block->hash);
     put_qty(w, "blockNumber", at->block->header.number);
     if (tx->is_create) {
@@ -194,77 +198,135 @@ void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, us
 
 /* --- blocks ------------------------------------------------------------------------------------- */
 
-/* The optional header fields, as far as the layout has them. */
-static void put_optional(cd_json_w *w, const cd_header *h, cd_header_layout layout)
+/* The members of a header, ascending by name as a map of the original's server comes out. The size of the block is one
+ * among them, none for the header alone; likewise its transactions. */
+static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                       void (*put_txs)(cd_json_w *w, const cd_block *b))
 {
-    u32 has = h->has & cd_header_fields(layout);
+    const cd_header *h = &b->header;
+    u32 has = h->has & cd_header_fields(r->layout);
     if ((has & CD_HEADER_BASE_FEE) != 0) {
         put_u256(w, "baseFeePerGas", &h->base_fee);
-    }
-    if ((has & CD_HEADER_BLOCK_GAS_COST) != 0) {
-        put_u256(w, "blockGasCost", &h->block_gas_cost);
-    }
-    if ((has & CD_HEADER_EXT_DATA_HASH) != 0) {
-        put_hash(w, "extDataHash", &h->ext_data_hash);
-    }
-    if ((has & CD_HEADER_EXT_DATA_GAS_USED) != 0) {
-        put_u256(w, "extDataGasUsed", &h->ext_data_gas_used);
-    }
-    if ((has & CD_HEADER_WITHDRAWALS_ROOT) != 0) {
-        put_hash(w, "withdrawalsRoot", &h->withdrawals_root);
     }
     if ((has & CD_HEADER_BLOB_GAS_USED) != 0) {
         put_qty(w, "blobGasUsed", h->blob_gas_used);
     }
+    if (put_txs != NULL && b->has_ext_data) {
+        put_hex(w, "blockExtraData", b->ext_data.p, b->ext_data.n);
+    }
+    if ((has & CD_HEADER_BLOCK_GAS_COST) != 0) {
+        put_u256(w, "blockGasCost", &h->block_gas_cost);
+    }
+    put_u256(w, "difficulty", &h->difficulty);
     if ((has & CD_HEADER_EXCESS_BLOB_GAS) != 0) {
         put_qty(w, "excessBlobGas", h->excess_blob_gas);
     }
-    if ((has & CD_HEADER_BEACON_ROOT) != 0) {
-        put_hash(w, "parentBeaconBlockRoot", &h->parent_beacon_root);
+    if ((has & CD_HEADER_EXT_DATA_GAS_USED) != 0) {
+        put_u256(w, "extDataGasUsed", &h->ext_data_gas_used);
     }
-    if ((has & CD_HEADER_TIME_MS) != 0) {
-        put_qty(w, "timestampMilliseconds", h->time_ms);
+    if ((has & CD_HEADER_EXT_DATA_HASH) != 0) {
+        put_hash(w, "extDataHash", &h->ext_data_hash);
     }
-    if ((has & CD_HEADER_MIN_DELAY_EXCESS) != 0) {
-        put_qty(w, "minDelayExcess", h->min_delay_excess);
-    }
-}
-
-void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size,
-                  bool full_txs)
-{
-    const cd_header *h = &b->header;
-    cd_json_w_obj(w);
-    put_qty(w, "number", h->number);
-    put_hash(w, "hash", &b->hash);
-    put_hash(w, "parentHash", &h->parent_hash);
-    put_hex(w, "nonce", h->nonce, sizeof h->nonce);
-    put_hash(w, "mixHash", &h->mix_hash);
-    put_hash(w, "sha3Uncles", &h->uncle_hash);
-    put_hex(w, "logsBloom", h->bloom.b, sizeof h->bloom.b);
-    put_hash(w, "stateRoot", &h->state_root);
-    put_addr(w, "miner", &h->coinbase);
-    put_u256(w, "difficulty", &h->difficulty);
     put_hex(w, "extraData", h->extra.p, h->extra.n);
     put_qty(w, "gasLimit", h->gas_limit);
     put_qty(w, "gasUsed", h->gas_used);
-    put_qty(w, "timestamp", h->time);
-    put_hash(w, "transactionsRoot", &h->tx_root);
+    put_hash(w, "hash", &b->hash);
+    put_hex(w, "logsBloom", h->bloom.b, sizeof h->bloom.b);
+    if ((has & CD_HEADER_MIN_DELAY_EXCESS) != 0) {
+        put_qty(w, "minDelayExcess", h->min_delay_excess);
+    }
+    put_addr(w, "miner", &h->coinbase);
+    put_hash(w, "mixHash", &h->mix_hash);
+    put_hex(w, "nonce", h->nonce, sizeof h->nonce);
+    put_qty(w, "number", h->number);
+    if ((has & CD_HEADER_BEACON_ROOT) != 0) {
+        put_hash(w, "parentBeaconBlockRoot", &h->parent_beacon_root);
+    }
+    put_hash(w, "parentHash", &h->parent_hash);
     put_hash(w, "receiptsRoot", &h->receipt_root);
-    put_optional(w, h, layout);
-    put_qty(w, "size", size);
-    cd_json_w_key(w, "uncles");
-    cd_json_w_arr(w);
-    cd_json_w_arr_end(w);
+    put_hash(w, "sha3Uncles", &h->uncle_hash);
+    if (put_txs != NULL) {
+        put_qty(w, "size", size);
+    }
+    put_hash(w, "stateRoot", &h->state_root);
+    put_qty(w, "timestamp", h->time);
+    if ((has & CD_HEADER_TIME_MS) != 0) {
+        put_qty(w, "timestampMilliseconds", h->time_ms);
+    }
+    if (r->layout != CD_HEADER_ETHEREUM && !r->is_dev) {
+        put_qty(w, "totalDifficulty", h->number); /* one a block, whatever the genesis says */
+    }
+    if (put_txs != NULL) {
+        put_txs(w, b);
+    }
+    put_hash(w, "transactionsRoot", &h->tx_root);
+    if (put_txs != NULL) {
+        cd_json_w_key(w, "uncles");
+        cd_json_w_arr(w);
+        cd_json_w_arr_end(w);
+    }
+}
+
+static void put_hashes(cd_json_w *w, const cd_block *b)
+{
     cd_json_w_key(w, "transactions");
     cd_json_w_arr(w);
     for (usize i = 0; i < b->tx_cnt; i++) {
-        if (full_txs) {
-            cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = b, .idx = i});
-        } else {
-            cd_json_w_hex(w, cd_bytes_of(b->txs[i].hash.b, 32));
-        }
+        cd_json_w_hex(w, cd_bytes_of(b->txs[i].hash.b, 32));
     }
     cd_json_w_arr_end(w);
+}
+
+static void put_whole(cd_json_w *w, const cd_block *b)
+{
+    cd_json_w_key(w, "transactions");
+    cd_json_w_arr(w);
+    for (usize i = 0; i < b->tx_cnt; i++) {
+        cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = b, .idx = i});
+    }
+    cd_json_w_arr_end(w);
+}
+
+static void put_withdrawals(cd_json_w *w, const cd_block *b, bool with_list)
+{
+    if (with_list && b->has_withdrawals) {
+        cd_json_w_key(w, "withdrawals");
+        cd_json_w_arr(w);
+        for (usize i = 0; i < b->withdrawal_cnt; i++) {
+            const cd_withdrawal *one = &b->withdrawals[i];
+            cd_json_w_obj(w);
+            put_qty(w, "index", one->index);
+            put_qty(w, "validatorIndex", one->validator);
+            put_addr(w, "address", &one->addr);
+            put_qty(w, "amount", one->amount);
+            cd_json_w_obj_end(w);
+        }
+        cd_json_w_arr_end(w);
+    }
+    put_hash(w, "withdrawalsRoot", &b->header.withdrawals_root);
+}
+
+void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                  bool full_txs)
+{
+    bool has_root =
+        (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
+    cd_json_w_obj(w);
+    put_header(w, b, r, size, full_txs ? put_whole : put_hashes);
+    if (has_root) {
+        put_withdrawals(w, b, true);
+    }
+    cd_json_w_obj_end(w);
+}
+
+void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r)
+{
+    bool has_root =
+        (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
+    cd_json_w_obj(w);
+    put_header(w, b, r, 0, NULL);
+    if (has_root) {
+        put_withdrawals(w, b, false);
+    }
     cd_json_w_obj_end(w);
 }

@@ -3,6 +3,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_API_JSON_H
 #define CD_CHAINS_EVMCHAIN_API_JSON_H
 
+#include "chains/evmchain/chain_rules.h"
 #include "codec/json.h"
 #include "types/block.h"
 #include "types/receipt.h"
@@ -13,9 +14,14 @@ typedef struct cd_tx_place {
     usize idx;
 } cd_tx_place;
 
-/* cd_api_block writes a block object, with whole transactions or their hashes only. size is that of the RLP. */
-void cd_api_block(cd_json_w *w, const cd_block *b, cd_header_layout layout, usize size,
+/* cd_api_block writes a block object, with whole transactions or their hashes only, in the order of the recorded
+ * sessions. size is that of the RLP. cd_api_header writes it without what a header does not have. */
+void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                   bool full_txs);
+void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r);
+
+/* cd_api_access_list writes the access list of a transaction. */
+void cd_api_access_list(cd_json_w *w, const cd_tx *tx);
 
 /* cd_api_tx writes a transaction object; sender must be set. */
 void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at);

@@ -63,7 +63,7 @@ static cd_err read_choice(cd_rpc_call *call, choice *c, cd_json v)
 static cd_err read_end(cd_rpc_call *call, u64 *out, cd_json v, const char *which)
 {
     cd_block_ref ref;
-    u64 head = cd_chain_head(cd__vm_of(call)->chain)->header.number;
+    u64 head = cd_view_head(cd__api_view(call))->block.header.number;
     bool found;
     CD_TRY(cd_rpc_read_block(call, &ref, v, 0));
     if (ref.tag == CD_TAG_NUMBER && ref.number > head) {
@@ -159,19 +159,21 @@ static bool log_matches(const filter *f, const cd_log *log)
 static cd_err write_block_logs(cd_rpc_call *call, usize *total, cd_arena *a, const filter *f,
                                u64 number)
 {
-    cd_evm_vm *e = cd__vm_of(call);
-    cd_block b;
-    cd_receipt *receipts;
-    cd_err err = cd_chain_block_at(e->chain, &b, NULL, a, number);
-    if (err == CD_OK && (b.tx_cnt == 0 || !bloom_may_match(f, &b.header.bloom))) {
-        return CD_OK;
-    }
-    err = err != CD_OK ? err : cd_chain_receipts(e->chain, &receipts, a, &b);
+    const cd_accepted *acc;
+    cd_err err = cd_view_block(cd__api_view(call), &acc, a, number);
     if (err != CD_OK) {
         return cd__api_store(call, err);
     }
+    if (cd_rpc_is_late(call)) {
+        return cd_rpc_fail_late(call);
+    }
+    const cd_block *b = &acc->block;
+    const cd_receipt *receipts = acc->receipts;
+    if (b->tx_cnt == 0 || !bloom_may_match(f, &b->header.bloom)) {
+        return CD_OK;
+    }
     usize idx = 0;
-    for (usize i = 0; i < b.tx_cnt; i++) {
+    for (usize i = 0; i < b->tx_cnt; i++) {
         for (usize j = 0; j < receipts[i].log_cnt; j++, idx++) {
             if (!log_matches(f, &receipts[i].logs[j])) {
                 continue;
@@ -182,13 +184,13 @@ static cd_err write_block_logs(cd_rpc_call *call, usize *total, cd_arena *a, con
                                    LOGS_MAX, (unsigned long long)f->from,
                                    (unsigned long long)(number > f->from ? number - 1 : f->from));
             }
-            cd_api_log(call->out, &receipts[i].logs[j], &(cd_tx_place){.block = &b, .idx = i}, idx);
+            cd_api_log(call->out, &receipts[i].logs[j], &(cd_tx_place){.block = b, .idx = i}, idx);
         }
     }
     return CD_OK;
 }
 
-static cd_err eth_get_logs(cd_rpc_call *call)
+cd_err cd__eth_get_logs(cd_rpc_call *call)
 {
     filter f = {0};
     usize total = 0;
@@ -202,8 +204,3 @@ static cd_err eth_get_logs(cd_rpc_call *call)
     cd_json_w_arr_end(call->out);
     return CD_OK;
 }
-
-const cd_rpc_method cd__api_logs[] = {
-    {"eth_getLogs", eth_get_logs, 1, 1},
-};
-const usize cd__api_logs_cnt = CD_COUNT(cd__api_logs);

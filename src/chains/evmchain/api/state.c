@@ -1,85 +1,119 @@
 /* Methods that read accounts, code and storage. */
+#include "base/hex.h"
 #include "chains/evmchain/evm_vm_priv.h"
 
-/* Reads the account that parameter 0 names at the block of parameter idx. */
-static cd_err load_account(cd_rpc_call *call, cd_addr20 *addr, cd_account *out, usize idx)
+/* Opens the state at the block of parameter idx, and reads in it the account that parameter 0 names. Behind success the
+ * source is the caller's to end. */
+static cd_err open_account(cd_rpc_call *call, cd_view_source *src, cd_addr20 *addr, cd_account *out,
+                           usize idx)
 {
-    cd_evm_vm *e = cd__vm_of(call);
     bool found;
-    cd_state_source *src = &e->head.world.src;
+    CD_TRY(cd__api_need(call, idx));
     CD_TRY(cd_rpc_read_addr(call, addr, cd_rpc_arg(call, 0), 0));
-    CD_TRY(cd__api_head_only(call, cd_rpc_arg(call, idx), idx));
+    CD_TRY(cd__api_source(call, src, cd_rpc_arg(call, idx), idx));
     *out = (cd_account){.code_hash = CD_HASH_EMPTY_CODE, .storage_root = CD_HASH_EMPTY_TRIE};
-    cd_err err = src->account(src, out, &found, addr);
-    return err == CD_OK ? CD_OK : cd__api_store(call, err);
-}
-
-static cd_err eth_get_balance(cd_rpc_call *call)
-{
-    cd_addr20 addr;
-    cd_account a;
-    CD_TRY(load_account(call, &addr, &a, 1));
-    cd_json_w_qty_u256(call->out, &a.balance);
+    cd_state_source *state = &src->world.src;
+    cd_err e = state->account(state, out, &found, addr);
+    if (e != CD_OK) {
+        cd_view_source_fini(src);
+        return cd__api_store(call, e);
+    }
     return CD_OK;
 }
 
-static cd_err eth_get_tx_count(cd_rpc_call *call)
+cd_err cd__eth_get_balance(cd_rpc_call *call)
 {
+    cd_view_source src;
+    cd_addr20 addr;
+    cd_account a;
+    CD_TRY(open_account(call, &src, &addr, &a, 1));
+    cd_json_w_qty_u256(call->out, &a.balance);
+    cd_view_source_fini(&src);
+    return CD_OK;
+}
+
+cd_err cd__eth_get_tx_count(cd_rpc_call *call)
+{
+    cd_view_source src;
     cd_addr20 addr;
     cd_account a;
     cd_block_ref ref;
-    CD_TRY(load_account(call, &addr, &a, 1));
+    CD_TRY(open_account(call, &src, &addr, &a, 1));
+    cd_view_source_fini(&src);
     CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 1), 1));
     u64 nonce = a.nonce;
-    if (ref.tag == CD_TAG_PENDING) {
+    if (ref.tag == CD_TAG_PENDING && call->lane == CD_RPC_OWNER) {
         nonce = cd_txpool_nonce(cd__vm_of(call)->pool, &addr, nonce);
     }
     cd_json_w_qty(call->out, nonce);
     return CD_OK;
 }
 
-static cd_err eth_get_code(cd_rpc_call *call)
+cd_err cd__eth_get_code(cd_rpc_call *call)
 {
-    cd_evm_vm *e = cd__vm_of(call);
+    cd_view_source src;
     cd_addr20 addr;
     cd_account a;
     cd_bytes code = {0};
-    CD_TRY(load_account(call, &addr, &a, 1));
+    cd_err e = CD_OK;
+    CD_TRY(open_account(call, &src, &addr, &a, 1));
     if (!cd_hash32_eq(&a.code_hash, &CD_HASH_EMPTY_CODE)) {
-        cd_state_source *src = &e->head.world.src;
-        cd_err err = src->code(src, &code, &a.code_hash);
-        if (err != CD_OK) {
-            return cd__api_store(call, err);
-        }
+        cd_state_source *state = &src.world.src;
+        e = state->code(state, &code, &a.code_hash);
     }
-    cd_json_w_hex(call->out, code);
-    cd_arena_reset(&e->head.world.code_arena);
+    if (e == CD_OK) {
+        cd_json_w_hex(call->out, code);
+    }
+    cd_view_source_fini(&src);
+    return e == CD_OK ? CD_OK : cd__api_store(call, e);
+}
+
+cd_err cd__api_slot_key(cd_rpc_call *call, cd_u256 *out, cd_json v, usize idx)
+{
+    cd_bytes s;
+    u8 word[32];
+    char padded[64];
+    if (cd_json_str(&s, v, NULL) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument %zu: json: cannot unmarshal non-string into Go value "
+                           "of type string",
+                           idx);
+    }
+    if (s.n >= 2 && s.p[0] == '0' && (s.p[1] | 0x20) == 'x') {
+        s = cd_bytes_sub(s, 2, s.n - 2);
+    }
+    if (s.n > sizeof padded) {
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "unable to decode storage key: hex string too long, want at most 32 "
+                           "bytes");
+    }
+    memset(padded, '0', sizeof padded);
+    memcpy(padded + sizeof padded - s.n, s.p, s.n);
+    if (cd_hex_parse(word, cd_bytes_of(padded, sizeof padded)) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "unable to decode storage key: hex string invalid");
+    }
+    cd_u256_load_be(out, word);
     return CD_OK;
 }
 
-static cd_err eth_get_storage_at(cd_rpc_call *call)
+cd_err cd__eth_get_storage_at(cd_rpc_call *call)
 {
+    cd_view_source src;
     cd_addr20 addr;
     cd_account a;
     cd_u256 slot;
     cd_u256 value;
     u8 word[32];
-    CD_TRY(cd_rpc_read_word(call, &slot, cd_rpc_arg(call, 1), 1));
-    CD_TRY(load_account(call, &addr, &a, 2));
-    cd_state_source *src = &cd__vm_of(call)->head.world.src;
-    cd_err err = src->storage(src, &value, &addr, &slot);
-    if (err != CD_OK) {
-        return cd__api_store(call, err);
+    CD_TRY(cd__api_slot_key(call, &slot, cd_rpc_arg(call, 1), 1));
+    CD_TRY(open_account(call, &src, &addr, &a, 2));
+    cd_state_source *state = &src.world.src;
+    cd_err e = state->storage(state, &value, &addr, &slot);
+    cd_view_source_fini(&src);
+    if (e != CD_OK) {
+        return cd__api_store(call, e);
     }
     cd_u256_store_be(word, &value);
     cd_json_w_hex(call->out, cd_bytes_of(word, 32));
     return CD_OK;
 }
-
-const cd_rpc_method cd__api_state[] = {
-    {"eth_getBalance", eth_get_balance, 1, 2},
-    {"eth_getTransactionCount", eth_get_tx_count, 1, 2},
-    {"eth_getCode", eth_get_code, 1, 2},
-    {"eth_getStorageAt", eth_get_storage_at, 2, 3},
-};
-const usize cd__api_state_cnt = CD_COUNT(cd__api_state);

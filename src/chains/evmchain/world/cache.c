@@ -28,6 +28,7 @@ void cd__world_cache_init(cd__world_cache *c, usize bytes)
     c->slot_mask = slots - 1;
     cd_rng rng = cd_rng_os();
     c->seed = cd_rng_u64(&rng);
+    c->epoch = 1;
 }
 
 void cd__world_cache_fini(cd__world_cache *c)
@@ -56,13 +57,27 @@ cd__world_cache_slot *cd__world_cache_slot_at(cd__world_cache *c, const cd_addr2
     return &c->slots[h & c->slot_mask];
 }
 
+usize cd__world_cache_bytes(const cd__world_cache *c)
+{
+    return (c->acct_mask + 1) * sizeof *c->accts + (c->slot_mask + 1) * sizeof *c->slots;
+}
+
+void cd__world_cache_forget(cd__world_cache *c)
+{
+    if (++c->epoch == 0) {
+        memset(c->accts, 0, (c->acct_mask + 1) * sizeof *c->accts);
+        memset(c->slots, 0, (c->slot_mask + 1) * sizeof *c->slots);
+        c->epoch = 1;
+    }
+}
+
 void cd__world_cache_update(cd__world_cache *c, const cd__world_changes *ch)
 {
     for (usize i = 0; i < ch->acct_cnt; i++) {
         const cd__world_acct *a = &ch->accts[i];
         *cd__world_cache_acct_at(c, &a->addr) = (cd__world_cache_acct){
             .addr = a->addr,
-            .is_used = true,
+            .epoch = c->epoch,
             .found = a->exists,
             .hash = a->hash,
             .account = a->account,
@@ -76,7 +91,7 @@ void cd__world_cache_update(cd__world_cache *c, const cd__world_changes *ch)
             }
             *cd__world_cache_slot_at(c, &a->addr, &s->key) = (cd__world_cache_slot){
                 .addr = a->addr,
-                .is_used = true,
+                .epoch = c->epoch,
                 .key = s->key,
                 .hash = s->hash,
                 .value = s->value,
@@ -87,8 +102,8 @@ void cd__world_cache_update(cd__world_cache *c, const cd__world_changes *ch)
              * (a contract with storage was destroyed) to look at the whole table. */
             for (u64 k = 0; k <= c->slot_mask; k++) {
                 cd__world_cache_slot *s = &c->slots[k];
-                if (s->is_used && cd_addr20_eq(&s->addr, &a->addr) && !cd_u256_is_zero(&s->value)) {
-                    s->is_used = false;
+                if (cd_addr20_eq(&s->addr, &a->addr) && !cd_u256_is_zero(&s->value)) {
+                    s->epoch = 0;
                 }
             }
         }

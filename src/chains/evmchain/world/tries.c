@@ -1,13 +1,12 @@
 /* The standing tries: moved along the tree of blocks by applying what differs in the flat tables, written out
  * every few blocks, caught up after a crash from the journal of changed keys. */
 #include "base/mem.h"
-#include "base/rd.h"
 #include "chains/evmchain/world/world_priv.h"
 #include "codec/rlp.h"
+#include "crypto/keccak.h"
 
 #include <stdlib.h>
 
-static const u8 journal_prefix = 'J';
 static const u8 stored_key = 'T';
 
 cd_kv *cd__world_kv(cd_world *w, cd_world_view *view)
@@ -58,30 +57,37 @@ void cd__tries_close(cd_world *w)
     w->tries.at = NULL;
 }
 
-static cd_err read_stored(cd_world *w, cd_flat_head *out, bool *found)
+cd_err cd__stored_get(cd_kv *kv, bool *found, u64 *version, cd_hash32 *root)
 {
     cd_buf v = {0};
-    cd_err e = cd_kv_get(w->cfg.kv, &v, cd_bytes_of(&stored_key, 1));
+    cd_err e = cd_kv_get(kv, &v, cd_bytes_of(&stored_key, 1));
     *found = e == CD_OK;
     if (e == CD_OK && v.n != 40) {
         e = CD_ECORRUPT;
     } else if (e == CD_OK) {
-        out->height = cd_be64(v.p);
-        memcpy(out->root.b, v.p + 8, 32);
+        *version = cd_be64(v.p);
+        memcpy(root->b, v.p + 8, 32);
     } else if (e == CD_ENOENT) {
+        *version = 0;
+        *root = CD_TRIE_EMPTY_ROOT;
         e = CD_OK;
     }
     cd_buf_fini(&v);
     return e;
 }
 
-/* The storage trie of an account. One that is not open has not changed since the tries were written, so the root
- * in the account where the tries stand is the stored one. */
-static cd_err storage_trie(cd_world *w, cd_trie **out, const cd_hash32 *account, cd_errinfo *why)
+cd_trie *cd__tries_find(cd_world *w, const cd_hash32 *account)
 {
     cd_trie **open = cd_hmap_get(&w->tries.storage, account);
+    return open == NULL ? NULL : *open;
+}
+
+/* The storage trie of an account, opened if need be. */
+static cd_err storage_trie(cd_world *w, cd_trie **out, const cd_hash32 *account, cd_errinfo *why)
+{
+    cd_trie *open = cd__tries_find(w, account);
     if (open != NULL) {
-        *out = *open;
+        *out = open;
         return CD_OK;
     }
     cd_account a = {.storage_root = CD_TRIE_EMPTY_ROOT};
@@ -102,47 +108,34 @@ static cd_err storage_trie(cd_world *w, cd_trie **out, const cd_hash32 *account,
 
 /* --- changed keys ------------------------------------------------------------------------------- */
 
-/* One key of the flat tables: an account, or one of its slots. */
-typedef struct flat_key {
-    cd_hash32 account;
-    cd_hash32 slot;
-    bool is_slot;
-} flat_key;
-
-typedef struct key_list {
-    flat_key *keys;
-    usize cnt;
-    usize cap;
-} key_list;
-
-static void keys_add(key_list *l, const cd_hash32 *account, const cd_hash32 *slot)
+void cd__keys_add(cd__key_list *l, const cd_hash32 *account, const cd_hash32 *slot)
 {
     if (l->cnt == l->cap) {
         l->cap = l->cap == 0 ? 256 : l->cap * 2;
         l->keys = cd_realloc(l->keys, l->cap * sizeof *l->keys);
     }
-    flat_key *k = &l->keys[l->cnt++];
-    *k = (flat_key){.account = *account, .is_slot = slot != NULL};
+    cd__flat_key *k = &l->keys[l->cnt++];
+    *k = (cd__flat_key){.account = *account, .is_slot = slot != NULL};
     if (slot != NULL) {
         k->slot = *slot;
     }
 }
 
-static void keys_add_changes(key_list *l, const cd__world_changes *ch)
+static void keys_add_changes(cd__key_list *l, const cd__world_changes *ch)
 {
     for (usize i = 0; i < ch->acct_cnt; i++) {
         const cd__world_acct *a = &ch->accts[i];
-        keys_add(l, &a->hash, NULL);
+        cd__keys_add(l, &a->hash, NULL);
         for (usize j = a->slot; j < a->slot + a->slot_cnt; j++) {
-            keys_add(l, &a->hash, &ch->slots[j].hash);
+            cd__keys_add(l, &a->hash, &ch->slots[j].hash);
         }
     }
 }
 
 static int compare_keys(const void *x, const void *y)
 {
-    const flat_key *a = x;
-    const flat_key *b = y;
+    const cd__flat_key *a = x;
+    const cd__flat_key *b = y;
     int c = memcmp(a->account.b, b->account.b, 32);
     if (c == 0) {
         c = (int)a->is_slot - (int)b->is_slot;
@@ -150,7 +143,7 @@ static int compare_keys(const void *x, const void *y)
     return c != 0 ? c : memcmp(a->slot.b, b->slot.b, 32);
 }
 
-static void keys_sort(key_list *l)
+void cd__keys_sort(cd__key_list *l)
 {
     if (l->cnt == 0) {
         return;
@@ -165,13 +158,12 @@ static void keys_sort(key_list *l)
     l->cnt = n;
 }
 
-/* Sets every key of the sorted list to what the flat tables of kv say. */
-static cd_err set_from_flat(cd_world *w, const key_list *l, cd_kv *kv, cd_errinfo *why)
+cd_err cd__tries_set(cd_world *w, const cd__key_list *l, cd_kv *kv, cd_errinfo *why)
 {
     cd_err e = CD_OK;
     cd_buf v = {0};
     for (usize i = 0; i < l->cnt && e == CD_OK; i++) {
-        const flat_key *k = &l->keys[i];
+        const cd__flat_key *k = &l->keys[i];
         cd_trie *t = w->tries.accounts;
         cd_bytes key = cd_bytes_of(k->account.b, 32);
         cd_buf_clear(&v);
@@ -189,96 +181,53 @@ static cd_err set_from_flat(cd_world *w, const key_list *l, cd_kv *kv, cd_errinf
         }
     }
     cd_buf_fini(&v);
+    if (e != CD_OK) {
+        cd__tries_close(w);
+    }
     return e;
 }
 
-/* --- journal ------------------------------------------------------------------------------------ */
+/* --- catching up -------------------------------------------------------------------------------- */
 
-static void journal_key(u8 out[9], u64 height)
+void cd__keys_add_record(cd__key_list *l, const cd__journal *j)
 {
-    out[0] = journal_prefix;
-    cd_put_be64(out + 1, height);
-}
-
-void cd__journal_put(cd_kv_batch *batch, u64 height, const cd__world_changes *ch)
-{
-    u8 key[9];
-    usize slots = 0; /* fewer than ch->slot_cnt where a wiped slot was written again */
-    journal_key(key, height);
-    for (usize i = 0; i < ch->acct_cnt; i++) {
-        slots += ch->accts[i].slot_cnt;
-    }
-    u8 *p =
-        cd_kv_batch_put2(batch, cd_bytes_of(key, 9), (cd_bytes){0}, ch->acct_cnt * 36 + slots * 32);
-    for (usize i = 0; i < ch->acct_cnt; i++) {
-        const cd__world_acct *a = &ch->accts[i];
-        memcpy(p, a->hash.b, 32);
-        cd_put_be32(p + 32, (u32)a->slot_cnt);
-        p += 36;
-        for (usize j = a->slot; j < a->slot + a->slot_cnt; j++) {
-            memcpy(p, ch->slots[j].hash.b, 32);
-            p += 32;
+    for (usize i = 0; i < j->acct_cnt; i++) {
+        const cd__journal_acct *a = &j->accts[i];
+        cd__keys_add(l, &a->hash, NULL);
+        for (u32 k = 0; k < a->slot_cnt; k++) {
+            cd_hash32 slot = cd__journal_slot(a, k);
+            cd__keys_add(l, &a->hash, &slot);
         }
     }
 }
 
-/* Adds the keys of every journal record above the stored height. */
-static cd_err journal_read(cd_world *w, key_list *l)
+/* Adds the keys of every journal record above the stored version. */
+static cd_err journal_read(cd_world *w, cd__key_list *l)
 {
-    cd_kv_iter *it = NULL;
-    u8 start[9];
-    journal_key(start, w->tries.flushed_height + 1);
-    cd_kv_range range = {.prefix = cd_bytes_of(&journal_prefix, 1), .start = cd_bytes_of(start, 9)};
-    if (!w->tries.has_flushed) {
-        range.start = (cd_bytes){0};
+    cd__journal j;
+    CD_TRY(cd__journal_open(&j, w->cfg.kv, w->tries.has_flushed ? w->tries.flushed + 1 : 0));
+    while (cd__journal_next(&j, UINT64_MAX)) {
+        cd__journal_hash(&j);
+        cd__keys_add_record(l, &j);
     }
-    CD_TRY(cd_kv_iter_new(&it, w->cfg.kv, &range));
-    cd_err e = CD_OK;
-    while (e == CD_OK && cd_kv_iter_next(it)) {
-        cd_rd r = cd_rd_init(cd_kv_iter_value(it));
-        while (cd_rd_left(&r) != 0) {
-            cd_hash32 account;
-            cd_rd_copy(&r, account.b, 32);
-            u32 slots = cd_rd_be32(&r);
-            if (r.err == CD_OK) {
-                keys_add(l, &account, NULL);
-            }
-            for (; slots > 0 && r.err == CD_OK; slots--) {
-                cd_hash32 slot;
-                cd_rd_copy(&r, slot.b, 32);
-                if (r.err == CD_OK) {
-                    keys_add(l, &account, &slot);
-                }
-            }
-        }
-        if (r.err != CD_OK) {
-            e = CD_ECORRUPT;
-        }
-    }
-    if (e == CD_OK) {
-        e = cd_kv_iter_err(it);
-    }
-    cd_kv_iter_free(it);
-    return e;
+    return cd__journal_close(&j);
 }
 
 /* Opens the stored tries and brings them to the accepted block. */
 static cd_err catch_up(cd_world *w, cd_errinfo *why)
 {
-    key_list keys = {0};
-    cd_flat_head stored = {.root = CD_TRIE_EMPTY_ROOT};
+    cd__key_list keys = {0};
     cd_hash32 root;
-    CD_TRY(read_stored(w, &stored, &w->tries.has_flushed));
-    w->tries.flushed_height = stored.height;
-    CD_TRY(cd_flat_account_trie(&w->tries.accounts, w->cfg.kv, &stored.root, CD_TRIE_BY_PATH,
-                                w->cfg.pool, why));
+    CD_TRY(cd__stored_get(w->cfg.kv, &w->tries.has_flushed, &w->tries.flushed, &root));
+    CD_TRY(cd_flat_account_trie(&w->tries.accounts, w->cfg.kv, &root, CD_TRIE_BY_PATH, w->cfg.pool,
+                                why));
     w->tries.at = NULL;
     cd_err e = journal_read(w, &keys);
     if (e == CD_OK) {
         /* Storage tries open at the root that the stored account trie knows, not the newest one. */
-        keys_sort(&keys);
+        cd__keys_sort(&keys);
         for (usize i = 0; i < keys.cnt && e == CD_OK; i++) {
-            const flat_key *k = &keys.keys[i];
+            const cd__flat_key *k = &keys.keys[i];
             if (k->is_slot && cd_hmap_get(&w->tries.storage, &k->account) == NULL) {
                 cd_account a = {.storage_root = CD_TRIE_EMPTY_ROOT};
                 cd_bytes v;
@@ -300,7 +249,7 @@ static cd_err catch_up(cd_world *w, cd_errinfo *why)
         }
     }
     if (e == CD_OK) {
-        e = set_from_flat(w, &keys, w->cfg.kv, why);
+        e = cd__tries_set(w, &keys, w->cfg.kv, why);
     }
     cd_free(keys.keys);
     if (e == CD_OK && w->has_head) {
@@ -337,29 +286,29 @@ cd_err cd__tries_move(cd_world *w, cd_world_view *to, cd_errinfo *why)
     if (a == b) {
         return CD_OK;
     }
-    key_list keys = {0};
+    cd__key_list keys = {0};
     usize da = depth_of(a);
     usize db = depth_of(b);
     while (a != b) {
         if (da >= db) {
+            CD_ASSERT(a != NULL); /* of depth 0 there is only the head */
             keys_add_changes(&keys, &a->changes);
             a = a->parent;
             da--;
         } else {
+            CD_ASSERT(b != NULL);
             keys_add_changes(&keys, &b->changes);
             b = b->parent;
             db--;
         }
     }
-    keys_sort(&keys);
-    cd_err e = set_from_flat(w, &keys, cd__world_kv(w, to), why);
+    cd__keys_sort(&keys);
+    cd_err e = cd__tries_set(w, &keys, cd__world_kv(w, to), why);
     cd_free(keys.keys);
-    if (e != CD_OK) {
-        cd__tries_close(w);
-        return e;
+    if (e == CD_OK) {
+        w->tries.at = to;
     }
-    w->tries.at = to;
-    return CD_OK;
+    return e;
 }
 
 /* --- applying ----------------------------------------------------------------------------------- */
@@ -428,20 +377,19 @@ usize cd__tries_mem(cd_world *w)
     return n;
 }
 
-cd_err cd__tries_flush(cd_world *w, cd_kv_batch *batch)
+void cd__tries_flush(cd_world *w, cd_kv_batch *batch, u64 version)
 {
     cd_hash32 root;
     u8 record[40];
     void *val;
-    CD_ASSERT(w->tries.accounts != NULL && w->tries.at == NULL && w->has_head);
+    CD_ASSERT(w->tries.accounts != NULL && w->tries.at == NULL);
     for (usize it = 0; cd_hmap_next(&w->tries.storage, &it, NULL, &val);) {
         cd_trie *t;
-        memcpy(&t, val, sizeof t);
+        memcpy(&t, val, sizeof(cd_trie *));
         cd_trie_commit(t, &root, batch);
     }
     cd_trie_commit(w->tries.accounts, &root, batch);
-    cd_put_be64(record, w->head.height);
+    cd_put_be64(record, version);
     memcpy(record + 8, root.b, 32);
     cd_kv_batch_put(batch, cd_bytes_of(&stored_key, 1), cd_bytes_of(record, sizeof record));
-    return cd_kv_batch_del_prefix(batch, w->cfg.kv, cd_bytes_of(&journal_prefix, 1));
 }

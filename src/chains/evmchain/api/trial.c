@@ -1,0 +1,225 @@
+#include "chains/evmchain/api/trial.h"
+
+#include "base/hex.h"
+#include "base/mem.h"
+#include "chains/evmchain/api/override.h"
+#include "chains/evmchain/api/revert.h"
+#include "chains/evmchain/evm_vm_priv.h"
+#include "num/u256_text.h"
+#include "types/addr_text.h"
+
+void cd__trials_init(cd__trials *ts)
+{
+    cd_mutex_init(&ts->lock);
+}
+
+void cd__trials_fini(cd__trials *ts)
+{
+    while (ts->idle != NULL) {
+        cd__trial *t = ts->idle;
+        ts->idle = t->next;
+        cd_state_free(t->st);
+        cd_evm_free(t->evm);
+        cd_free(t);
+    }
+    cd_mutex_fini(&ts->lock);
+}
+
+static cd__trial *take_idle(cd__trials *ts)
+{
+    cd_mutex_lock(&ts->lock);
+    cd__trial *t = ts->idle;
+    if (t != NULL) {
+        ts->idle = t->next;
+    }
+    cd_mutex_unlock(&ts->lock);
+    if (t == NULL) {
+        t = cd_new(cd__trial);
+        t->evm = cd_evm_new();
+        t->st = cd_state_new(NULL);
+    }
+    return t;
+}
+
+cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *args)
+{
+    cd_header h;
+    cd_block_ref ref;
+    u64 number;
+    bool found;
+    cd_view *view = cd__api_view(call);
+    CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, args->block), args->block));
+    CD_TRY(cd__api_number(call, &number, &found, &ref));
+    if (!found) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "header not found");
+    }
+    cd_err e = cd_view_header(view, &h, call->arena, number);
+    if (e != CD_OK) {
+        return cd__api_store(call, e);
+    }
+    cd__trial *t = take_idle(&cd__vm_of(call)->api.trials);
+    t->call = call;
+    t->args = *args;
+    t->rules = cd_view_rules(view);
+    cd_chain_rules_env(t->rules, &t->env, &h);
+    e = cd_view_source_init(&t->src, view, number);
+    if (e == CD_OK) {
+        e = cd__api_override_block(call, &t->env, cd_rpc_arg(call, args->env), args->env);
+        if (e == CD_OK) {
+            *out = t;
+            return CD_OK;
+        }
+        cd__trial_close(t);
+        return e;
+    }
+    t->src = (cd_view_source){0};
+    cd__trial_close(t);
+    return cd__api_no_state(call, e, number);
+}
+
+void cd__trial_close(cd__trial *t)
+{
+    if (t == NULL) {
+        return;
+    }
+    cd__trials *ts = &cd__vm_of(t->call)->api.trials;
+    cd_state_reset(t->st, NULL);
+    if (t->src.view != NULL) {
+        cd_view_source_fini(&t->src);
+    }
+    t->call = NULL;
+    cd_mutex_lock(&ts->lock);
+    t->next = ts->idle;
+    ts->idle = t;
+    cd_mutex_unlock(&ts->lock);
+}
+
+cd_err cd__trial_reset(cd__trial *t)
+{
+    usize idx = t->args.state;
+    cd_state_reset(t->st, &t->src.world.src);
+    return cd__api_override_state(t->call, t->st, cd_rpc_arg(t->call, idx), idx);
+}
+
+cd_err cd__trial_run(cd__trial *t, cd_tx_result *res, cd_tx_invalid *bad, const cd_tx *tx)
+{
+    static const cd_tx_relax relax = {.nonce = true, .sender = true, .base_fee = true};
+    const cd_chain_rules *r = t->rules;
+    cd_fork fork = cd_chain_rules_fork(r, t->env.number, t->env.time);
+    cd_block_env env = t->env;
+    u64 gas_pool = UINT64_MAX;
+    CD_TRY(cd__trial_reset(t));
+    if (cd_u256_is_zero(&tx->fee_cap)) {
+        env.base_fee = cd_u256_zero(); /* who pays nothing sees no price */
+    }
+    cd_evm_set_block(t->evm, fork, r->profile, &env, t->st,
+                     cd_chain_rules_table(r, t->env.number, t->env.time));
+    *bad = cd_tx_apply(t->evm, res, &gas_pool, tx, &relax);
+    cd_err e = cd_state_error(t->st);
+    return e == CD_OK ? CD_OK : cd__api_store(t->call, e);
+}
+
+/* --- words -------------------------------------------------------------------------------------- */
+
+static const char *dec(const cd__trial *t, const cd_u256 *v)
+{
+    char text[CD_U256_TEXT_MAX];
+    (void)cd_u256_fmt_dec(text, v);
+    return cd_arena_fmt(t->call->arena, "%s", text);
+}
+
+/* What a balance falls short of. */
+static const char *funds(const cd__trial *t, const char *what, const char *who, const cd_tx *tx)
+{
+    cd_arena *a = t->call->arena;
+    cd_u256 want;
+    if (!cd_u256_checked_mul_u64(&want, &tx->fee_cap, tx->gas_limit) ||
+        !cd_u256_checked_add(&want, &want, &tx->value)) {
+        return cd_arena_fmt(a, "%s: address %s required balance exceeds 256 bits", what, who);
+    }
+    return cd_arena_fmt(a, "%s: address %s have %s want %s", what, who,
+                        dec(t, &cd_state_acct(t->st, &tx->sender)->balance), dec(t, &want));
+}
+
+const char *cd__trial_words(const cd__trial *t, cd_tx_invalid bad, const cd_tx *tx)
+{
+    cd_arena *a = t->call->arena;
+    const char *what = cd_tx_invalid_str(bad);
+    char who[CD_ADDR_TEXT_SIZE];
+    u64 need = 0;
+    (void)cd_addr_fmt(who, &tx->sender);
+    switch (bad) {
+    case CD_TX_INSUFFICIENT_FUNDS:
+        return funds(t, what, who, tx);
+    case CD_TX_FEE_CAP_BELOW_BASE_FEE:
+        return cd_arena_fmt(a, "%s: address %s, maxFeePerGas: %s, baseFee: %s", what, who,
+                            dec(t, &tx->fee_cap), dec(t, &t->env.base_fee));
+    case CD_TX_TIP_ABOVE_FEE_CAP:
+        return cd_arena_fmt(a, "%s: address %s, maxPriorityFeePerGas: %s, maxFeePerGas: %s", what,
+                            who, dec(t, &tx->tip_cap), dec(t, &tx->fee_cap));
+    case CD_TX_INTRINSIC_GAS:
+        if (cd_tx_intrinsic_gas(&need, tx,
+                                cd_chain_rules_fork(t->rules, t->env.number, t->env.time),
+                                cd_chain_rules_table(t->rules, t->env.number, t->env.time)) !=
+            CD_TX_VALID) {
+            return "gas uint64 overflow";
+        }
+        return cd_arena_fmt(a, "%s: have %llu, want %llu", what, (unsigned long long)tx->gas_limit,
+                            (unsigned long long)need);
+    case CD_TX_INITCODE_SIZE:
+        return cd_arena_fmt(a, "%s: code size %zu limit %d", what, tx->data.n, 49152);
+    case CD_TX_SENDER_NOT_ALLOWED:
+        return cd_arena_fmt(a, "%s%s: %s", cd__api_no_role(t->call), what, who);
+    case CD_TX_VALID:
+    case CD_TX_NONCE_TOO_LOW:
+    case CD_TX_NONCE_TOO_HIGH:
+    case CD_TX_NONCE_MAX:
+    case CD_TX_SENDER_HAS_CODE:
+    case CD_TX_TYPE_UNSUPPORTED:
+    case CD_TX_GAS_LIMIT_REACHED:
+    case CD_TX_BLOB_NO_HASHES:
+    case CD_TX_BLOB_TOO_MANY:
+    case CD_TX_BLOB_HASH_VERSION:
+    case CD_TX_BLOB_FEE_CAP:
+    case CD_TX_BLOB_CREATE:
+    case CD_TX_CHAIN_ID:
+    case CD_TX_PREDICATE:
+        break;
+    }
+    return what;
+}
+
+cd__trial_failure cd__trial_failure_of(const cd_rpc_call *call, const cd_tx_result *res)
+{
+    cd__trial_failure f = {.code = CD_RPC_SERVER};
+    if (res->status != CD_EVM_REVERT) {
+        const char *words = res->reason != NULL ? res->reason : cd_evm_status_str(res->status);
+        const char *first = res->status == CD_EVM_UNAUTHORIZED ? cd__api_no_role(call) : "";
+        f.words = cd_arena_fmt(call->arena, "%s%s", first, words);
+        return f;
+    }
+    f.words = "execution reverted";
+    /* Development tools look for data, however empty [spec:dev-rpc#2.6]. */
+    f.has_data = res->output.n != 0 || cd__vm_of(call)->ctx.is_dev;
+    if (f.has_data) {
+        const char *reason = cd_revert_reason(call->arena, res->output);
+        f.code = CD_RPC_REVERTED;
+        if (reason != NULL) {
+            f.words = cd_arena_fmt(call->arena, "execution reverted: %s", reason);
+        }
+    }
+    return f;
+}
+
+cd_err cd__trial_fail(cd_rpc_call *call, const cd_tx_result *res)
+{
+    cd__trial_failure f = cd__trial_failure_of(call, res);
+    if (f.has_data) {
+        cd_buf data = {0};
+        cd_json_w w = {.out = &data};
+        cd_json_w_hex(&w, res->output);
+        call->error_data = cd_arena_str(call->arena, cd_buf_bytes(&data));
+        cd_buf_fini(&data);
+    }
+    return cd_rpc_fail(call, f.code, "%s", f.words);
+}

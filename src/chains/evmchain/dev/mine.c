@@ -1,0 +1,391 @@
+/* Making blocks, and the clock that gives them their times. [spec:dev-rpc#2.1] [spec:dev-rpc#3.2] */
+#include "base/clock.h"
+#include "base/log.h"
+#include "chains/evmchain/api/json.h"
+#include "chains/evmchain/api/revert.h"
+#include "chains/evmchain/dev/dev.h"
+#include "chains/evmchain/dev/tell.h"
+
+/* Numbers above are milliseconds: evm_setTime, evm_setIntervalMining. */
+static const u64 time_ms_from = 1000000000000;
+enum { INTERVAL_MS_FROM = 1000, DETAILED_MAX = 1024 };
+
+/* --- making ------------------------------------------------------------------------------------- */
+
+/* After a block: one-shot values are used up, and a time that somebody chose moves the clock. */
+static cd_err used_up(cd__dev *d, const cd__dev_once *once, cd_errinfo *why)
+{
+    d->last_block_wall_ms = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS;
+    d->once = (cd__dev_once){0};
+    if (once->has_time) {
+        d->lasting.offset = (i64)once->time - cd__dev_wall();
+        CD_TRY(cd__dev_save(d, why));
+    }
+    return cd__vm_follow(d->vm);
+}
+
+static cd_err make(cd__dev *d, bool may_be_empty, cd_errinfo *why)
+{
+    cd_chain_block *b;
+    cd_build_cfg cfg;
+    cd_console_watch watch;
+    cd__dev_once once = d->once;
+    cd__dev_next(d, &cfg);
+    once.time = cfg.wish.time;
+    cfg.may_be_empty = may_be_empty;
+    cd_console_watch_init(&watch, d->console);
+    cfg.tracer = &watch.tracer;
+    cd_err e = cd_chain_build_as(d->vm->chain, &b, d->vm->pool, &cfg, why);
+    if (e == CD_OK) {
+        e = cd_chain_accept(d->vm->chain, b, why);
+        if (e == CD_OK) {
+            cd__dev_tell_block(d, b, &watch);
+        }
+        cd_chain_drop(d->vm->chain, b);
+        e = e == CD_OK ? used_up(d, &once, why) : e;
+    }
+    cd_console_watch_fini(&watch);
+    return e;
+}
+
+cd_err cd__dev_mine_one(cd__dev *d, cd_errinfo *why)
+{
+    return make(d, true, why);
+}
+
+/* The rest of a run, without transactions. */
+static cd_err make_empty(cd__dev *d, u64 count, u64 interval, cd_errinfo *why)
+{
+    cd_build_cfg cfg;
+    cd__dev_once once = d->once;
+    u64 first = cd__dev_head(d)->number + 1;
+    cd__dev_next(d, &cfg);
+    once.time = cfg.wish.time;
+    CD_TRY(cd_chain_mine_empty(d->vm->chain, count, interval, &cfg.wish, why));
+    cd__dev_tell_run(d, first, count);
+    return used_up(d, &once, why);
+}
+
+cd_err cd__dev_mine(cd__dev *d, u64 count, u64 interval, cd_errinfo *why)
+{
+    /* Blocks after the first keep their distance as if somebody had chosen their times, but do not move the clock. */
+    cd__dev_lasting before = d->lasting;
+    cd_err e = CD_OK;
+    while (e == CD_OK && count != 0 && cd_txpool_pending_cnt(d->vm->pool) != 0) {
+        usize waiting = cd_txpool_cnt(d->vm->pool);
+        e = make(d, true, why);
+        d->lasting.has_step = true;
+        d->lasting.step = interval;
+        count--;
+        if (cd_txpool_cnt(d->vm->pool) == waiting) {
+            break; /* what is left cannot be put into a block now */
+        }
+    }
+    if (e == CD_OK && count != 0) {
+        e = make_empty(d, count, interval, why);
+    }
+    d->lasting.has_step = before.has_step;
+    d->lasting.step = before.step;
+    return e;
+}
+
+u64 cd__dev_wake(cd__dev *d)
+{
+    cd_errinfo why = {0};
+    if (d->interval_max_ms == 0) {
+        return UINT64_MAX;
+    }
+    if (cd_clock_mono_ns(cd_clock_real()) >= d->interval_at_ns) {
+        cd_err e = cd__dev_mine_one(d, &why);
+        if (e != CD_OK) {
+            cd_log_error(d->vm->ctx.log, "no block made", CD_F("chain", "C"),
+                         CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(e)));
+        }
+        u64 ms = d->interval_min_ms +
+                 cd_rng_below(&d->rng, d->interval_max_ms - d->interval_min_ms + 1);
+        d->interval_at_ns = cd_clock_mono_ns(cd_clock_real()) + ms * CD_NS_PER_MS;
+    }
+    return d->interval_at_ns;
+}
+
+/* --- automine ----------------------------------------------------------------------------------- */
+
+static bool is_pending(const cd_txpool *p, const cd_pool_tx *t)
+{
+    cd_txpool_account a;
+    return cd_txpool_account_of(p, &a, &t->tx.sender) && a.pending_cnt != 0 &&
+           t->tx.nonce <= a.txs[a.pending_cnt - 1]->tx.nonce;
+}
+
+cd_err cd__dev_sent(cd_rpc_call *call, const cd_hash32 *hash)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_txpool *p = d->vm->pool;
+    const cd_pool_tx *t;
+    cd_u256 base_fee;
+    if (!d->automine) {
+        return CD_OK;
+    }
+    CD_TRY(cd__api_base_fee(call, &base_fee));
+    t = cd_txpool_get(p, hash);
+    if (t != NULL && is_pending(p, t) && cd_u256_lt(&t->tx.fee_cap, &base_fee)) {
+        char cap[CD_U256_TEXT_MAX];
+        char fee[CD_U256_TEXT_MAX];
+        char who[CD_ADDR_TEXT_SIZE];
+        (void)cd_u256_fmt_dec(cap, &t->tx.fee_cap);
+        (void)cd_u256_fmt_dec(fee, &base_fee);
+        (void)cd_addr_fmt(who, &t->tx.sender);
+        (void)cd_txpool_drop(p, hash);
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "max fee per gas less than block base fee: address %s, maxFeePerGas: "
+                           "%s, baseFee: %s",
+                           who, cap, fee);
+    }
+    while ((t = cd_txpool_get(p, hash)) != NULL && is_pending(p, t)) {
+        cd_errinfo why = {0};
+        cd_err e = make(d, false, &why);
+        if (e == CD_ENOENT) {
+            break;
+        }
+        CD_TRY(cd__dev_done(call, e, &why));
+    }
+    return CD_OK;
+}
+
+/* --- methods that make blocks ------------------------------------------------------------------- */
+
+/* Takes a time for the next block. */
+static cd_err choose_time(cd_rpc_call *call, u64 time)
+{
+    cd__dev *d = cd__dev_of(call);
+    u64 parent = cd__dev_head(d)->time;
+    if (time < parent) {
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "Timestamp %llu is lower than the previous block's timestamp %llu",
+                           (unsigned long long)time, (unsigned long long)parent);
+    }
+    d->once.has_time = true;
+    d->once.time = time;
+    return CD_OK;
+}
+
+/* Reads nothing, a timestamp, or {timestamp, blocks}, and makes the blocks. */
+static cd_err mine_as_asked(cd_rpc_call *call, u64 max)
+{
+    cd_errinfo why = {0};
+    cd_json what = cd_rpc_arg(call, 0);
+    cd_json time = what;
+    u64 blocks = 1;
+    if (cd_json_kind_of(what) == CD_JSON_OBJ) {
+        time = cd_json_get(what, "timestamp");
+        if (cd_json_has(cd_json_get(what, "blocks"))) {
+            CD_TRY(cd__dev_n64_of(call, &blocks, cd_json_get(what, "blocks"), 0));
+        }
+    }
+    if (blocks > max) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument 0: at most %llu blocks at once",
+                           (unsigned long long)max);
+    }
+    if (cd_json_has(time)) {
+        u64 at;
+        CD_TRY(cd__dev_n64_of(call, &at, time, 0));
+        CD_TRY(choose_time(call, at));
+    }
+    return cd__dev_done(call, cd__dev_mine(cd__dev_of(call), blocks, 1, &why), &why);
+}
+
+cd_err cd__dev_evm_mine(cd_rpc_call *call)
+{
+    CD_TRY(mine_as_asked(call, UINT64_MAX));
+    cd_json_w_cstr(call->out, "0x0");
+    return CD_OK;
+}
+
+cd_err cd__dev_mine_many(cd_rpc_call *call)
+{
+    cd_errinfo why = {0};
+    u64 count = 1;
+    u64 interval = 1;
+    if (cd_rpc_has_arg(call, 0)) {
+        CD_TRY(cd__dev_n64(call, &count, 0));
+    }
+    if (cd_rpc_has_arg(call, 1)) {
+        CD_TRY(cd__dev_n64(call, &interval, 1));
+    }
+    cd_err e = cd__dev_mine(cd__dev_of(call), count, interval == 0 ? 1 : interval, &why);
+    CD_TRY(cd__dev_done(call, e, &why));
+    return cd__dev_setter(call);
+}
+
+cd_err cd__dev_mine_detailed(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_chain *c = d->vm->chain;
+    u64 from = cd__dev_head(d)->number + 1;
+    CD_TRY(mine_as_asked(call, DETAILED_MAX));
+    cd_json_w_arr(call->out);
+    for (u64 n = from; n <= cd__dev_head(d)->number; n++) {
+        cd_block b;
+        usize size;
+        CD_TRY(cd__dev_done(call, cd_chain_block_at(c, &b, &size, call->arena, n), NULL));
+        cd_api_block(call->out, &b, cd_chain_rules_of(c)->layout, size, true);
+    }
+    cd_json_w_arr_end(call->out);
+    return CD_OK;
+}
+
+/* --- switches ----------------------------------------------------------------------------------- */
+
+cd_err cd__dev_set_automine(cd_rpc_call *call)
+{
+    CD_TRY(cd_rpc_read_bool(call, &cd__dev_of(call)->automine, cd_rpc_arg(call, 0), 0));
+    return cd__dev_setter(call);
+}
+
+cd_err cd__dev_get_automine(cd_rpc_call *call)
+{
+    cd_json_w_bool(call->out, cd__dev_of(call)->automine);
+    return CD_OK;
+}
+
+cd_err cd__dev_miner_start(cd_rpc_call *call)
+{
+    cd__dev_of(call)->automine = true;
+    cd_json_w_bool(call->out, true);
+    return CD_OK;
+}
+
+cd_err cd__dev_miner_stop(cd_rpc_call *call)
+{
+    cd__dev_of(call)->automine = false;
+    cd_json_w_bool(call->out, true);
+    return CD_OK;
+}
+
+cd_err cd__dev_set_interval(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_json v = cd_rpc_arg(call, 0);
+    u64 min;
+    u64 max;
+    if (cd_json_kind_of(v) == CD_JSON_ARR) {
+        CD_TRY(cd__dev_n64_of(call, &min, cd_json_at(v, 0), 0));
+        CD_TRY(cd__dev_n64_of(call, &max, cd_json_at(v, 1), 0));
+    } else {
+        CD_TRY(cd__dev_n64(call, &min, 0));
+        /* Hardhat counts milliseconds, Anvil seconds. */
+        bool is_ms = !cd__dev_is_anvil(call) && min >= INTERVAL_MS_FROM;
+        if (!is_ms && !cd_mul_u64(&min, min, 1000)) {
+            min = UINT64_MAX;
+        }
+        max = min;
+    }
+    if (cd_json_len(v) > 2 || min > max || max > time_ms_from) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: not an interval");
+    }
+    d->interval_min_ms = min;
+    d->interval_max_ms = max;
+    d->interval_at_ns = cd_clock_mono_ns(cd_clock_real()) + min * CD_NS_PER_MS;
+    cd_log_info(d->vm->ctx.log, "interval mining", CD_F("min_ms", min), CD_F("max_ms", max));
+    return cd__dev_setter(call);
+}
+
+cd_err cd__dev_get_interval(cd_rpc_call *call)
+{
+    u64 ms = cd__dev_of(call)->interval_max_ms;
+    if (ms == 0) {
+        cd_json_w_null(call->out);
+    } else {
+        cd_json_w_u64(call->out, ms / 1000);
+    }
+    return CD_OK;
+}
+
+/* --- time --------------------------------------------------------------------------------------- */
+
+/* evm_ methods give a number as decimal text. */
+static void write_seconds(cd_rpc_call *call, i64 seconds)
+{
+    if (cd__dev_is_anvil(call)) {
+        cd_json_w_i64(call->out, seconds);
+    } else {
+        cd_json_w_cstr(call->out, cd_arena_fmt(call->arena, "%lld", (long long)seconds));
+    }
+}
+
+cd_err cd__dev_increase_time(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_errinfo why = {0};
+    u64 more;
+    i64 offset;
+    CD_TRY(cd__dev_n64(call, &more, 0));
+    if (more > INT64_MAX || __builtin_add_overflow(d->lasting.offset, (i64)more, &offset) ||
+        offset > INT64_MAX - cd__dev_wall()) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: out of range");
+    }
+    d->lasting.offset = offset;
+    cd_err e = cd__dev_save(d, &why);
+    CD_TRY(cd__dev_done(call, e == CD_OK ? cd__vm_follow(d->vm) : e, &why));
+    write_seconds(call, offset);
+    return CD_OK;
+}
+
+cd_err cd__dev_set_next_time(cd_rpc_call *call)
+{
+    u64 time;
+    CD_TRY(cd__dev_n64(call, &time, 0));
+    if (time > INT64_MAX) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: out of range");
+    }
+    CD_TRY(choose_time(call, time));
+    CD_TRY(cd__dev_done(call, cd__vm_follow(cd__vm_of(call)), NULL));
+    if (call->method->name[0] == 'e') {
+        write_seconds(call, (i64)time);
+        return CD_OK;
+    }
+    return cd__dev_setter(call);
+}
+
+cd_err cd__dev_set_time(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_errinfo why = {0};
+    u64 time;
+    CD_TRY(cd__dev_n64(call, &time, 0));
+    if (time > time_ms_from) {
+        time /= 1000;
+    }
+    i64 before = d->lasting.offset;
+    d->lasting.offset = (i64)time - cd__dev_wall();
+    d->once.has_time = false;
+    cd_err e = cd__dev_save(d, &why);
+    CD_TRY(cd__dev_done(call, e == CD_OK ? cd__vm_follow(d->vm) : e, &why));
+    cd_json_w_i64(call->out, d->lasting.offset - before);
+    return CD_OK;
+}
+
+cd_err cd__dev_set_step(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    u64 step;
+    CD_TRY(cd__dev_n64(call, &step, 0));
+    if (step > UINT32_MAX) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: out of range");
+    }
+    d->lasting.step = step;
+    d->lasting.has_step = true;
+    return cd__dev_setter_save(call);
+}
+
+cd_err cd__dev_remove_step(cd_rpc_call *call)
+{
+    cd__dev *d = cd__dev_of(call);
+    cd_errinfo why = {0};
+    bool had = d->lasting.has_step;
+    d->lasting.has_step = false;
+    CD_TRY(cd__dev_done(call, cd__dev_save(d, &why), &why));
+    cd_json_w_bool(call->out, had);
+    return CD_OK;
+}

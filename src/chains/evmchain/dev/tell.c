@@ -1,0 +1,224 @@
+#include "chains/evmchain/dev/tell.h"
+
+#include "base/hex.h"
+#include "base/log.h"
+#include "chains/evmchain/api/revert.h"
+#include "num/u256_text.h"
+#include "types/addr_text.h"
+
+#include <stdio.h>
+
+enum { DECIMALS = 18, WEI_DIGITS = 12, DATA_SHOWN = 36 };
+
+/* Below the block's line, where its transactions begin. */
+static const char indent[] = "\n                                       ";
+
+/* --- words -------------------------------------------------------------------------------------- */
+
+static void put_addr(cd_buf *out, const cd_addr20 *a)
+{
+    char text[CD_ADDR_TEXT_SIZE];
+    (void)cd_addr_fmt(text, a);
+    cd_buf_fmt(out, "%.6s…%s", text, text + 38);
+}
+
+/* Digits in groups of three. */
+static void put_grouped(cd_buf *out, const char *digits, usize n)
+{
+    for (usize i = 0; i < n; i++) {
+        if (i != 0 && (n - i) % 3 == 0) {
+            cd_buf_u8(out, ',');
+        }
+        cd_buf_u8(out, (u8)digits[i]);
+    }
+}
+
+static const char *grouped(cd_arena *a, u64 v)
+{
+    char digits[24];
+    cd_buf text = {0};
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)v);
+    put_grouped(&text, digits, (usize)n);
+    const char *out = cd_arena_str(a, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
+    return out;
+}
+
+void cd__dev_put_amount(cd_buf *out, const cd_u256 *wei)
+{
+    char digits[CD_U256_TEXT_MAX + DECIMALS];
+    usize n = cd_u256_fmt_dec(digits, wei);
+    if (n <= WEI_DIGITS) {
+        put_grouped(out, digits, n);
+        cd_buf_str(out, " wei");
+        return;
+    }
+    if (n <= DECIMALS) {
+        usize more = DECIMALS + 1 - n;
+        memmove(digits + more, digits, n);
+        memset(digits, '0', more);
+        n += more;
+    }
+    usize whole = n - DECIMALS;
+    put_grouped(out, digits, whole);
+    while (n > whole && digits[n - 1] == '0') {
+        n--;
+    }
+    if (n > whole) {
+        cd_buf_u8(out, '.');
+        cd_buf_put(out, cd_bytes_of(digits + whole, n - whole));
+    }
+    cd_buf_str(out, " LUX");
+}
+
+/* The call that a transaction makes. */
+static void put_call(cd_buf *out, const cd_tx *tx)
+{
+    put_addr(out, &tx->to);
+    if (tx->data.n >= 4) {
+        cd_buf_u8(out, '.');
+        cd_hex_put(out, cd_bytes_sub(tx->data, 0, 4));
+        cd_buf_fmt(out, " (%zu bytes)", tx->data.n - 4);
+    } else if (tx->data.n != 0) {
+        cd_buf_u8(out, ' ');
+        cd_hex_put(out, tx->data);
+    }
+}
+
+/* Why a message failed. */
+static void put_failure(cd_buf *out, cd_arena *a, cd_evm_status status, cd_bytes output)
+{
+    if (status != CD_EVM_REVERT) {
+        cd_buf_fmt(out, "failed: %s", cd_evm_status_str(status));
+        return;
+    }
+    const char *reason = cd_revert_reason(a, output);
+    cd_buf_str(out, "reverted");
+    if (reason != NULL) {
+        cd_buf_str(out, ": ");
+        cd_console_put(out, cd_bytes_str(reason));
+    } else if (output.n != 0) {
+        cd_buf_str(out, ": ");
+        cd_hex_put(out, cd_bytes_sub(output, 0, cd_min_u64(output.n, DATA_SHOWN)));
+        if (output.n > DATA_SHOWN) {
+            cd_buf_fmt(out, "… (%zu bytes)", output.n);
+        }
+    }
+}
+
+static void put_tx(cd_buf *out, cd_arena *a, const cd_tx *tx, const cd_receipt *r,
+                   const cd_console_tx *seen)
+{
+    if (!r->ok) {
+        put_failure(out, a, seen->status, seen->output);
+        cd_buf_str(out, indent);
+        if (tx->is_create) {
+            put_addr(out, &tx->sender);
+            cd_buf_str(out, " creating a contract");
+        } else {
+            put_call(out, tx);
+        }
+        return;
+    }
+    put_addr(out, &tx->sender);
+    if (tx->is_create) {
+        cd_buf_str(out, " created ");
+        put_addr(out, &r->created);
+    } else {
+        cd_buf_str(out, " → ");
+        put_call(out, tx);
+    }
+    if (!cd_u256_is_zero(&tx->value)) {
+        cd_buf_str(out, "   ");
+        cd__dev_put_amount(out, &tx->value);
+    }
+}
+
+/* --- lines -------------------------------------------------------------------------------------- */
+
+static void tell_lines(const cd__dev *d, const cd_console_tx *tx)
+{
+    for (const cd_console_line *l = tx->lines; l != NULL; l = l->next) {
+        cd_buf text = {0};
+        cd_log_field field = CD_F("text", l->text);
+        cd_buf_fmt(&text, "console.log  %s", l->text);
+        cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(&text), "console.log", &field, 1);
+        cd_buf_fini(&text);
+    }
+}
+
+static void tell_head(const cd__dev *d, cd_buf *text, u64 height, u64 txs, u64 gas)
+{
+    const cd_log_field fields[] = {
+        CD_F("chain", "C"),
+        CD_F("height", height),
+        CD_F("txs", txs),
+        CD_F("gas", gas),
+    };
+    cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(text), "block accepted", fields,
+                CD_COUNT(fields));
+}
+
+void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_console_watch *watch)
+{
+    cd_arena a = {0};
+    cd_buf text = {0};
+    const cd_header *h = &b->block.header;
+    if (!d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+        return;
+    }
+    cd_buf_fmt(&text, "C %-5llu %zu tx %9s gas", (unsigned long long)h->number, b->block.tx_cnt,
+               grouped(&a, h->gas_used));
+    const cd_console_tx *seen = watch->txs;
+    for (usize i = 0; i < b->block.tx_cnt && seen != NULL; i++, seen = seen->next) {
+        cd_buf_str(&text, i == 0 ? "   " : indent);
+        put_tx(&text, &a, &b->block.txs[i], &b->receipts[i], seen);
+    }
+    tell_head(d, &text, h->number, b->block.tx_cnt, h->gas_used);
+    for (seen = watch->txs; seen != NULL; seen = seen->next) {
+        tell_lines(d, seen);
+    }
+    cd_buf_fini(&text);
+    cd_arena_fini(&a);
+}
+
+void cd__dev_tell_run(const cd__dev *d, u64 first, u64 count)
+{
+    cd_arena a = {0};
+    cd_buf text = {0};
+    if (!d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+        return;
+    }
+    u64 last = first + count - 1;
+    if (count == 1) {
+        cd_buf_fmt(&text, "C %-5llu empty", (unsigned long long)last);
+    } else {
+        cd_buf_fmt(&text, "C %llu to %llu   %s empty blocks", (unsigned long long)first,
+                   (unsigned long long)last, grouped(&a, count));
+    }
+    tell_head(d, &text, last, 0, 0);
+    cd_buf_fini(&text);
+    cd_arena_fini(&a);
+}
+
+void cd__dev_tell_call(const cd__dev *d, const cd_console_watch *watch)
+{
+    cd_arena a = {0};
+    const cd_console_tx *tx = watch->txs;
+    if (tx == NULL || !d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+        return;
+    }
+    tell_lines(d, tx);
+    if (tx->status != CD_EVM_OK) {
+        cd_buf text = {0};
+        put_failure(&text, &a, tx->status, tx->output);
+        cd_log_field field = CD_F("why", cd_buf_bytes(&text));
+        cd_buf line = {0};
+        cd_buf_str(&line, "call  ");
+        cd_buf_put(&line, cd_buf_bytes(&text));
+        cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(&line), "call failed", &field, 1);
+        cd_buf_fini(&line);
+        cd_buf_fini(&text);
+    }
+    cd_arena_fini(&a);
+}

@@ -1,0 +1,35 @@
+/* chains/evmchain/tracers/transfers.h - the value that moved inside a transaction: what calls, creations and
+ * self-destructions of contracts carried from account to account, without the transaction's own value and fees.
+ *
+ *   cd_evm_set_tracer(evm, &t.hooks) ──► cd_tx_apply ──► t.v[0 .. t.cnt)
+ *
+ * Only what remained in force: transfers below a failed message are dropped. The code runs at full speed, nothing is
+ * done per instruction. Threading: confined. */
+#ifndef CD_CHAINS_EVMCHAIN_TRACERS_TRANSFERS_H
+#define CD_CHAINS_EVMCHAIN_TRACERS_TRANSFERS_H
+
+#include "evm/evm.h"
+#include "evm/gas.h"
+
+typedef struct cd_transfer {
+    cd_addr20 from;
+    cd_addr20 to;
+    cd_u256 value; /* wei, not zero */
+    u32 depth;     /* 1 = by the contract that the transaction called */
+    u8 op;         /* CALL, CREATE, CREATE2, SELFDESTRUCT */
+} cd_transfer;
+
+typedef struct cd_transfers {
+    cd_tracer hooks; /* first: hand its address to the EVM */
+    cd_transfer *v;  /* in the order they happened */
+    usize cnt;
+    usize cap;
+    u32 mark[CD_CALL_DEPTH_MAX + 3]; /* transfers before the running message of each depth */
+} cd_transfers;
+
+/* cd_transfers_init makes an empty recorder that may watch one transaction; _clear empties it for the next. */
+void cd_transfers_init(cd_transfers *t);
+void cd_transfers_clear(cd_transfers *t);
+void cd_transfers_fini(cd_transfers *t);
+
+#endif

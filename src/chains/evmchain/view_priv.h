@@ -1,0 +1,83 @@
+/* chains/evmchain/view_priv.h - the executor's side of views: accepted blocks in memory, and publishing.
+ *
+ *   cd_chain_block ──accept──► cd__accepted (counted, frozen) ──► ring of the newest ──► every view published since
+ *
+ * Threading: accepted blocks are frozen and counted; a cd__views is written by the executor and read by any thread. */
+#ifndef CD_CHAINS_EVMCHAIN_VIEW_PRIV_H
+#define CD_CHAINS_EVMCHAIN_VIEW_PRIV_H
+
+#include "base/thread.h"
+#include "chains/evmchain/run.h"
+#include "chains/evmchain/view.h"
+
+#include <stdatomic.h>
+
+/* Accepted blocks kept decoded: so many at most, and bytes of RLP (decoded, a block takes several times that). */
+enum { CD__VIEW_RECENT = 64, CD__VIEW_BYTES = 4 << 20 };
+
+/* An accepted block and the arena that holds all of it. */
+typedef struct cd__accepted {
+    cd_accepted pub;
+    cd_arena arena;
+    atomic_uint refs;
+} cd__accepted;
+
+/* cd__accepted_new takes over arena, which holds what pub borrows; one reference is the caller's. */
+cd__accepted *cd__accepted_new(const cd_accepted *pub, cd_arena *arena)
+    __attribute__((returns_nonnull));
+cd__accepted *cd__accepted_ref(cd__accepted *a) __attribute__((returns_nonnull));
+void cd__accepted_unref(cd__accepted *a); /* NULL is allowed */
+
+/* The newest accepted blocks by number modulo the size, and the view published last. */
+typedef struct cd__views {
+    cd__accepted *recent[CD__VIEW_RECENT]; /* the executor's */
+    u64 first;                             /* [first, head] are in recent */
+    u64 head;
+    usize bytes; /* of RLP in recent */
+    u64 epoch;
+    cd_mutex lock; /* protects newest and live */
+    cd_view *newest;
+    usize live; /* views not freed yet */
+} cd__views;
+
+void cd__views_init(cd__views *vs);
+
+/* cd__views_fini ends what the executor holds; every view that was handed out has been given back before. */
+void cd__views_fini(cd__views *vs);
+
+/* cd__views_cut takes the head back to a height that is in memory; false when it is not. */
+bool cd__views_cut(cd__views *vs, u64 height);
+
+/* cd__views_push takes over a as the new head, a child of the present one. _restart makes a the only block in memory: after
+ * opening, and after a truncation. */
+void cd__views_push(cd__views *vs, cd__accepted *a);
+void cd__views_restart(cd__views *vs, cd__accepted *a);
+
+/* cd__views_head gives the accepted block on top, cd__views_hash the hash of a height if it is in memory. */
+const cd__accepted *cd__views_head(const cd__views *vs);
+const cd_hash32 *cd__views_hash(const cd__views *vs, u64 number);
+
+/* cd__views_publish makes what the store holds now the newest view. Errors: those of the store; then the last one stays. */
+cd_err cd__views_publish(cd__views *vs, cd_kv *kv, const cd_chain_rules *rules,
+                         const cd_hash32 *genesis) CD_CHECK;
+
+/* cd__views_newest gives a reference to it; any thread. */
+cd_view *cd__views_newest(cd__views *vs) __attribute__((returns_nonnull));
+
+/* cd__accepted_load reads an accepted block, senders and receipts included, into the arena; _load_at the one of a height,
+ * which may lie in a run of empty blocks. Errors: CD_ENOENT, CD_ECORRUPT, those of the store. */
+cd_err cd__accepted_load(cd_accepted *out, cd_arena *a, cd_kv *kv, cd_header_layout layout,
+                         const cd_hash32 *hash) CD_CHECK;
+cd_err cd__accepted_load_at(cd_accepted *out, cd_arena *a, cd_kv *kv, cd_header_layout layout,
+                            u64 number) CD_CHECK;
+
+/* cd__accepted_of_run makes a block of a run's header in the arena. */
+void cd__accepted_of_run(cd_accepted *out, cd_arena *a, cd_header_layout layout,
+                         const cd_run_header *at);
+
+/* cd__hashes tells the hashes of accepted blocks of heights [from, to), ascending. Errors: CD_ENOENT, the store's. */
+typedef void cd__hash_seen(void *ctx, u64 number, const cd_hash32 *hash);
+cd_err cd__hashes(cd_kv *kv, cd_header_layout layout, u64 from, u64 to, cd__hash_seen *seen,
+                  void *ctx) CD_CHECK;
+
+#endif
