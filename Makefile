@@ -45,7 +45,8 @@ bench: setup
 fuzz: setup
 	$(call build,fuzz,--target $(F)_fuzz)
 	@mkdir -p build/fuzz-corpus/$(F)
-	build/fuzz/fuzz/$(F)_fuzz -max_total_time=$(T) -timeout=20 -rss_limit_mb=4096 build/fuzz-corpus/$(F) fuzz/corpus/$(F)
+	build/fuzz/fuzz/$(F)_fuzz -max_total_time=$(T) -timeout=20 -rss_limit_mb=4096 \
+	    $(addprefix -dict=,$(wildcard fuzz/dict/$(F))) build/fuzz-corpus/$(F) fuzz/corpus/$(F)
 
 ## make build [P=release]    one preset: debug release asan tsan fuzz clang cov
 build: setup

@@ -26,21 +26,22 @@ static void check_lines(cd_bytes lines)
 /* A request as text, so that two readings can be compared. */
 static void describe(cd_buf *out, const cd_http_parse *p, const cd_http_access *access)
 {
-    cd_bytes origin = cd_http_parse_header(p, "origin");
-    put(out, cd_bytes_str(cd_http_method_name(cd_http_parse_method(p))));
-    put(out, cd_http_parse_path(p));
-    put(out, cd_http_parse_query(p));
-    put(out, cd_http_parse_host(p));
-    put(out, cd_http_parse_body(p));
-    CD_ASSERT(cd_http_parse_body(p).n <= BODY_MAX);
-    CD_ASSERT(cd_http_parse_has_body(p) || cd_http_parse_body(p).n == 0);
+    const cd_http_msg *m = cd_http_parse_msg(p);
+    cd_bytes origin = cd_http_msg_header(m, "origin");
+    put(out, cd_bytes_str(cd_http_method_name(m->method)));
+    put(out, cd_http_msg_path(m));
+    put(out, cd_http_msg_query(m));
+    put(out, cd_http_msg_host(m));
+    put(out, cd_buf_bytes(&m->body));
+    CD_ASSERT(m->body.n <= BODY_MAX);
+    CD_ASSERT(cd_http_parse_has_body(p) || m->body.n == 0);
     cd_buf_fmt(out, "%d%d%d%d", cd_http_parse_keeps_alive(p), cd_http_parse_is_http10(p),
-               cd_http_parse_wants_continue(p), cd_http_access_host(access, cd_http_parse_host(p)));
+               cd_http_parse_wants_continue(p), cd_http_access_host(access, cd_http_msg_host(m)));
     usize before = out->n;
     cd_http_access_cors(access, out, origin);
     cd_http_access_preflight(access, out, origin,
-                             cd_http_parse_header(p, "access-control-request-method"),
-                             cd_http_parse_header(p, "access-control-request-headers"));
+                             cd_http_msg_header(m, "access-control-request-method"),
+                             cd_http_msg_header(m, "access-control-request-headers"));
     check_lines(cd_bytes_of(out->p + before, out->n - before));
 }
 

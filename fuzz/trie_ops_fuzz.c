@@ -81,7 +81,7 @@ static void step(machine *x)
         break;
     case 2:
         commit(x);
-        cd_trie_trim(x->t, cd_rd_u8(&x->in) * 16u);
+        cd_trie_trim(x->t, 16 * (usize)cd_rd_u8(&x->in));
         break;
     case 3:
         check_root(x);

@@ -25,7 +25,7 @@ static void free_form(cd_rd in)
     cd_trie_item item[MAX_ITEMS];
     cd_bytes key = cd_rd_take(&in, cd_rd_u8(&in) % 70);
     cd_trie_proof proof = {.node = node, .cnt = read_list(&in, node, MAX_NODES)};
-    usize cnt = read_list(&in, text, 2 * MAX_ITEMS) / 2;
+    usize cnt = read_list(&in, text, CD_COUNT(text)) / 2;
     for (usize i = 0; i < cnt; i++) {
         item[i] = (cd_trie_item){.key = text[2 * i], .value = text[2 * i + 1]};
     }

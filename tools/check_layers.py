@@ -18,6 +18,8 @@ WRAPPERS = {
     "rocksdb/": ["src/store/kv_rocksdb"],
     "uv.h": ["src/net/"],
     "llhttp.h": ["src/net/"],
+    "nghttp2/": ["src/net/http2"],
+    "zlib.h": ["src/net/gzip", "src/net/ws_deflate"],
     "cmocka.h": ["/test/", "tests/"],
 }
 

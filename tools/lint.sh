@@ -14,4 +14,5 @@ echo "$files" | xargs clang-format --dry-run -Werror
 sources=$(echo "$files" | grep '\.c$' || true)
 [ -n "$sources" ] || exit 0
 [ -f build/debug/compile_commands.json ] || cmake --preset debug >/dev/null
-echo "$sources" | xargs -P 2 -n 4 clang-tidy --quiet -p build/debug
+# shellcheck disable=SC2086 # a list of files without blanks
+exec tools/check_tidy.py build/debug $sources

@@ -19,7 +19,9 @@
     X(OPT_THREADS, .name = "threads", .type = CD_ARG_U64, .dflt = "1", .min = 1, .max = 64,        \
       .meta = "N", .help = "threads of an import")                                                 \
     X(OPT_ROUNDS, .name = "rounds", .type = CD_ARG_U64, .dflt = "3", .min = 1, .max = 1000,        \
-      .meta = "N", .help = "repetitions of an import")
+      .meta = "N", .help = "repetitions of an import")                                             \
+    X(OPT_HISTORY, .name = "history", .type = CD_ARG_U64, .dflt = "0", .max = UINT64_MAX,          \
+      .meta = "N", .help = "blocks whose state an import keeps readable")
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
 static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
@@ -57,7 +59,8 @@ static cd_err bench(cd_buf *out, const cd_args *a, cd_errinfo *why)
             return cd_fail(why, CD_EINVAL, "import needs a folder and a name");
         }
         return cd_lab_bench_import(out, words[1], words[2], (u32)cd_args_u64(a, OPT_THREADS),
-                                   (u32)cd_args_u64(a, OPT_ROUNDS), why);
+                                   (u32)cd_args_u64(a, OPT_ROUNDS), cd_args_u64(a, OPT_HISTORY),
+                                   why);
     }
     const char *only = cd_args_str(a, OPT_ONLY);
     cd_lab_effort effort = {.min_ns = cd_args_u64(a, OPT_MIN_MS) * 1000000,
@@ -80,7 +83,7 @@ int cd_evmtool_bench(int argc, char **argv)
         .usage = "candela-evmtool bench FOLDER [--only TEXT] [--min-ms N | --reps N]\n"
                  "candela-evmtool bench crypto FILE [--only TEXT] [--min-ms N | --reps N]\n"
                  "candela-evmtool bench trie [N ...]\n"
-                 "candela-evmtool bench import FOLDER NAME [--threads N]\n",
+                 "candela-evmtool bench import FOLDER NAME [--threads N] [--history N]\n",
         .words_max = 1 + SIZES_MAX,
     };
     cd_args *a = cd_args_new(&info, options, CD_COUNT(options));

@@ -21,6 +21,11 @@
       .help = "where the API listens", .group = "API")                                             \
     X(OPT_HTTP_PORT, .name = "http-port", .type = CD_ARG_U64, .max = 65535, .meta = "PORT",        \
       .help = "its port; the network's own when not given, 0 for any free one")                    \
+    X(OPT_TLS, .name = "http-tls-enabled", .type = CD_ARG_BOOL, .help = "HTTPS instead of HTTP")   \
+    X(OPT_TLS_CERT, .name = "http-tls-cert-file", .type = CD_ARG_PATH, .meta = "FILE",             \
+      .help = "its certificate, PEM, with those that lead to the root; read again at SIGHUP")      \
+    X(OPT_TLS_KEY, .name = "http-tls-key-file", .type = CD_ARG_PATH, .meta = "FILE",               \
+      .help = "the key of the certificate, PEM")                                                   \
     X(OPT_ORIGINS, .name = "http-allowed-origins", .type = CD_ARG_STR, .dflt = "*",                \
       .meta = "ORIGINS", .help = "origins that browsers may call from")                            \
     X(OPT_HOSTS, .name = "http-allowed-hosts", .type = CD_ARG_LIST, .dflt = "localhost",           \
@@ -70,15 +75,15 @@ static void print_accounts(void)
     (void)printf("    …  7 more, from the phrase \"%s\"\n", CD_HD_DEV_PHRASE);
 }
 
-static void print_banner(const cd_node *n, const cd_network *net, const char *host, const char *dir,
-                         u64 ms)
+static void print_banner(const cd_node *n, const cd_network *net, const char *scheme,
+                         const char *host, const char *dir, u64 ms)
 {
     unsigned port = cd_node_http_port(n);
     (void)printf("  ╭──\n  │ ●───  candela %s · %s network %u · ready in %llu ms\n  ╰──\n\n",
                  CD_VERSION, net->name, net->id, (unsigned long long)ms);
-    (void)printf("  RPC        http://%s:%u           http://%s:%u/v1/bc/C/rpc\n", host, port, host,
-                 port);
-    (void)printf("  Metrics    http://%s:%u/v1/metrics\n", host, port);
+    (void)printf("  RPC        %s://%s:%u           %s://%s:%u/v1/bc/C/rpc\n", scheme, host, port,
+                 scheme, host, port);
+    (void)printf("  Metrics    %s://%s:%u/v1/metrics\n", scheme, host, port);
     (void)printf("  Chains     C    EVM chain id %llu, a block whenever a transaction arrives\n",
                  (unsigned long long)net->evm_chain_id);
     (void)printf("  Data       %s\n\n", dir == NULL ? "in memory, gone at the end" : dir);
@@ -86,10 +91,10 @@ static void print_banner(const cd_node *n, const cd_network *net, const char *ho
         "  Accounts   10 with 10,000 LUX each, publicly known: never use them elsewhere\n");
     print_accounts();
     (void)printf(
-        "\n  Try        curl -s %s:%u -H 'content-type: application/json' \\\n"
+        "\n  Try        curl -s %s://%s:%u -H 'content-type: application/json' \\\n"
         "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n\n"
         "  Ctrl-C stops it.\n\n",
-        host, port);
+        scheme, host, port);
     (void)fflush(stdout);
 }
 
@@ -106,12 +111,16 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     if (!cd_args_bool(a, OPT_IN_MEMORY)) {
         dir = cd_arena_fmt(mem, "%s/%s", cd_args_path(a, mem, OPT_DATA_DIR), net->name);
     }
+    bool is_tls = cd_args_bool(a, OPT_TLS);
+    const char *scheme = is_tls ? "https" : "http";
     bool has_port = cd_args_source(a, OPT_HTTP_PORT) != CD_ARG_FROM_DEFAULT;
     cd_node_cfg cfg = {
         .network = net,
         .data_dir = dir,
         .http_host = cd_args_str(a, OPT_HTTP_HOST),
         .http_port = has_port ? (u16)cd_args_u64(a, OPT_HTTP_PORT) : net->http_port,
+        .http_tls_cert = is_tls ? cd_args_path(a, mem, OPT_TLS_CERT) : NULL,
+        .http_tls_key = is_tls ? cd_args_path(a, mem, OPT_TLS_KEY) : NULL,
         .allowed_origins = cd_args_str(a, OPT_ORIGINS),
         .allowed_hosts = hosts,
         .allowed_hosts_cnt = hosts_cnt,
@@ -125,9 +134,9 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     }
     u64 ms = (cd_clock_mono_ns(cd_clock_real()) - start) / 1000000;
     if (isatty(STDOUT_FILENO)) {
-        print_banner(n, net, cfg.http_host, dir, ms);
+        print_banner(n, net, scheme, cfg.http_host, dir, ms);
     } else {
-        char *rpc = cd_arena_fmt(mem, "http://%s:%u", cfg.http_host, cd_node_http_port(n));
+        char *rpc = cd_arena_fmt(mem, "%s://%s:%u", scheme, cfg.http_host, cd_node_http_port(n));
         cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION),
                     CD_F("network", net->name), CD_F("network_id", net->id), CD_F("ms", ms),
                     CD_F("rpc", rpc));
@@ -194,6 +203,7 @@ int main(int argc, char **argv)
 {
     cd_args_info info = {
         .program = "candela",
+        .help_word = "help",
         .purpose = "runs a node",
         .usage = "candela [flags]\ncandela help\ncandela version",
         .example = "candela --network-id=dev --in-memory",

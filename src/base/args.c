@@ -41,12 +41,23 @@ static const char *env_process(void *ctx, const char *name)
     return getenv(name);
 }
 
+char cd__args_env_char(char c)
+{
+    if (c >= 'a' && c <= 'z') {
+        return (char)(c - 'a' + 'A');
+    }
+    if (c == '-') {
+        return '_';
+    }
+    return c;
+}
+
 /* "http-port" to "HTTP_PORT". */
 static const char *env_name(cd_args *a, const char *prefix, const char *name)
 {
     char *s = cd_arena_fmt(&a->mem, "%s%s", prefix, name);
     for (char *p = s; *p != '\0'; p++) {
-        *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
+        *p = cd__args_env_char(*p);
     }
     return s;
 }
@@ -276,6 +287,12 @@ static cd_err env_read(cd_args *a, cd_errinfo *why)
     return CD_OK;
 }
 
+/* What the user types to see the help. */
+static const char *help_word(const cd_args *a)
+{
+    return a->info.help_word == NULL ? "--help" : a->info.help_word;
+}
+
 static cd_err fail_unknown(const cd_args *a, const char *name, usize len, cd_errinfo *why)
 {
     cd_buf b = {0};
@@ -292,7 +309,7 @@ static cd_err fail_unknown(const cd_args *a, const char *name, usize len, cd_err
     if (cd_args_suggest(&b, "--", word, names, a->cnt + 2)) {
         cd_buf_str(&b, "\n       ");
     }
-    cd_buf_fmt(&b, "all flags: %s --help", a->info.program);
+    cd_buf_fmt(&b, "all flags: %s %s", a->info.program, help_word(a));
     (void)cd_fail(why, CD_EINVAL, "%s", cd_buf_cstr(&b));
     cd_free(word);
     cd_free(names);
@@ -345,9 +362,8 @@ cd_err cd_args_parse(cd_args *a, int argc, char *const *argv, cd_errinfo *why)
         } else if (!flags_over && s[0] == '-' && s[1] != '\0') {
             CD_TRY(flag_parse(a, &i, argc, argv, why));
         } else if (a->words_cnt == a->info.words_max) {
-            return cd_fail(why, CD_EINVAL,
-                           "unexpected argument \"%.*s\"\n       all flags: %s --help",
-                           quote_len(s), s, a->info.program);
+            return cd_fail(why, CD_EINVAL, "unexpected argument \"%.*s\"\n       all flags: %s %s",
+                           quote_len(s), s, a->info.program, help_word(a));
         } else {
             a->words[a->words_cnt++] = s;
         }
@@ -402,9 +418,7 @@ static const char *variable_get(const cd_args *a, cd_bytes name)
             const char *flag = a->defs[i].name;
             usize k = 0;
             while (flag[k] != '\0' && skip + k < name.n) {
-                char c = flag[k] == '-' ? '_' : flag[k];
-                c = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-                if (c != (char)name.p[skip + k]) {
+                if (cd__args_env_char(flag[k]) != (char)name.p[skip + k]) {
                     break;
                 }
                 k++;

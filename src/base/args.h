@@ -51,10 +51,11 @@ typedef struct cd_args cd_args;
 
 /* What the help says around the table. */
 typedef struct cd_args_info {
-    const char *program;                             /* "candela" */
-    const char *purpose;                             /* "runs a node", behind "candela: " */
-    const char *usage;                               /* lines of what can be typed, or NULL */
-    const char *example;                             /* one command, or NULL */
+    const char *program;   /* "candela" */
+    const char *purpose;   /* "runs a node", behind "candela: " */
+    const char *usage;     /* lines of what can be typed, or NULL */
+    const char *example;   /* one command, or NULL */
+    const char *help_word; /* the argument that prints the help; NULL: --help */
     const char *(*env)(void *ctx, const char *name); /* NULL: the process's environment */
     void *env_ctx;
     u32 words_max; /* how many arguments that are no flags are allowed */

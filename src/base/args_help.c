@@ -189,8 +189,7 @@ void cd_args_help(const cd_args *a, cd_buf *out, u32 width)
         const char *name = defs[0].name;
         cd_buf_str(out, "\nEnvironment: CANDELA_");
         for (; *name != '\0'; name++) {
-            char c = *name == '-' ? '_' : *name;
-            cd_buf_u8(out, (u8)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c));
+            cd_buf_u8(out, (u8)cd__args_env_char(*name));
         }
         cd_buf_str(out, " and so on");
     }

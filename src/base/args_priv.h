@@ -8,4 +8,8 @@
 const cd_args_info *cd__args_info(const cd_args *a);
 const cd_arg_def *cd__args_defs(const cd_args *a, usize *cnt);
 
+/* cd__args_env_char gives the character of a variable's name for one of a flag's: - is _, letters are
+ * capitals. */
+char cd__args_env_char(char c);
+
 #endif

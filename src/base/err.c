@@ -34,7 +34,7 @@ const char *cd_err_str(cd_err e)
     return "unknown error";
 }
 
-cd_err cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, const char *fmt, ...)
+void cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, const char *fmt, ...)
 {
     if (why != NULL) {
         va_list ap;
@@ -45,7 +45,6 @@ cd_err cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, cons
         (void)vsnprintf(why->msg, sizeof why->msg, fmt, ap);
         va_end(ap);
     }
-    return code;
 }
 
 void cd_bug(const char *file, int line, const char *what)

@@ -27,10 +27,10 @@ typedef struct cd_errinfo {
 const char *cd_err_name(cd_err e);
 const char *cd_err_str(cd_err e);
 
-/* cd_fail fills *why (which may be NULL) with a printf-formatted message, cut to fit, and returns
- * code. */
-#define cd_fail(why, code, ...) cd_fail_at((why), (code), __FILE__, __LINE__, __VA_ARGS__)
-cd_err cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, const char *fmt, ...)
+/* cd_fail fills *why (which may be NULL) with a printf-formatted message, cut to fit, and gives code
+ * (evaluated twice; in the macro, so that the compiler sees that a failure is never CD_OK). */
+#define cd_fail(why, code, ...) (cd_fail_at((why), (code), __FILE__, __LINE__, __VA_ARGS__), (code))
+void cd_fail_at(cd_errinfo *why, cd_err code, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 5, 6), cold));
 
 #endif

@@ -364,7 +364,7 @@ static cd_err walk(cd_fs *fs, const char *root, bool last, cd_fs_visit *visit, v
     if (!S_ISDIR(st.st_mode)) {
         return visit(ctx, root, kind_of(&st));
     }
-    level levels[WALK_DEPTH_MAX];
+    level levels[WALK_DEPTH_MAX] = {0};
     usize depth = 0;
     cd_arena a = {0};
     cd_buf path = {0};

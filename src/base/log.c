@@ -150,7 +150,13 @@ static bool is_secret(const char *name)
     usize n = 0;
     for (; name[n] != '\0' && n + 1 < sizeof low; n++) {
         char c = name[n];
-        low[n] = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        if (c >= 'A' && c <= 'Z') {
+            c = (char)(c | 0x20);
+        }
+        if (c == '-') {
+            c = '_';
+        }
+        low[n] = c;
     }
     low[n] = '\0';
     for (usize i = 0; i < CD_COUNT(words); i++) {
@@ -421,21 +427,50 @@ cd_err cd_log_form_parse(cd_log_form *out, cd_bytes text)
     return CD_EFORMAT;
 }
 
+/* Hands a finished line to who writes it. */
+static void send(logger *g, const line *l)
+{
+    if (g->queue == NULL) {
+        cd_mutex_lock(&g->lock);
+        write_all(g->fd, l->p, l->n);
+        cd_mutex_unlock(&g->lock);
+        return;
+    }
+    parcel x = {.p = memcpy(cd_realloc(NULL, l->n), l->p, l->n), .n = l->n};
+    if (cd_mbox_send(g->queue, &x) != CD_OK) {
+        cd_free(x.p);
+        atomic_fetch_add_explicit(&g->dropped, 1, memory_order_relaxed);
+    }
+}
+
 void cd_log_write(cd_logger *log, cd_log_level level, const char *msg, const cd_log_field *fields,
                   usize cnt)
 {
     logger *g = logger_of(log);
     line l;
     line_make(g, &l, level, msg, fields, cnt);
-    if (g->queue == NULL) {
-        cd_mutex_lock(&g->lock);
-        write_all(g->fd, l.p, l.n);
-        cd_mutex_unlock(&g->lock);
+    send(g, &l);
+}
+
+void cd_log_tell(cd_logger *log, cd_log_level level, cd_bytes text, const char *msg,
+                 const cd_log_field *fields, usize cnt)
+{
+    enum { TIME_AT = 11, TIME_N = 8 };
+    logger *g = logger_of(log);
+    line l = {.n = 0};
+    char ts[CD_TIME_TEXT_LEN];
+    if (!cd_log_is_on(log, level)) {
         return;
     }
-    parcel x = {.p = memcpy(cd_realloc(NULL, l.n), l.p, l.n), .n = l.n};
-    if (cd_mbox_send(g->queue, &x) != CD_OK) {
-        cd_free(x.p);
-        atomic_fetch_add_explicit(&g->dropped, 1, memory_order_relaxed);
+    if (g->form == CD_LOG_JSON) {
+        line_make(g, &l, level, msg, fields, cnt);
+    } else {
+        cd_time_fmt(ts, cd_clock_wall_ns(g->clock));
+        put_str(&l, g->form == CD_LOG_COLORS ? "\x1b[2m" : "");
+        put(&l, ts + TIME_AT, TIME_N);
+        put_str(&l, g->form == CD_LOG_COLORS ? "\x1b[0m  " : "  ");
+        put(&l, (const char *)text.p, cd_min_u64(text.n, sizeof l.p / 2));
+        line_end(&l, "\n");
     }
+    send(g, &l);
 }

@@ -137,6 +137,11 @@ typedef struct cd_log_field {
 void cd_log_write(cd_logger *log, cd_log_level level, const char *msg, const cd_log_field *fields,
                   usize cnt);
 
+/* cd_log_tell writes what a person watches the program for: text alone behind the time of day, as it is (the caller has
+ * seen to control characters); message and fields as any other line where the form is JSON. */
+void cd_log_tell(cd_logger *log, cd_log_level level, cd_bytes text, const char *msg,
+                 const cd_log_field *fields, usize cnt);
+
 /* Constructors behind CD_F. */
 CD_INLINE cd_log_field cd__log_u64(const char *name, u64 v)
 {

@@ -230,21 +230,17 @@ void cd_json_path(cd_buf *out, cd_json v)
     cd_buf_fini(&path);
 }
 
-cd_err cd_json_fail(cd_json v, cd_err code, const char *message, cd_errinfo *why)
+void cd__json_blame(cd_json v, cd_err code, const char *message, cd_errinfo *why)
 {
-    if (why == NULL) {
-        return code;
-    }
     cd_buf path = {0};
     cd_json_path(&path, v);
     /* Keys are as long as the sender likes; the end of the path says most. */
     const char *text = cd_buf_cstr(&path);
     enum { SHOWN = 120 };
     bool cut = path.n > SHOWN;
-    cd_err e = cd_fail(why, code, "%s%s%s%s", cut ? "..." : "", cut ? text + path.n - SHOWN : text,
-                       path.n == 0 ? "" : ": ", message);
+    (void)cd_fail(why, code, "%s%s%s%s", cut ? "..." : "", cut ? text + path.n - SHOWN : text,
+                  path.n == 0 ? "" : ": ", message);
     cd_buf_fini(&path);
-    return e;
 }
 
 /* The complaint about a value of the wrong kind, or about a missing one. */

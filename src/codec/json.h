@@ -84,8 +84,16 @@ bool cd_json_next(cd_json_it *it);
 /* cd_json_path appends the place of v in its document: "a.b[3].c", "" for the root. */
 void cd_json_path(cd_buf *out, cd_json v);
 
-/* cd_json_fail fills *why with "path: message" and returns code. */
-cd_err cd_json_fail(cd_json v, cd_err code, const char *message, cd_errinfo *why);
+/* cd_json_fail fills *why (which may be NULL) with "path: message" and returns code; inline, so that the
+ * compiler sees that a failure is never CD_OK. */
+void cd__json_blame(cd_json v, cd_err code, const char *message, cd_errinfo *why);
+CD_INLINE cd_err cd_json_fail(cd_json v, cd_err code, const char *message, cd_errinfo *why)
+{
+    if (why != NULL) {
+        cd__json_blame(v, code, message, why);
+    }
+    return code;
+}
 
 /* Typed getters. Errors: CD_ENOENT when v is none, CD_ETYPE for another kind, CD_EFORMAT and
  * CD_ERANGE for text or numbers that do not fit. Borrowed results live as long as the document. */

@@ -1,8 +1,7 @@
 #include "base/hex.h"
+#include "base/num_text.h"
 #include "codec/json.h"
 #include "num/u256_text.h"
-
-#include <inttypes.h>
 
 static void value(cd_json_w *w)
 {
@@ -124,13 +123,13 @@ void cd_json_w_key_str(cd_json_w *w, cd_bytes key)
 
 void cd_json_w_key(cd_json_w *w, const char *key)
 {
-    usize n = strlen(key);
+    cd_bytes name = cd_bytes_str(key);
     value(w);
-    u8 *p = cd_buf_extend(w->out, n + 3);
+    u8 *p = cd_buf_extend(w->out, name.n + 3);
     p[0] = '"';
-    memcpy(p + 1, key, n);
-    p[n + 1] = '"';
-    p[n + 2] = ':';
+    memcpy(p + 1, name.p, name.n);
+    p[name.n + 1] = '"';
+    p[name.n + 2] = ':';
     w->comma = false;
 }
 
@@ -151,14 +150,18 @@ void cd_json_w_bool(cd_json_w *w, bool v)
 
 void cd_json_w_u64(cd_json_w *w, u64 v)
 {
+    char text[CD_U64_TEXT_MAX];
+    usize n = cd_u64_fmt(text, v);
     value(w);
-    cd_buf_fmt(w->out, "%" PRIu64, v);
+    cd_buf_put(w->out, cd_bytes_of(text, n));
 }
 
 void cd_json_w_i64(cd_json_w *w, i64 v)
 {
+    char text[CD_U64_TEXT_MAX];
+    usize n = cd_i64_fmt(text, v);
     value(w);
-    cd_buf_fmt(w->out, "%" PRId64, v);
+    cd_buf_put(w->out, cd_bytes_of(text, n));
 }
 
 void cd_json_w_str(cd_json_w *w, cd_bytes s)
@@ -176,7 +179,9 @@ void cd_json_w_hex(cd_json_w *w, cd_bytes b)
 {
     value(w);
     u8 *p = cd_buf_extend(w->out, 2 * b.n + 4);
-    memcpy(p, "\"0x", 3);
+    p[0] = '"';
+    p[1] = '0';
+    p[2] = 'x';
     cd_hex_fmt((char *)p + 3, b);
     p[2 * b.n + 3] = '"';
 }

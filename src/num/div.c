@@ -144,10 +144,13 @@ void cd_u256_sdiv(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
 {
     cd_u256 x;
     cd_u256 y;
+    cd_u256 q;
     bool neg = abs_of(&x, a) != abs_of(&y, b);
-    divide(out, NULL, &x, &y);
+    divide(&q, NULL, &x, &y);
     if (neg) {
-        cd_u256_neg(out, out);
+        cd_u256_neg(out, &q);
+    } else {
+        cd_u256_set(out, &q);
     }
 }
 
@@ -155,11 +158,14 @@ void cd_u256_smod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
 {
     cd_u256 x;
     cd_u256 y;
+    cd_u256 r;
     bool neg = abs_of(&x, a);
     (void)abs_of(&y, b);
-    divide(NULL, out, &x, &y);
+    divide(NULL, &r, &x, &y);
     if (neg) {
-        cd_u256_neg(out, out);
+        cd_u256_neg(out, &r);
+    } else {
+        cd_u256_set(out, &r);
     }
 }
 

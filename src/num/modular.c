@@ -118,7 +118,7 @@ CD_INLINE void barrett_quotient(u64 q[5], const u64 x[8], const u64 v[5])
     p8 = (u64)t;
     p9 += (u64)(t >> 64);
     c = 0;
-    p4 = mac(p4, x[7], v[0], &c);
+    (void)mac(p4, x[7], v[0], &c);
     t = (u128)p5 + c;
     q[0] = (u64)t;
     t = (u128)p6 + (u64)(t >> 64);

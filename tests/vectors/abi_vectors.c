@@ -16,9 +16,8 @@ static void value_of(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json
         }
         out->items = items;
         out->cnt = cnt;
-    } else if (cd_json_u256(&out->num, v, NULL) != CD_OK) {
-        (void)!cd_json_str(&out->bytes, v, NULL);
-    } else if (t->kind != CD_ABI_UINT && t->kind != CD_ABI_ADDRESS) {
+    } else if (cd_json_u256(&out->num, v, NULL) != CD_OK ||
+               (t->kind != CD_ABI_UINT && t->kind != CD_ABI_ADDRESS)) {
         (void)!cd_json_str(&out->bytes, v, NULL);
     }
 }

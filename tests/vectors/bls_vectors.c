@@ -194,7 +194,7 @@ static void check_g2_pairs(vec *v, const cd_bls_sig *p, cd_json point, const cha
 {
     const char *parts[4];
     const char *names[2] = {"x", "y"};
-    for (int i = 0; i < 2; i++) {
+    for (usize i = 0; i < 2; i++) {
         char *both = cd_arena_str(&v->arena, cd_bytes_str(text_of(v, point, names[i])));
         char *comma = strchr(both, ',');
         parts[2 * i] = both;

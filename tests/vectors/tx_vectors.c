@@ -27,7 +27,7 @@ static bool is_valid(cd_tx *tx, u64 *gas, cd_fork fork)
            (!tx->is_protected || tx->chain_id == CHAIN_ID) && tx->nonce != UINT64_MAX &&
            cd_u256_cmp(&tx->tip_cap, &tx->fee_cap) <= 0 && !overflows(tx) &&
            !(tx->is_create && fork >= CD_SHANGHAI && tx->data.n > INITCODE_MAX) &&
-           cd_tx_intrinsic_gas(gas, tx, fork) && *gas <= tx->gas_limit &&
+           cd_tx_intrinsic_gas(gas, tx, fork, NULL) == CD_TX_VALID && *gas <= tx->gas_limit &&
            cd_tx_recover(tx, fork >= CD_HOMESTEAD) == CD_OK;
 }
 

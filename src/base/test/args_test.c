@@ -46,6 +46,7 @@ static cd_args *args_new(const char *const *env, u32 words)
     static const char *none[] = {NULL};
     cd_args_info info = {
         .program = "candela",
+        .help_word = "help",
         .purpose = "runs a node",
         .usage = "  candela [flags]    run the node",
         .example = "candela --network-id=dev",
@@ -140,12 +141,12 @@ static void test_messages(void **state)
     (void)state;
     check_refused("--htp-port=9630", NULL,
                   "unknown flag --htp-port\n       did you mean --http-port?\n"
-                  "       all flags: candela --help");
+                  "       all flags: candela help");
     check_refused("--http-prot", "1",
                   "unknown flag --http-prot\n       did you mean --http-port?\n"
-                  "       all flags: candela --help");
-    check_refused("--zzzzzzzz", NULL, "unknown flag --zzzzzzzz\n       all flags: candela --help");
-    check_refused("-x", NULL, "unknown flag --x\n       all flags: candela --help");
+                  "       all flags: candela help");
+    check_refused("--zzzzzzzz", NULL, "unknown flag --zzzzzzzz\n       all flags: candela help");
+    check_refused("-x", NULL, "unknown flag --x\n       all flags: candela help");
     check_refused("--consensus-quorum-size=25", NULL,
                   "--consensus-quorum-size must be between 11 and 20, got 25");
     check_refused("--http-port", "70000", "--http-port must be between 0 and 65535, got 70000");
@@ -164,12 +165,16 @@ static void test_messages(void **state)
                   "--http-read-timeout must be a duration such as 30s or 2m, got \"30\"");
     check_refused("--cache-size=lots", NULL,
                   "--cache-size must be a size such as 64MiB or 10GB, got \"lots\"");
-    check_refused("word", NULL, "unexpected argument \"word\"\n       all flags: candela --help");
+    check_refused("word", NULL, "unexpected argument \"word\"\n       all flags: candela help");
 
     cd_errinfo why = {0};
     cd_args *a = args_new((const char *[]){"LUXD_HTTP_PORT=x", NULL}, 0);
     assert_int_equal(cd_args_parse(a, 0, NULL, &why), CD_EINVAL);
     assert_string_equal(why.msg, "LUXD_HTTP_PORT must be a whole number, got \"x\"");
+    cd_args *tool = cd_args_new(&(cd_args_info){.program = "tool run"}, NULL, 0);
+    assert_int_equal(PARSE(tool, &why, "-x"), CD_EINVAL);
+    assert_string_equal(why.msg, "unknown flag --x\n       all flags: tool run --help");
+    cd_args_free(tool);
     assert_int_equal(cd_args_file_value(a, "consensus-quorum-size", cd_bytes_str("25"), &why),
                      CD_EINVAL);
     assert_string_equal(why.msg, "\"consensus-quorum-size\" must be between 11 and 20, got 25");

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+enum { BIG = 10 * 1024 * 1024 };
+
 static void test_arena(void **state)
 {
     (void)state;
@@ -23,11 +25,11 @@ static void test_arena(void **state)
     cd_arena_mark m = cd_arena_mark_get(&a);
     u8 *p = cd_arena_zalloc(&a, 100);
     memset(p, 7, 100);
-    u8 *big = cd_arena_alloc(&a, 10 * 1024 * 1024);
-    memset(big, 1, 10 * 1024 * 1024);
+    u8 *big = cd_arena_alloc(&a, BIG);
+    memset(big, 1, BIG);
     cd_arena_rewind(&a, m);
     assert_ptr_equal(cd_arena_alloc(&a, 100), p);
-    assert_ptr_equal(cd_arena_alloc(&a, 10 * 1024 * 1024), big);
+    assert_ptr_equal(cd_arena_alloc(&a, BIG), big);
     cd_arena_reset(&a);
     assert_ptr_equal(cd_arena_alloc(&a, 1), first);
     assert_string_equal(cd_arena_fmt(&a, "%d-%s", 7, "x"), "7-x");

@@ -1,0 +1,1 @@
+cd_fuzz(chain_config DEPS chains_evmchain)

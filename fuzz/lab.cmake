@@ -1,0 +1,1 @@
+cd_fuzz(statetest DEPS lab)
