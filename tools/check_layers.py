@@ -19,7 +19,7 @@ WRAPPERS = {
     "uv.h": ["src/net/"],
     "llhttp.h": ["src/net/"],
     "nghttp2/": ["src/net/http2"],
-    "zlib.h": ["src/net/gzip", "src/net/ws_deflate"],
+    "zlib.h": ["src/codec/gzip", "src/net/gzip", "src/net/ws_deflate"],
     "cmocka.h": ["/test/", "tests/"],
 }
 

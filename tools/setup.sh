@@ -20,6 +20,7 @@ if [ "${BUILD_ONLY:-0}" != 1 ]; then
     packages="$packages $test_packages"
     need node nodejs
     need npm npm
+    need go golang-go # builds h2spec
 fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
