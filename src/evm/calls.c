@@ -1,5 +1,6 @@
 /* CALL and its relatives: what a message costs, where it runs, and how its result comes back. */
 #include "evm/calls_priv.h"
+#include "evm/delegation.h"
 
 static const cd_addr20 RIPEMD = {.b = {[19] = 3}};
 
@@ -213,6 +214,12 @@ static cd__act begin_call(cd_evm *evm, cd__frame *parent, cd_evm_result *res, co
         return CD__ACT_DONE;
     }
     cd_bytes code = cd_state_code(st, code_acct);
+    cd_addr20 other;
+    if (CD_UNLIKELY(code.n == CD_DELEGATION_SIZE) && evm->fork >= CD_PRAGUE &&
+        cd_delegation_dec(&other, code)) {
+        code_acct = cd_state_acct(st, &other);
+        code = cd_state_code(st, code_acct);
+    }
     if (code.n == 0) {
         return CD__ACT_DONE;
     }
@@ -266,6 +273,18 @@ static bool forward(const cd_evm *evm, i64 *gas, u64 *given, const cd_u256 *aske
     return true;
 }
 
+/* delegation_gas: what it costs that target runs the code of another account (EIP-7702), which
+ * becomes warm. */
+static i64 delegation_gas(cd_evm *evm, cd_acct *target)
+{
+    cd_addr20 other;
+    if (!cd_delegation_dec(&other, cd_state_code(evm->st, target))) {
+        return 0;
+    }
+    bool was_warm = cd_state_warm_acct(evm->st, cd_state_acct(evm->st, &other));
+    return (i64)evm->gas.delegation + (was_warm ? 0 : evm->gas.cold_acct);
+}
+
 cd__act cd__op_call(cd__frame *f, cd_call_kind kind)
 {
     cd_evm *evm = f->evm;
@@ -312,6 +331,9 @@ cd__act cd__op_call(cd__frame *f, cd_call_kind kind)
     gas -= evm->gas.call;
     if (evm->gas.cold_acct != 0 && !cd_state_warm_acct(evm->st, target)) {
         gas -= evm->gas.cold_acct;
+    }
+    if (CD_UNLIKELY(evm->gas.delegation != 0)) {
+        gas -= delegation_gas(evm, target);
     }
     if (pays) {
         gas -= CD_GAS_CALL_VALUE;

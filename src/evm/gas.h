@@ -13,6 +13,8 @@ enum {
     CD_GAS_TX_DATA_ZERO = 4,
     CD_GAS_ACCESS_ADDR = 2400, /* EIP-2930 */
     CD_GAS_ACCESS_KEY = 1900,
+    CD_GAS_AUTHORIZATION = 12500, /* EIP-7702; as much again when it makes an account */
+    CD_GAS_AUTHORIZATION_NEW = 25000,
     CD_GAS_BLOB = 131072, /* blob gas of one blob (EIP-4844) */
     CD_GAS_MEMORY_WORD = 3,
     CD_GAS_MEMORY_QUAD_DIV = 512,
@@ -33,7 +35,6 @@ enum {
     CD_CODE_SIZE_MAX = 24576,                    /* EIP-170 */
     CD_INITCODE_SIZE_MAX = 2 * CD_CODE_SIZE_MAX, /* EIP-3860 */
     CD_CALL_DEPTH_MAX = 1024,
-    CD_BLOBS_PER_BLOCK_MAX = 6, /* Cancun */
 };
 
 /* The prices of one fork; fields are the rows of evm/gas.def. */

@@ -77,6 +77,49 @@ cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p)
     return CD_OK;
 }
 
+/* The index of the items as they are now. */
+static void reindex(cd_precompile_table *t)
+{
+    memset(t->index, 0, sizeof t->index);
+    for (usize i = 0; i < t->cnt; i++) {
+        u32 at = home(&t->items[i].addr);
+        while (t->index[at] != 0) {
+            at = (at + 1) % INDEX_SIZE;
+        }
+        t->index[at] = (u8)(i + 1);
+    }
+}
+
+cd_precompile_table *cd_precompile_table_copy(const cd_precompile_table *t)
+{
+    cd_precompile_table *copy = cd_new(cd_precompile_table);
+    *copy = *t;
+    return copy;
+}
+
+void cd_precompile_table_remove(cd_precompile_table *t, const cd_addr20 *addr)
+{
+    const cd_precompile *p = cd_precompile_find(t, addr);
+    if (p != NULL) {
+        t->items[p - t->items] = t->items[--t->cnt];
+        reindex(t);
+    }
+}
+
+cd_err cd_precompile_table_move(cd_precompile_table *t, const cd_addr20 *from, const cd_addr20 *to)
+{
+    const cd_precompile *p = cd_precompile_find(t, from);
+    if (p == NULL) {
+        return CD_ENOENT;
+    }
+    if (cd_precompile_find(t, to) != NULL) {
+        return CD_EEXIST;
+    }
+    t->items[p - t->items].addr = *to;
+    reindex(t);
+    return CD_OK;
+}
+
 void cd_precompile_table_gate(cd_precompile_table *t, cd_gate gate, const cd_addr20 *list)
 {
     t->guarded[gate] = true;

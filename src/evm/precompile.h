@@ -64,6 +64,15 @@ cd_precompile_table *cd_precompile_table_new(cd_fork fork);
 void cd_precompile_table_free(cd_precompile_table *t);
 cd_err cd_precompile_table_add(cd_precompile_table *t, const cd_precompile *p) CD_CHECK;
 
+/* cd_precompile_table_copy makes a table of one's own, for a call that pretends; _remove makes an address an ordinary one
+ * (nothing there: no change), _move lets what is at from answer at to. Errors of move: CD_ENOENT when there is nothing at
+ * from, CD_EEXIST when there is something at to. */
+cd_precompile_table *cd_precompile_table_copy(const cd_precompile_table *t)
+    __attribute__((returns_nonnull));
+void cd_precompile_table_remove(cd_precompile_table *t, const cd_addr20 *addr);
+cd_err cd_precompile_table_move(cd_precompile_table *t, const cd_addr20 *from,
+                                const cd_addr20 *to) CD_CHECK;
+
 /* A gate lets those through whose address is a key with a value other than zero in the storage of one
  * account: an allow list. */
 typedef enum cd_gate {

@@ -23,6 +23,7 @@ typedef enum cd_fork {
     CD_PARIS,
     CD_SHANGHAI,
     CD_CANCUN,
+    CD_PRAGUE,
     CD_FORK_COUNT
 } cd_fork;
 

@@ -1,5 +1,6 @@
 /* What a tracer is told. The price of an instruction is worked out here before it runs, from the
  * same tables that the instruction then charges by; the tests compare both for every step. */
+#include "evm/delegation.h"
 #include "evm/evm_priv.h"
 
 #include <stdio.h>
@@ -132,6 +133,18 @@ static u64 sload_cost(const cd__frame *f, const cd_u256 *key)
     return evm->gas.sload + (s->warm_tx == evm->st->tx ? 0 : evm->gas.cold_slot);
 }
 
+/* delegation_cost: of the code of another account (EIP-7702). */
+static u64 delegation_cost(const cd_evm *evm, cd_acct *target)
+{
+    cd_addr20 other;
+    if (evm->gas.delegation == 0 || !cd_delegation_dec(&other, cd_state_code(evm->st, target))) {
+        return 0;
+    }
+    const cd_acct *a = cd_state_acct(evm->st, &other);
+    bool is_warm = a->warm_tx == evm->st->tx || a == target;
+    return evm->gas.delegation + (is_warm ? 0 : evm->gas.cold_acct);
+}
+
 /* call_cost includes the gas handed on, as other clients print it, without the stipend. */
 static u64 call_cost(const cd__frame *f, u8 op, u64 memory)
 {
@@ -141,9 +154,10 @@ static u64 call_cost(const cd__frame *f, u8 op, u64 memory)
     bool pays = has_value && !cd_u256_is_zero(&sp[-2]);
     u64 cost = memory + acct_cost(f, &sp[-1], evm->gas.call, evm->gas.cold_acct);
     cost += pays ? CD_GAS_CALL_VALUE : 0;
+    cd_addr20 addr = cd_u256_to_addr(&sp[-1]);
+    cd_acct *to = cd_state_acct(evm->st, &addr);
+    cost += delegation_cost(evm, to);
     if (op == CD_OP_CALL) {
-        cd_addr20 addr = cd_u256_to_addr(&sp[-1]);
-        const cd_acct *to = cd_state_acct(evm->st, &addr);
         bool is_new = evm->fork >= CD_SPURIOUS ? pays && cd_acct_is_empty(to)
                                                : (to->flags & CD_ACCT_EXISTS) == 0;
         cost += is_new ? CD_GAS_CALL_NEW_ACCT : 0;

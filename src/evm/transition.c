@@ -1,6 +1,8 @@
 #include "evm/transition.h"
 
+#include "evm/delegation.h"
 #include "evm/evm_priv.h"
+#include "types/tx_codec.h"
 
 const char *cd_tx_invalid_str(cd_tx_invalid r)
 {
@@ -39,6 +41,12 @@ const char *cd_tx_invalid_str(cd_tx_invalid r)
         return "max fee per blob gas less than block blob gas fee";
     case CD_TX_BLOB_CREATE:
         return "blob transaction of type create";
+    case CD_TX_SET_CODE_CREATE:
+        return "EIP-7702 transaction cannot be used to create contract";
+    case CD_TX_SET_CODE_NONE:
+        return "EIP-7702 transaction with empty auth list";
+    case CD_TX_FLOOR_GAS:
+        return "insufficient gas for floor data gas cost";
     case CD_TX_CHAIN_ID:
         return "invalid chain id for signer";
     case CD_TX_SENDER_NOT_ALLOWED:
@@ -63,20 +71,36 @@ static cd_tx_invalid tuple_gas(u64 *out, const cd_access_tuple *t, const cd_prec
                : CD_TX_INTRINSIC_GAS;
 }
 
+static u64 count_zeros(cd_bytes data)
+{
+    u64 zeros = 0;
+    for (usize i = 0; i < data.n; i++) {
+        zeros += data.p[i] == 0 ? 1 : 0;
+    }
+    return zeros;
+}
+
+u64 cd_tx_floor_gas(const cd_tx *tx, cd_fork fork)
+{
+    if (fork < CD_PRAGUE) {
+        return 0;
+    }
+    u64 tokens = 4 * tx->data.n - 3 * count_zeros(tx->data);
+    return CD_GAS_TX + tokens * cd_gas_of(fork).tx_data_floor;
+}
+
 cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
                                   const cd_precompile_table *precompiles)
 {
     cd_gas prices = cd_gas_of(fork);
-    u64 zeros = 0;
-    for (usize i = 0; i < tx->data.n; i++) {
-        zeros += tx->data.p[i] == 0 ? 1 : 0;
-    }
+    u64 zeros = count_zeros(tx->data);
     u64 words = tx->is_create ? (tx->data.n + 31) / 32 : 0;
     /* Every count is bounded by bytes in memory, every price by 16 bits: only the keys' sum could
      * wrap. */
     u64 gas = tx->is_create ? prices.tx_create : CD_GAS_TX;
     gas += zeros * CD_GAS_TX_DATA_ZERO + (tx->data.n - zeros) * prices.tx_data_nonzero;
     gas += words * prices.initcode_word;
+    gas += tx->auth_cnt * (u64)CD_GAS_AUTHORIZATION_NEW;
     for (usize i = 0; i < tx->access_cnt; i++) {
         u64 cost;
         cd_tx_invalid bad = tuple_gas(&cost, &tx->access[i], precompiles);
@@ -102,6 +126,7 @@ typedef struct run {
     cd_acct *sender;
     cd_u256 price; /* effective, per gas */
     u64 intrinsic;
+    u64 floor;
 } run;
 
 static bool type_allowed(const run *r)
@@ -115,8 +140,17 @@ static bool type_allowed(const run *r)
         return r->evm->fork >= CD_LONDON;
     case CD_TX_BLOB:
         return r->evm->fork >= CD_CANCUN && r->evm->profile->allows_blob_tx;
+    case CD_TX_SET_CODE:
+        return r->evm->fork >= CD_PRAGUE;
     }
     return false;
+}
+
+/* delegate finds the account whose code runs in place of a's; false when its code is its own
+ * (EIP-7702). */
+static bool delegate(cd_addr20 *out, const run *r, cd_acct *a)
+{
+    return r->evm->fork >= CD_PRAGUE && cd_delegation_dec(out, cd_state_code(r->st, a));
 }
 
 static cd_tx_invalid check_sender(const run *r)
@@ -136,7 +170,9 @@ static cd_tx_invalid check_sender(const run *r)
     if (r->relax->sender) {
         return CD_TX_VALID;
     }
-    if (!cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE)) {
+    cd_addr20 other;
+    if (!cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE) &&
+        !delegate(&other, r, r->sender)) {
         return CD_TX_SENDER_HAS_CODE;
     }
     return cd_gate_opens(r->evm->precompiles, CD_GATE_SEND, r->st, &tx->sender)
@@ -171,7 +207,7 @@ static cd_tx_invalid check_blobs(const run *r)
     if (tx->blob_cnt == 0) {
         return CD_TX_BLOB_NO_HASHES;
     }
-    if (tx->blob_cnt > CD_BLOBS_PER_BLOCK_MAX) {
+    if (tx->blob_cnt > r->evm->gas.blobs_max) {
         return CD_TX_BLOB_TOO_MANY;
     }
     for (usize i = 0; i < tx->blob_cnt; i++) {
@@ -183,6 +219,17 @@ static cd_tx_invalid check_blobs(const run *r)
     return !waived && cd_u256_lt(&tx->blob_fee_cap, &r->evm->block->blob_base_fee)
                ? CD_TX_BLOB_FEE_CAP
                : CD_TX_VALID;
+}
+
+static cd_tx_invalid check_auths(const run *r)
+{
+    if (r->tx->type != CD_TX_SET_CODE) {
+        return CD_TX_VALID;
+    }
+    if (r->tx->is_create) {
+        return CD_TX_SET_CODE_CREATE;
+    }
+    return r->tx->auth_cnt == 0 ? CD_TX_SET_CODE_NONE : CD_TX_VALID;
 }
 
 /* add_product: sum += a * b, false beyond 256 bits. */
@@ -220,6 +267,10 @@ static cd_tx_invalid check_gas(run *r, u64 pool)
     if (tx->gas_limit < r->intrinsic) {
         return CD_TX_INTRINSIC_GAS;
     }
+    r->floor = cd_tx_floor_gas(tx, r->evm->fork);
+    if (tx->gas_limit < r->floor) {
+        return CD_TX_FLOOR_GAS;
+    }
     if (r->evm->fork >= CD_SHANGHAI && tx->is_create && tx->data.n > CD_INITCODE_SIZE_MAX) {
         return CD_TX_INITCODE_SIZE;
     }
@@ -237,6 +288,7 @@ static cd_tx_invalid check(run *r, u64 pool)
     cd_tx_invalid bad = check_sender(r);
     bad = bad != CD_TX_VALID ? bad : check_caps(r);
     bad = bad != CD_TX_VALID ? bad : check_blobs(r);
+    bad = bad != CD_TX_VALID ? bad : check_auths(r);
     bad = bad != CD_TX_VALID ? bad : check_funds(r);
     return bad != CD_TX_VALID ? bad : check_gas(r, pool);
 }
@@ -327,6 +379,47 @@ static void warm_up(run *r)
     }
 }
 
+/* authorize applies one authorization; one that does not hold is passed over (EIP-7702). */
+static void authorize(const run *r, const cd_authorization *auth)
+{
+    cd_state *st = r->st;
+    cd_addr20 addr;
+    cd_addr20 old;
+    bool is_ours =
+        cd_u256_is_zero(&auth->chain_id) ||
+        (cd_u256_fits_u64(&auth->chain_id) && auth->chain_id.w[0] == r->evm->block->chain_id);
+    if (!is_ours || auth->nonce == UINT64_MAX || cd_authorization_recover(&addr, auth) != CD_OK) {
+        return;
+    }
+    cd_acct *a = cd_state_acct(st, &addr);
+    (void)cd_state_warm_acct(st, a);
+    cd_bytes code = cd_state_code(st, a);
+    if ((code.n != 0 && !cd_delegation_dec(&old, code)) || a->nonce != auth->nonce) {
+        return;
+    }
+    if ((a->flags & CD_ACCT_EXISTS) != 0) {
+        cd_state_refund(st, CD_GAS_AUTHORIZATION_NEW - CD_GAS_AUTHORIZATION);
+    }
+    u8 designator[CD_DELEGATION_SIZE];
+    bool clears = cd_addr20_is_zero(&auth->addr);
+    cd_delegation_enc(designator, &auth->addr);
+    cd_state_set_nonce(st, a, a->nonce + 1);
+    cd_state_set_code(st, a, cd_bytes_of(designator, clears ? 0 : sizeof designator));
+}
+
+/* authorize_all also warms, for free, whose code the recipient then has. */
+static void authorize_all(const run *r)
+{
+    const cd_tx *tx = r->tx;
+    cd_addr20 other;
+    for (usize i = 0; i < tx->auth_cnt; i++) {
+        authorize(r, &tx->auths[i]);
+    }
+    if (delegate(&other, r, cd_state_acct(r->st, &tx->to))) {
+        (void)cd_state_warm_acct(r->st, cd_state_acct(r->st, &other));
+    }
+}
+
 static void call(run *r, cd_evm_result *out, cd_addr20 *created)
 {
     const cd_tx *tx = r->tx;
@@ -343,6 +436,7 @@ static void call(run *r, cd_evm_result *out, cd_addr20 *created)
         msg.code = *created;
     } else {
         cd_state_set_nonce(r->st, r->sender, r->sender->nonce + 1);
+        authorize_all(r);
     }
     cd_tx_env env = {.origin = tx->sender,
                      .gas_price = r->price,
@@ -386,7 +480,7 @@ cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const c
 
     u64 used = tx->gas_limit - out.gas_left;
     u64 refund = refundable(&r, used);
-    used -= refund;
+    used = cd_max_u64(used - refund, r.floor);
     pay_out(&r, used);
     cd_state_end_tx(r.st, evm->fork >= CD_SPURIOUS);
     *gas_pool -= used;

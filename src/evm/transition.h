@@ -27,6 +27,9 @@ typedef enum cd_tx_invalid {
     CD_TX_BLOB_HASH_VERSION,
     CD_TX_BLOB_FEE_CAP,
     CD_TX_BLOB_CREATE,
+    CD_TX_SET_CODE_CREATE,
+    CD_TX_SET_CODE_NONE,
+    CD_TX_FLOOR_GAS, /* EIP-7623 */
     CD_TX_CHAIN_ID,
     CD_TX_SENDER_NOT_ALLOWED, /* the gate of senders is closed to it (evm/precompile.h) */
     CD_TX_PREDICATE,          /* a malformed predicate in the access list */
@@ -35,11 +38,14 @@ typedef enum cd_tx_invalid {
 /* cd_tx_invalid_str gives go-ethereum's words for a reason. */
 const char *cd_tx_invalid_str(cd_tx_invalid r);
 
-/* cd_tx_intrinsic_gas: base, data, access list and initcode cost under a fork; precompiles says which
+/* cd_tx_intrinsic_gas: base, data, access list, authorizations and initcode cost under a fork; precompiles says which
  * tuples of the access list are predicates and cost otherwise (NULL: none). CD_TX_VALID, or
  * CD_TX_INTRINSIC_GAS when it exceeds 2^64-1, or CD_TX_PREDICATE. */
 cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
                                   const cd_precompile_table *precompiles) CD_CHECK;
+
+/* cd_tx_floor_gas gives the least that is used in any case (EIP-7623); 0 before Prague. */
+u64 cd_tx_floor_gas(const cd_tx *tx, cd_fork fork);
 
 typedef struct cd_tx_result {
     cd_evm_status status; /* of the outermost message */

@@ -235,7 +235,9 @@ static cd_err judge(blockcase *c, cd_errinfo *why)
 
 static cd_err run_blocks(blockcase *c, cd_errinfo *why)
 {
-    CD_TRY(cd__lab_config(&c->chain_id, &c->blob, cd_json_get(c->json, "config"), why));
+    cd_json config = cd_json_get(c->json, "config");
+    CD_TRY(cd__lab_chain_id(&c->chain_id, config, why));
+    CD_TRY(cd__lab_blob_schedule(&c->blob, config, CD_CANCUN, why));
     CD_TRY(read_genesis(c, why));
     cd_json_it it = cd_json_iter(cd_json_get(c->json, "blocks"));
     for (usize i = 0; cd_json_next(&it); i++) {

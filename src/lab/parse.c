@@ -39,20 +39,54 @@ cd_err cd__lab_access_list(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd__lab_config(u64 *chain_id, cd_blob_schedule *blob, cd_json config, cd_errinfo *why)
+/* Signers' parity comes under either of two names. */
+static cd_err read_auth(cd_authorization *out, cd_json v, cd_errinfo *why)
 {
-    cd_json schedule = cd_json_get(cd_json_get(config, "blobSchedule"), "Cancun");
-    *chain_id = 1;
-    *blob = CD_BLOB_CANCUN;
-    CD_TRY(cd__lab_opt_u64(chain_id, cd_json_get(config, "chainid"), why));
+    u64 parity;
+    cd_json y_parity = cd_json_get(v, "yParity");
+    CD_TRY(cd_json_u256(&out->chain_id, cd_json_get(v, "chainId"), why));
+    CD_TRY(cd_json_fixed(out->addr.b, 20, cd_json_get(v, "address"), why));
+    CD_TRY(cd_json_u64(&out->nonce, cd_json_get(v, "nonce"), why));
+    y_parity = cd_json_has(y_parity) ? y_parity : cd_json_get(v, "v");
+    CD_TRY(cd_json_u64(&parity, y_parity, why));
+    if (parity > UINT8_MAX) {
+        return cd_json_fail(y_parity, CD_ERANGE, "number does not fit 8 bits", why);
+    }
+    out->y_parity = (u8)parity;
+    CD_TRY(cd_json_u256(&out->r, cd_json_get(v, "r"), why));
+    return cd_json_u256(&out->s, cd_json_get(v, "s"), why);
+}
+
+cd_err cd__lab_auths(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why)
+{
+    cd_authorization *auths = cd_arena_array(a, cd_authorization, cd_json_len(v));
+    usize n = 0;
+    cd_json_it it = cd_json_iter(v);
+    while (cd_json_next(&it)) {
+        CD_TRY(read_auth(&auths[n++], it.val, why));
+    }
+    tx->auths = auths;
+    tx->auth_cnt = n;
+    return CD_OK;
+}
+
+cd_err cd__lab_chain_id(u64 *out, cd_json config, cd_errinfo *why)
+{
+    *out = 1;
+    return cd__lab_opt_u64(out, cd_json_get(config, "chainid"), why);
+}
+
+cd_err cd__lab_blob_schedule(cd_blob_schedule *out, cd_json config, cd_fork fork, cd_errinfo *why)
+{
+    cd_json schedule = cd_json_get(cd_json_get(config, "blobSchedule"), cd_fork_name(fork));
+    *out = *cd_eth_blob_schedule(fork);
     if (!cd_json_has(schedule)) {
         return CD_OK;
     }
-    CD_TRY(cd_json_u64(&blob->target, cd_json_get(schedule, "target"), why));
-    CD_TRY(cd_json_u64(&blob->max, cd_json_get(schedule, "max"), why));
-    CD_TRY(
-        cd_json_u64(&blob->update_fraction, cd_json_get(schedule, "baseFeeUpdateFraction"), why));
-    return blob->update_fraction == 0
+    CD_TRY(cd_json_u64(&out->target, cd_json_get(schedule, "target"), why));
+    CD_TRY(cd_json_u64(&out->max, cd_json_get(schedule, "max"), why));
+    CD_TRY(cd_json_u64(&out->update_fraction, cd_json_get(schedule, "baseFeeUpdateFraction"), why));
+    return out->update_fraction == 0
                ? cd_json_fail(schedule, CD_ERANGE, "baseFeeUpdateFraction is zero", why)
                : CD_OK;
 }

@@ -3,6 +3,7 @@
 #define CD_LAB_PARSE_PRIV_H
 
 #include "codec/json.h"
+#include "evm/rules.h"
 #include "types/genesis.h"
 #include "types/tx.h"
 
@@ -17,8 +18,13 @@ cd_err cd__lab_hashes(const cd_hash32 **out, usize *cnt, cd_arena *a, cd_json v,
 /* A list of {address, storageKeys}; an absent one is empty. */
 cd_err cd__lab_access_list(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why) CD_CHECK;
 
-/* The "config" of a test: chain id (1 unless given) and Cancun's blob schedule. */
-cd_err cd__lab_config(u64 *chain_id, cd_blob_schedule *blob, cd_json config,
-                      cd_errinfo *why) CD_CHECK;
+/* A list of authorizations with their signatures; an absent one is empty. */
+cd_err cd__lab_auths(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why) CD_CHECK;
+
+/* The "config" of a test: chain id (1 unless given) and the blob schedule of a fork (its own unless
+ * given). */
+cd_err cd__lab_chain_id(u64 *out, cd_json config, cd_errinfo *why) CD_CHECK;
+cd_err cd__lab_blob_schedule(cd_blob_schedule *out, cd_json config, cd_fork fork,
+                             cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -30,7 +30,6 @@ typedef struct test {
     cd_json tx;
     cd_mapstate *pre;
     u64 chain_id;
-    cd_blob_schedule blob;
 } test;
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -61,8 +60,10 @@ static cd_err read_env(cd_block_env *out, const test *t, cd_fork fork, cd_errinf
     }
     if (fork >= CD_CANCUN) {
         u64 excess = 0;
+        cd_blob_schedule blob;
         CD_TRY(cd__lab_opt_u64(&excess, cd_json_get(env, "currentExcessBlobGas"), why));
-        cd_eth_blob_base_fee(&b.blob_base_fee, excess, &t->blob);
+        CD_TRY(cd__lab_blob_schedule(&blob, cd_json_get(t->json, "config"), fork, why));
+        cd_eth_blob_base_fee(&b.blob_base_fee, excess, &blob);
     }
     *out = b;
     return CD_OK;
@@ -71,6 +72,9 @@ static cd_err read_env(cd_block_env *out, const test *t, cd_fork fork, cd_errinf
 /* What kind of transaction the keys mean [spec:conformance#1]. */
 static cd_tx_type tx_type(cd_json tx)
 {
+    if (cd_json_has(cd_json_get(tx, "authorizationList"))) {
+        return CD_TX_SET_CODE;
+    }
     if (cd_json_has(cd_json_get(tx, "maxFeePerBlobGas")) ||
         cd_json_has(cd_json_get(tx, "blobVersionedHashes"))) {
         return CD_TX_BLOB;
@@ -134,6 +138,7 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
     CD_TRY(cd__lab_access_list(&tx, a, cd_json_at(cd_json_get(v, "accessLists"), data), why));
     CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, a, cd_json_get(v, "blobVersionedHashes"),
                           why));
+    CD_TRY(cd__lab_auths(&tx, a, cd_json_get(v, "authorizationList"), why));
     CD_TRY(read_sender(&tx, v, why));
     /* Last, because a value beyond 256 bits only makes the transaction invalid. */
     cd_json val = cd_json_at(cd_json_get(v, "value"), value);
@@ -296,7 +301,7 @@ static cd_err open_test(test *out, cd__rig *r, cd_bytes name, cd_json v, cd_erri
     usize cnt;
     CD_TRY(cd_json_obj(t.tx, why));
     CD_TRY(cd_json_obj(cd_json_get(v, "post"), why));
-    CD_TRY(cd__lab_config(&t.chain_id, &t.blob, cd_json_get(v, "config"), why));
+    CD_TRY(cd__lab_chain_id(&t.chain_id, cd_json_get(v, "config"), why));
     CD_TRY(cd_genesis_alloc_parse(&accounts, &cnt, &r->file, cd_json_get(v, "pre"), why));
     t.pre = cd_mapstate_new(&r->file, r->build, accounts, cnt);
     t.pre->block_hash = test_block_hash;

@@ -9,6 +9,7 @@
 #include "lab/trace.h"
 #include "num/u256_text.h"
 #include "store/trie.h"
+#include "types/addr_text.h"
 #include "types/tx_codec.h"
 
 /* --- environment ----------------------------------------------------------------------------- */
@@ -52,12 +53,13 @@ static cd_err read_blob(cd__t8n *t, cd_json env, cd_errinfo *why)
 {
     u64 parent_excess = 0;
     u64 parent_used = 0;
+    const cd_blob_schedule *blob = cd_eth_blob_schedule(t->cfg->fork);
     cd_json given = cd_json_get(env, "currentExcessBlobGas");
     CD_TRY(cd__lab_opt_u64(&parent_excess, cd_json_get(env, "parentExcessBlobGas"), why));
     CD_TRY(cd__lab_opt_u64(&parent_used, cd_json_get(env, "parentBlobGasUsed"), why));
-    t->excess_blob_gas = cd_eth_excess_blob_gas(parent_excess, parent_used, &CD_BLOB_CANCUN);
+    t->excess_blob_gas = cd_eth_excess_blob_gas(parent_excess, parent_used, blob);
     CD_TRY(cd__lab_opt_u64(&t->excess_blob_gas, given, why));
-    cd_eth_blob_base_fee(&t->env.blob_base_fee, t->excess_blob_gas, &CD_BLOB_CANCUN);
+    cd_eth_blob_base_fee(&t->env.blob_base_fee, t->excess_blob_gas, blob);
     if (!cd_json_has(cd_json_get(env, "parentBeaconBlockRoot"))) {
         return missing(env, "parentBeaconBlockRoot", why);
     }
@@ -164,7 +166,7 @@ static cd_err read_json_tx(cd_tx *out, cd__t8n *t, cd_json v, cd_errinfo *why)
     cd_tx tx = {0};
     u64 type = 0;
     CD_TRY(cd__lab_opt_u64(&type, cd_json_get(v, "type"), why));
-    if (type > CD_TX_BLOB) {
+    if (type > CD_TX_SET_CODE) {
         return cd_json_fail(cd_json_get(v, "type"), CD_EUNSUPPORTED,
                             "transaction type not supported", why);
     }
@@ -197,6 +199,7 @@ static cd_err read_json_tx(cd_tx *out, cd__t8n *t, cd_json v, cd_errinfo *why)
     CD_TRY(cd__lab_opt_u256(&tx.blob_fee_cap, cd_json_get(v, "maxFeePerBlobGas"), why));
     CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, &t->arena,
                           cd_json_get(v, "blobVersionedHashes"), why));
+    CD_TRY(cd__lab_auths(&tx, &t->arena, cd_json_get(v, "authorizationList"), why));
     CD_TRY(read_signature(&tx, t, v, why));
     cd_tx_hash(&tx.hash, &tx);
     *out = tx;
@@ -218,7 +221,7 @@ static void run_tx(cd__t8n *t, cd_block_exec *x, usize idx, cd_tx *tx)
         reject(t, idx, "invalid transaction v, r, s values");
         return;
     }
-    if (blob_gas > CD_BLOB_CANCUN.max * CD_BLOB_GAS) {
+    if (blob_gas > cd_eth_blob_schedule(t->cfg->fork)->max * CD_BLOB_GAS) {
         reject(t, idx, "blob gas would exceed maximum allowance");
         return;
     }
@@ -300,21 +303,48 @@ static cd_err read_alloc(cd__t8n *t, cd_errinfo *why)
     return CD_OK;
 }
 
+/* What contracts ask of the consensus layer is not collected (EIP-6110, 7002, 7251); a block in whose
+ * state there is nobody to ask has none. */
+static cd_err check_no_requests(const cd__t8n *t, cd_errinfo *why)
+{
+    static const cd_addr20 contracts[] = {
+        {.b = {0x00, 0x00, 0x00, 0x00, 0x21, 0x9a, 0xb5, 0x40, 0x35, 0x6c,
+               0xbb, 0x83, 0x9c, 0xbe, 0x05, 0x30, 0x3d, 0x77, 0x05, 0xfa}},
+        {.b = {0x00, 0x00, 0x09, 0x61, 0xef, 0x48, 0x0e, 0xb5, 0x5e, 0x80,
+               0xd1, 0x9a, 0xd8, 0x35, 0x79, 0xa6, 0x4c, 0x00, 0x70, 0x02}},
+        {.b = {0x00, 0x00, 0xbb, 0xdd, 0xc7, 0xce, 0x48, 0x86, 0x42, 0xfb,
+               0x57, 0x9f, 0x8b, 0x00, 0xf3, 0xa5, 0x90, 0x00, 0x72, 0x51}},
+    };
+    for (usize i = 0; i < CD_COUNT(contracts) && t->cfg->fork >= CD_PRAGUE; i++) {
+        if (cd_state_code(t->state, cd_state_acct(t->state, &contracts[i])).n != 0) {
+            char text[CD_ADDR_TEXT_SIZE];
+            return cd_fail(why, CD_EUNSUPPORTED,
+                           "blocks with requests (EIP-7685) are not supported: contract %s",
+                           cd_addr_fmt(text, &contracts[i]));
+        }
+    }
+    return CD_OK;
+}
+
 static cd_err execute(cd__t8n *t, cd_errinfo *why)
 {
     const cd_t8n_cfg *cfg = t->cfg;
     cd_block_exec x;
     cd_json txs;
+    cd_hash32 parent_hash = {0};
     cd_block_exec_cfg exec = {
         .fork = cfg->fork,
         .profile = CD_PROFILE_ETHEREUM,
         .env = &t->env,
         .beacon_root = cfg->fork >= CD_CANCUN ? &t->beacon_root : NULL,
+        .parent_hash = cfg->fork >= CD_PRAGUE && t->env.number != 0 ? &parent_hash : NULL,
     };
     CD_TRY(cd_json_parse(&txs, &t->arena, cfg->txs, 0, why));
+    CD_TRY(block_hash(t, &parent_hash, t->env.number - 1));
     cd_state_reset(t->state, &t->pre->src);
     cd_block_exec_begin(&x, t->evm, t->state, &t->arena, &exec);
     cd_err e = cfg->txs_are_rlp ? run_rlp_txs(t, &x, txs, why) : run_json_txs(t, &x, txs, why);
+    e = e != CD_OK ? e : check_no_requests(t, why);
     if (e != CD_OK) {
         cd_block_exec_abort(&x);
         return e;

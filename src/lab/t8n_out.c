@@ -1,6 +1,7 @@
 #include "base/hex.h"
 #include "chains/evmchain/block_exec.h"
 #include "chains/evmchain/header_check.h"
+#include "crypto/sha2.h"
 #include "lab/t8n_priv.h"
 #include "num/u256_text.h"
 
@@ -185,6 +186,13 @@ void cd__t8n_put_result(cd_buf *out, const cd__t8n *t)
     if (fork >= CD_CANCUN) {
         key_qty(&w, "currentExcessBlobGas", t->excess_blob_gas);
         key_qty(&w, "blobGasUsed", t->blob_gas_used);
+    }
+    if (fork >= CD_PRAGUE) {
+        cd_sha256(&root, (cd_bytes){0});
+        key_hash(&w, "requestsHash", &root);
+        cd_json_w_key(&w, "requests");
+        cd_json_w_arr(&w);
+        cd_json_w_arr_end(&w);
     }
     cd_json_w_obj_end(&w);
 }

@@ -252,6 +252,7 @@ void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
         cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
         cd_buf_str(out, "{\"jsonrpc\":\"2.0\",\"result\":");
         cd_err e = check_params(&call);
+        cd_rpc_method_called(one->method);
         e = e != CD_OK ? e : one->method->fn(&call);
         if (e == CD_OK) {
             put_id(out, one->id);

@@ -309,6 +309,7 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
         put_id(out, one->id);
         PUT(out, ",\"result\":");
         usize result_at = out->n;
+        cd_rpc_method_called(call.method);
         e = call.method->fn(&call);
         if (e == CD_OK && !cd_rpc_is_late(&call)) {
             CD_ASSERT(out->n > result_at);

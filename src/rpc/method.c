@@ -4,7 +4,13 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+
+typedef struct row {
+    cd_rpc_method method; /* first: given out */
+    _Atomic u64 calls;
+} row;
 
 /* Names are our own, so the hash needs no key; a table is at most half full, so a name that is not there ends at a gap
  * soon. */
@@ -40,6 +46,9 @@ cd_rpc_table *cd_rpc_table_new(const cd_rpc_group *groups, usize cnt)
 void cd_rpc_table_free(cd_rpc_table *t)
 {
     if (t != NULL) {
+        for (usize i = 0; i < t->rows_cnt; i++) {
+            cd_free((row *)(usize)t->rows[i]);
+        }
         cd_free(t->is_on);
         cd_free(t->rows);
         cd_free(t->slots);
@@ -116,8 +125,10 @@ void cd_rpc_table_add(cd_rpc_table *t, const cd_rpc_method *rows, usize cnt)
     for (usize i = 0; i < cnt; i++) {
         CD_ASSERT(strlen(rows[i].name) < CD_RPC_NAME_MAX);
         if (cd_rpc_table_is_on(t, rows[i].group)) {
-            insert(t, &rows[i]);
-            t->rows[t->rows_cnt++] = &rows[i];
+            row *r = cd_new(row);
+            r->method = rows[i];
+            insert(t, &r->method);
+            t->rows[t->rows_cnt++] = &r->method;
         }
     }
 }
@@ -134,6 +145,21 @@ const cd_rpc_method *cd_rpc_table_find(const cd_rpc_table *t, cd_bytes name)
         }
     }
     return NULL;
+}
+
+static row *row_of(const cd_rpc_method *m)
+{
+    return (row *)(usize)m;
+}
+
+void cd_rpc_method_called(const cd_rpc_method *m)
+{
+    atomic_fetch_add_explicit(&row_of(m)->calls, 1, memory_order_relaxed);
+}
+
+u64 cd_rpc_method_calls(const cd_rpc_method *m)
+{
+    return atomic_load_explicit(&row_of(m)->calls, memory_order_relaxed);
 }
 
 usize cd_rpc_table_cnt(const cd_rpc_table *t)

@@ -121,11 +121,15 @@ cd_err cd_rpc_table_enable(cd_rpc_table *t, cd_bytes group, cd_errinfo *why) CD_
 void cd_rpc_table_enable_default(cd_rpc_table *t);
 bool cd_rpc_table_is_on(const cd_rpc_table *t, const char *group);
 
-/* cd_rpc_table_add adds the rows whose groups are on, borrowed for ever. A name twice, or an unknown group, is a bug. */
+/* cd_rpc_table_add copies the rows whose groups are on; their texts are borrowed for ever. A name twice, or an unknown group, is a bug. */
 void cd_rpc_table_add(cd_rpc_table *t, const cd_rpc_method *rows, usize cnt);
 
 /* cd_rpc_table_find gives the method of a name, or NULL. */
 const cd_rpc_method *cd_rpc_table_find(const cd_rpc_table *t, cd_bytes name);
+
+/* cd_rpc_method_called counts a call of a method of a table; cd_rpc_method_calls says how many there were. Any thread. */
+void cd_rpc_method_called(const cd_rpc_method *m);
+u64 cd_rpc_method_calls(const cd_rpc_method *m);
 
 /* The methods in the order they were added. */
 usize cd_rpc_table_cnt(const cd_rpc_table *t);

@@ -539,11 +539,11 @@ void cd__rpc_sub_tell(cd__rpc_sub *sub, cd_rpc_note *note)
     cd_rpc_session *s = sub->session;
     sub->waiting++;
     if (sub->is_active || s->is_leaving) {
-        give(s, (entry){.sub = sub, .note = cd__rpc_note_ref(note)});
+        give(s, (entry){.sub = sub, .note = cd_rpc_note_ref(note)});
         return;
     }
     sub->held = cd_realloc(sub->held, (sub->held_cnt + 1) * sizeof(cd_rpc_note *));
-    sub->held[sub->held_cnt++] = cd__rpc_note_ref(note);
+    sub->held[sub->held_cnt++] = cd_rpc_note_ref(note);
     if (sub->held_cnt > s->hub->cfg.queue_max) {
         leave_behind(s);
     }

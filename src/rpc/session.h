@@ -22,6 +22,7 @@ typedef struct cd_rpc_note cd_rpc_note;
  * (at most CD_RPC_CURSOR_MAX characters; "" when there is none). */
 enum { CD_RPC_CURSOR_MAX = 63 };
 cd_rpc_note *cd_rpc_note_new(cd_buf *result, const char *cursor);
+cd_rpc_note *cd_rpc_note_ref(cd_rpc_note *n);
 void cd_rpc_note_unref(cd_rpc_note *n);
 
 /* A stream of notifications with any number of listeners. Counted atomically. */
@@ -51,6 +52,13 @@ void cd_rpc_topic_move(cd_rpc_topic *from, cd_rpc_topic *to);
 /* cd_rpc_topic_pending counts notifications that are published and not yet with the transport, over all listeners. Whoever
  * publishes from a store rather than live waits while there are many. Any thread. */
 usize cd_rpc_topic_pending(const cd_rpc_topic *t);
+
+/* cd_rpc_topic_is_idle: nobody listens. On the home thread. */
+bool cd_rpc_topic_is_idle(const cd_rpc_topic *t);
+
+/* cd_rpc_topic_after calls fn(ctx) on the home thread, behind everything that this thread published and moved before. Any
+ * thread. */
+void cd_rpc_topic_after(cd_rpc_topic *t, void (*fn)(void *ctx), void *ctx);
 
 /* A kind of subscription, a row of the service. */
 typedef struct cd_rpc_kind {

@@ -34,9 +34,7 @@ void cd__rpc_topic_leave(cd__rpc_sub *sub);
 /* cd__rpc_topic_done: n notifications have left the queue of a listener. */
 void cd__rpc_topic_done(cd_rpc_topic *t, usize n);
 
-/* cd__rpc_note_ref takes a reference; _text and _cursor borrow what a note holds: the result and what closes the message
- * behind it. */
-cd_rpc_note *cd__rpc_note_ref(cd_rpc_note *n);
+/* cd__rpc_note_text and _cursor borrow what a note holds: the result and what closes the message behind it. */
 cd_ws_payload *cd__rpc_note_text(cd_rpc_note *n);
 const char *cd__rpc_note_cursor(const cd_rpc_note *n);
 usize cd__rpc_note_size(const cd_rpc_note *n);

@@ -26,6 +26,8 @@ typedef struct step {
     cd_rpc_topic *topic;
     cd_rpc_note *note; /* published, or NULL */
     cd_rpc_topic *to;  /* moved there, or NULL */
+    void (*fn)(void *ctx); /* called, or NULL */
+    void *ctx;
 } step;
 
 /* --- notes -------------------------------------------------------------------------------------- */
@@ -42,7 +44,7 @@ cd_rpc_note *cd_rpc_note_new(cd_buf *result, const char *cursor)
     return n;
 }
 
-cd_rpc_note *cd__rpc_note_ref(cd_rpc_note *n)
+cd_rpc_note *cd_rpc_note_ref(cd_rpc_note *n)
 {
     (void)atomic_fetch_add_explicit(&n->refs, 1, memory_order_relaxed);
     return n;
@@ -167,31 +169,42 @@ static void on_step(cd_loop_task *task)
     step *s = (step *)(void *)task;
     if (s->note != NULL) {
         tell(s->topic, s->note);
-    } else {
+    } else if (s->to != NULL) {
         move(s->topic, s->to);
+    } else {
+        s->fn(s->ctx);
     }
     cd_rpc_topic_unref(s->topic);
     cd_rpc_topic_unref(s->to);
     cd_free(s);
 }
 
-static void post(cd_rpc_topic *t, cd_rpc_note *note, cd_rpc_topic *to)
+static void post(cd_rpc_topic *t, const step *what)
 {
     step *s = cd_new(step);
-    *s = (step){.task = {.fn = on_step},
-                .topic = cd_rpc_topic_ref(t),
-                .note = note,
-                .to = to == NULL ? NULL : cd_rpc_topic_ref(to)};
+    *s = *what;
+    s->task.fn = on_step;
+    s->topic = cd_rpc_topic_ref(t);
     cd_loop_post(t->home, &s->task);
 }
 
 void cd_rpc_topic_publish(cd_rpc_topic *t, cd_rpc_note *note)
 {
     (void)atomic_fetch_add_explicit(&t->pending, 1, memory_order_relaxed);
-    post(t, note, NULL);
+    post(t, &(step){.note = note});
 }
 
 void cd_rpc_topic_move(cd_rpc_topic *from, cd_rpc_topic *to)
 {
-    post(from, NULL, to);
+    post(from, &(step){.to = cd_rpc_topic_ref(to)});
+}
+
+void cd_rpc_topic_after(cd_rpc_topic *t, void (*fn)(void *ctx), void *ctx)
+{
+    post(t, &(step){.fn = fn, .ctx = ctx});
+}
+
+bool cd_rpc_topic_is_idle(const cd_rpc_topic *t)
+{
+    return cd_list_is_empty(&t->listeners);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 static const char marker_name[] = "CANDELA-KV";
+static const char marker_started[] = "CANDELA-KV.new"; /* what a crash while it is written leaves */
 static const char marker_head[] = "candela kv 1 rocksdb\nlayout ";
 
 enum {
@@ -23,6 +24,7 @@ enum {
     BLOOM_BITS = 10,
     DEFAULT_CACHE = 64 << 20,
     MAX_OPEN_FILES = 512,
+    OPEN_TRIES = 8,
 };
 
 typedef struct rocks_kv {
@@ -67,7 +69,8 @@ static cd_err rocks_err(char *msg, cd_errinfo *why)
                strstr(msg, "Read-only file system") != NULL ||
                strstr(msg, "in read only mode") != NULL) {
         err = CD_EACCES;
-    } else if (strstr(msg, "lock") != NULL && strstr(msg, "/LOCK") != NULL) {
+    } else if (strstr(msg, "/LOCK") != NULL && (strstr(msg, "temporarily unavailable") != NULL ||
+                                                strstr(msg, "lock hold by") != NULL)) {
         err = CD_EBUSY;
     }
     err = cd_fail(why, err, "%s", msg);
@@ -151,6 +154,9 @@ static cd_err look(void *ctx, const char *path, cd_fs_kind kind)
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     (void)kind;
+    if (strcmp(name, marker_started) == 0) {
+        return CD_OK;
+    }
     c->files++;
     c->current |= strcmp(name, "CURRENT") == 0;
     c->options |= strncmp(name, "OPTIONS-", 8) == 0;
@@ -240,9 +246,18 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache, int compression)
 
 static rocksdb_t *open_db(const cd_kv_cfg *cfg, rocksdb_cache_t *cache, int compression, char **msg)
 {
+    rocksdb_t *db = NULL;
     rocksdb_options_t *o = options_new(cache, compression);
-    rocksdb_t *db = cfg->read_only ? rocksdb_open_for_read_only(o, cfg->dir, 0, msg)
-                                   : rocksdb_open(o, cfg->dir, msg);
+    /* The engine goes on by itself where a call on an open file is interrupted, not while it opens its own. */
+    for (u32 tries = 0; db == NULL && tries < OPEN_TRIES; tries++) {
+        if (*msg != NULL && strstr(*msg, "Interrupted system call") == NULL) {
+            break;
+        }
+        rocksdb_free(*msg);
+        *msg = NULL;
+        db = cfg->read_only ? rocksdb_open_for_read_only(o, cfg->dir, 0, msg)
+                            : rocksdb_open(o, cfg->dir, msg);
+    }
     rocksdb_options_destroy(o);
     return db;
 }

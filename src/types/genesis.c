@@ -178,7 +178,8 @@ static cd_err parse_blob_schedule(cd_blob_schedule *out, cd_json v, cd_errinfo *
 {
     CD_TRY(cd_json_u64(&out->target, cd_json_get(v, "target"), why));
     CD_TRY(cd_json_u64(&out->max, cd_json_get(v, "max"), why));
-    cd_json fraction = cd_json_get(v, "updateFraction"); /* as the original's published files write it */
+    cd_json fraction =
+        cd_json_get(v, "updateFraction"); /* as the original's published files write it */
     if (!cd_json_has(fraction)) {
         fraction = cd_json_get(v, "baseFeeUpdateFraction");
     }
@@ -208,6 +209,7 @@ static cd_err parse_whens(cd_chain_config *c, cd_errinfo *why)
         {&c->merge, "mergeNetsplitBlock", NULL},
         {&c->shanghai, "shanghaiTime", NULL},
         {&c->cancun, "cancunTime", NULL},
+        {&c->prague, "pragueTime", NULL},
         {&c->subnet_evm, "subnetEVMTimestamp", "evmTimestamp"},
         {&c->durango, "durangoTimestamp", NULL},
         {&c->etna, "etnaTimestamp", "quasarTimestamp"},

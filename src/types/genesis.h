@@ -57,6 +57,7 @@ typedef struct cd_chain_config {
     cd_u256 ttd; /* terminalTotalDifficulty */
     cd_when shanghai;
     cd_when cancun;
+    cd_when prague; /* of Ethereum's own chains only */
     bool has_blob_cancun;
     cd_blob_schedule blob_cancun;
     /* Upgrades of our own networks: timestamps. Both spellings of a key are accepted. */

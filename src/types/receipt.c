@@ -99,7 +99,7 @@ cd_err cd_receipt_dec(cd_receipt *out, cd_arena *a, cd_bytes in)
 {
     cd_receipt rec = {0};
     if (in.n != 0 && in.p[0] < 0xc0) {
-        if (in.p[0] < CD_TX_ACCESS_LIST || in.p[0] > CD_TX_BLOB) {
+        if (in.p[0] < CD_TX_ACCESS_LIST || in.p[0] > CD_TX_SET_CODE) {
             return CD_EUNSUPPORTED;
         }
         rec.type = (cd_tx_type)in.p[0];

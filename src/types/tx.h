@@ -1,7 +1,8 @@
 /* types/tx.h - an EVM transaction of any type, decoded.
  *
- * Types 0 (legacy), 1 (EIP-2930), 2 (EIP-1559), 3 (EIP-4844). All variable parts are borrowed from
- * the arena or bytes it was decoded from. Encoding and signature recovery are in types/tx_codec.h.
+ * Types 0 (legacy), 1 (EIP-2930), 2 (EIP-1559), 3 (EIP-4844), 4 (EIP-7702). All variable parts are
+ * borrowed from the arena or bytes it was decoded from. Encoding and signature recovery are in
+ * types/tx_codec.h.
  * Threading: pure. */
 #ifndef CD_TYPES_TX_H
 #define CD_TYPES_TX_H
@@ -14,6 +15,7 @@ typedef enum cd_tx_type {
     CD_TX_ACCESS_LIST = 1,
     CD_TX_DYNAMIC_FEE = 2,
     CD_TX_BLOB = 3,
+    CD_TX_SET_CODE = 4,
 } cd_tx_type;
 
 /* One tuple of an access list: an address and the storage keys pre-warmed for it. */
@@ -22,6 +24,17 @@ typedef struct cd_access_tuple {
     const cd_hash32 *keys;
     usize key_cnt;
 } cd_access_tuple;
+
+/* One tuple of an authorization list: whoever signed it wants the code of addr to be run in place
+ * of its own. */
+typedef struct cd_authorization {
+    cd_u256 chain_id; /* 0: valid on every chain */
+    cd_addr20 addr;   /* 0: no code any more */
+    u64 nonce;        /* of who signed */
+    u8 y_parity;      /* any byte; over 1 nobody signed */
+    cd_u256 r;
+    cd_u256 s;
+} cd_authorization;
 
 typedef struct cd_tx {
     cd_tx_type type;
@@ -40,6 +53,8 @@ typedef struct cd_tx {
     cd_u256 blob_fee_cap;
     const cd_hash32 *blob_hashes;
     usize blob_cnt;
+    const cd_authorization *auths;
+    usize auth_cnt;
     /* Signature: y parity (0/1), r, s. */
     u8 y_parity;
     cd_u256 r;

@@ -4,7 +4,7 @@
 #include "crypto/secp256k1.h"
 
 /* Shortest encodings, to bound counts before memory is taken. */
-enum { ACCESS_TUPLE_MIN = 23, HASH_ITEM = 33 };
+enum { ACCESS_TUPLE_MIN = 23, HASH_ITEM = 33, AUTHORIZATION_MIN = 27 };
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
@@ -47,13 +47,41 @@ static void dec_access_list(cd_tx *tx, cd_arena *a, cd_rlp *r)
     tx->access_cnt = cnt;
 }
 
+static void dec_auths(cd_tx *tx, cd_arena *a, cd_rlp *r)
+{
+    cd_rlp list = cd_rlp_list(r);
+    usize cnt = cd_rlp_count(&list);
+    if (cnt > (usize)(list.end - list.p) / AUTHORIZATION_MIN) {
+        cd_rlp_fail(r, CD_ERANGE);
+        return;
+    }
+    cd_authorization *auths = cd_arena_array(a, cd_authorization, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        cd_rlp t = cd_rlp_list(&list);
+        auths[i].chain_id = cd_rlp_u256(&t);
+        cd_rlp_fixed(&t, auths[i].addr.b, 20);
+        auths[i].nonce = cd_rlp_u64(&t);
+        u64 y_parity = cd_rlp_u64(&t);
+        if (y_parity > UINT8_MAX) {
+            cd_rlp_fail(&t, CD_ERANGE);
+        }
+        auths[i].y_parity = (u8)y_parity;
+        auths[i].r = cd_rlp_u256(&t);
+        auths[i].s = cd_rlp_u256(&t);
+        cd_rlp_leave(&list, &t);
+    }
+    cd_rlp_leave(r, &list);
+    tx->auths = auths;
+    tx->auth_cnt = cnt;
+}
+
 /* The recipient: 20 bytes, or nothing for a creation. */
 static void dec_to(cd_tx *tx, cd_rlp *r)
 {
     cd_bytes to = cd_rlp_str(r);
     if (to.n == 20) {
         memcpy(tx->to.b, to.p, 20);
-    } else if (to.n == 0 && tx->type != CD_TX_BLOB) {
+    } else if (to.n == 0 && tx->type < CD_TX_BLOB) {
         tx->is_create = true;
     } else {
         cd_rlp_fail(r, CD_ERANGE);
@@ -79,6 +107,9 @@ static void dec_fields(cd_tx *tx, cd_arena *a, cd_rlp *r)
     if (tx->type == CD_TX_BLOB) {
         tx->blob_fee_cap = cd_rlp_u256(r);
         tx->blob_hashes = dec_hashes(&tx->blob_cnt, a, r);
+    }
+    if (tx->type == CD_TX_SET_CODE) {
+        dec_auths(tx, a, r);
     }
 }
 
@@ -139,7 +170,7 @@ cd_err cd_tx_dec(cd_tx *out, cd_arena *a, cd_bytes raw, cd_errinfo *why)
         return cd_fail(why, CD_ESHORT, "transaction: empty");
     }
     if (raw.p[0] < 0xc0) {
-        if (raw.p[0] < CD_TX_ACCESS_LIST || raw.p[0] > CD_TX_BLOB) {
+        if (raw.p[0] < CD_TX_ACCESS_LIST || raw.p[0] > CD_TX_SET_CODE) {
             return cd_fail(why, CD_EUNSUPPORTED, "transaction: unknown type %u", raw.p[0]);
         }
         tx.type = (cd_tx_type)raw.p[0];
@@ -187,6 +218,29 @@ static void enc_access_list(cd_buf *out, const cd_tx *tx)
     cd_rlp_close(out, list);
 }
 
+/* What the signer of an authorization signs, in the order it is signed in. */
+static void enc_auth_fields(cd_buf *out, const cd_authorization *t)
+{
+    cd_rlp_put_u256(out, &t->chain_id);
+    cd_rlp_put_str(out, cd_bytes_of(t->addr.b, 20));
+    cd_rlp_put_u64(out, t->nonce);
+}
+
+static void enc_auths(cd_buf *out, const cd_tx *tx)
+{
+    usize list = cd_rlp_begin(out);
+    for (usize i = 0; i < tx->auth_cnt; i++) {
+        const cd_authorization *t = &tx->auths[i];
+        usize tuple = cd_rlp_begin(out);
+        enc_auth_fields(out, t);
+        cd_rlp_put_u64(out, t->y_parity);
+        cd_rlp_put_u256(out, &t->r);
+        cd_rlp_put_u256(out, &t->s);
+        cd_rlp_close(out, tuple);
+    }
+    cd_rlp_close(out, list);
+}
+
 static void enc_fields(cd_buf *out, const cd_tx *tx)
 {
     if (tx->type != CD_TX_LEGACY) {
@@ -210,6 +264,9 @@ static void enc_fields(cd_buf *out, const cd_tx *tx)
         for (usize i = 0; i < tx->blob_cnt; i++) {
             cd_rlp_put_str(out, cd_bytes_of(tx->blob_hashes[i].b, 32));
         }
+    }
+    if (tx->type == CD_TX_SET_CODE) {
+        enc_auths(out, tx);
     }
 }
 
@@ -378,5 +435,45 @@ cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32])
     t.has_sender = true;
     cd_tx_hash(&t.hash, &t);
     *tx = t;
+    return CD_OK;
+}
+
+/* --- authorizations (EIP-7702) ---------------------------------------------------------------- */
+
+static void auth_hash(cd_hash32 *out, const cd_authorization *a)
+{
+    enum { MAGIC = 5 };
+    cd_buf msg = {0};
+    cd_buf_u8(&msg, MAGIC);
+    usize list = cd_rlp_begin(&msg);
+    enc_auth_fields(&msg, a);
+    cd_rlp_close(&msg, list);
+    cd_keccak256(out, cd_buf_bytes(&msg));
+    cd_buf_fini(&msg);
+}
+
+cd_err cd_authorization_recover(cd_addr20 *out, const cd_authorization *a)
+{
+    cd_hash32 msg;
+    u8 sig[64];
+    cd_u256_store_be(sig, &a->r);
+    cd_u256_store_be(sig + 32, &a->s);
+    if (a->y_parity > 1 || !cd_secp256k1_is_low_s(sig)) {
+        return CD_ESIG;
+    }
+    auth_hash(&msg, a);
+    return cd_secp256k1_recover_addr(out, &msg, sig, a->y_parity);
+}
+
+cd_err cd_authorization_sign(cd_authorization *a, const u8 secret[32])
+{
+    cd_hash32 msg;
+    u8 sig[64];
+    u8 recid;
+    auth_hash(&msg, a);
+    CD_TRY(cd_secp256k1_sign(sig, &recid, &msg, secret));
+    cd_u256_load_be(&a->r, sig);
+    cd_u256_load_be(&a->s, sig + 32);
+    a->y_parity = recid & 1;
     return CD_OK;
 }

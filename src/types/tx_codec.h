@@ -1,14 +1,14 @@
 /* types/tx_codec.h - transactions to bytes and back, their hashes, signing and the sender.
  *
  *   legacy   RLP list of 9                                       (EIP-155 when v >= 35)
- *   typed    type byte || RLP list of 11, 12 or 14               (EIP-2718, 2930, 1559, 4844)
+ *   typed    type byte || RLP list of 11, 12, 14 or 13           (EIP-2718, 2930, 1559, 4844, 7702)
  *
  * This is the canonical form of blocks and hashes; inside a block body a typed one is wrapped in an
  * RLP string. The network form of type 3, which carries blobs beside the transaction, is refused.
  * Which types a fork allows is not asked here (evm/transition.h). Decoded variable parts are
- * borrowed from the input; access lists and blob hashes lie in the arena. Whoever changes a decoded
- * transaction also clears raw and unsigned_fields, from which hashes are computed when they are
- * there. Threading: pure. */
+ * borrowed from the input; access lists, blob hashes and authorizations lie in the arena. Whoever
+ * changes a decoded transaction also clears raw and unsigned_fields, from which hashes are computed
+ * when they are there. Threading: pure. */
 #ifndef CD_TYPES_TX_CODEC_H
 #define CD_TYPES_TX_CODEC_H
 
@@ -44,6 +44,13 @@ cd_err cd_tx_recover_many(cd_tx *txs, usize cnt, bool low_s_only) CD_CHECK;
 /* cd_tx_sign signs tx (legacy: with chain id when is_protected) and fills signature, hash and
  * sender. Errors: CD_EKEY. */
 cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32]) CD_CHECK;
+
+/* cd_authorization_recover gives who signed a (EIP-7702). Errors: CD_ESIG when nobody did, also for
+ * s above half the group order. */
+cd_err cd_authorization_recover(cd_addr20 *out, const cd_authorization *a) CD_CHECK;
+
+/* cd_authorization_sign fills the signature of a. Errors: CD_EKEY. */
+cd_err cd_authorization_sign(cd_authorization *a, const u8 secret[32]) CD_CHECK;
 
 /* cd_tx_v gives the legacy v of the signature: 27/28, or 35/36 + 2 * chain id; y parity for typed
  * ones. */

@@ -1,5 +1,7 @@
 // Compiles contracts/NAME.sol with solc-js, OpenZeppelin from node_modules, and gives {abi, bytecode}.
-import { readFileSync } from "node:fs";
+//
+//   node compile.mjs FILE NAME...     writes {NAME: {abi, bytecode}} into FILE
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import solc from "solc";
@@ -34,4 +36,9 @@ export function compile(...names) {
         const c = out.contracts[`${n}.sol`][n];
         return { abi: c.abi, bytecode: "0x" + c.evm.bytecode.object };
     });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+    const [file, ...names] = process.argv.slice(2);
+    writeFileSync(file, JSON.stringify(Object.fromEntries(compile(...names).map((c, i) => [names[i], c]))));
 }

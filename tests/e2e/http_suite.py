@@ -136,7 +136,7 @@ def test_parameters(env):
     refused("eth_call", ["x", "latest"], -32602, "^invalid argument 0: ")
     refused("eth_call", [{"data": "0xfe"}, "latest"], -32000, "invalid opcode")
     refused("eth_call", [{"data": "0x5b600056"}, "latest"], -32000, "out of gas")
-    refused("eth_call", [{"data": "0x60006000fd"}, "latest"], -32000, "^execution reverted$")
+    refused("eth_call", [{"data": "0x60006000fd"}, "latest"], 3, "^execution reverted$")
     refused("eth_feeHistory", ["0x1", "latest", [50, 25]], -32000, "invalid reward percentile")
     refused("eth_feeHistory", ["0x1", "latest", [101]], -32000, "invalid reward percentile")
     alive(env)

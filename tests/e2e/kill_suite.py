@@ -111,5 +111,34 @@ def test_kill_9_while_transactions_stream_in(env):
     stream(env, signal.SIGKILL, 1000 if env.full else 100)
 
 
+def test_kill_9_while_transactions_wait(env):
+    """Without automine everything acknowledged is in the pool: it waits, or is in a block, in the next process."""
+    rng = random.Random(int(os.environ.get("CANDELA_SEED", "0")) or None)
+    data = env.dir()
+    total, acknowledged = 0, []
+    for i in range(500 if env.full else 20):
+        node = env.start(data_dir=data)
+        rpc = node.rpc()
+        found = rpc.batch([("eth_getTransactionByHash", [h]) for h in acknowledged])
+        lost = [h for h, tx in zip(acknowledged, found) if tx is None]
+        assert not lost, f"round {i}: {len(lost)} of {len(acknowledged)} acknowledged transactions are gone"
+        rpc("evm_mine")
+        receipts = rpc.batch([("eth_getTransactionReceipt", [h]) for h in acknowledged])
+        assert all(r is not None and r["status"] == "0x1" for r in receipts), f"round {i}: they are in no block"
+        rpc("evm_setAutomine", False)
+        senders = [Sender(node, ACCOUNTS[j], SINK, rng.random()) for j in range(SENDERS)]
+        for s in senders:
+            s.start()
+        time.sleep(rng.uniform(0, 0.1))
+        node.kill()
+        for s in senders:
+            s.join()
+            assert s.error is None, f"round {i}: {s.error}"
+        acknowledged = [h for s in senders for h in s.hashes]
+        total += len(acknowledged)
+    print(json.dumps({"acknowledged": total}), flush=True)
+    assert total > 20, total
+
+
 def test_sigterm_while_transactions_stream_in(env):
     stream(env, signal.SIGTERM, 100 if env.full else 10)

@@ -1,15 +1,18 @@
 """The process around the chain: flags, what is refused at the start and how, signals, data directories, restarts."""
+import base64
 import fcntl
 import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import socket
 import subprocess
 import termios
 import time
+import urllib.error
 import urllib.request
 
 from harness import ACCOUNTS, Rpc, Skip, match, same
@@ -37,7 +40,8 @@ def send(rpc, value="0x1"):
 def test_version_and_help(env):
     code, version, err = env.run("--version")
     same((code, err), (0, ""))
-    match(version, r"^candela/\d+\.\d+\.\d+\S*\n$")
+    match(version, r"^candela/\d+\.\d+\.\d+\S* \[database=v1\.4\.5, rpcchainvm=42\]\n$")
+    same(json.loads(env.run("--version-json")[1])["application"], version.split()[0])
     same(env.run("version"), (0, version, ""))
     code, text, err = env.run("--help")
     same((code, err), (0, ""))
@@ -87,11 +91,24 @@ def test_ready_line_and_routes(env):
         same(node.rpc(path)("eth_chainId"), "0x539", path)
     with urllib.request.urlopen(node.url + "/v1/health") as r:
         same((r.status, json.loads(r.read())["healthy"]), (200, True))
-    with urllib.request.urlopen(node.url + "/v1/metrics") as r:
-        text = r.read().decode()
-    match(text, r"(?m)^lux_\w+(\{[^}]*\})? [\d.e+]+$")
     for s in node.lines:
         json.loads(s)
+
+
+def check_banner(text):
+    """The form of the terminal samples, with the lines of what exists."""
+    lines = text.splitlines()
+    match(lines[1], r"^  (│|\|) (●|o)─?-*─*  candela \S+ (·|-) dev network 1337 (·|-) ready in \d+ ms$")
+    same(lines[3], "")
+    url = re.search(r"http://127\.0\.0\.1:(\d+)", lines[4])
+    same(lines[4], f"  RPC        {url[0]:<31}ws://127.0.0.1:{url[1]}/v1/bc/C/ws")
+    same(lines[5], f"  Metrics    {url[0]}/v1/metrics")
+    same(lines[6], f"  Chains     {'C':<31}EVM chain id 1337, a block whenever a transaction arrives")
+    same(lines[7], "  Data       in memory, gone at the end")
+    match(lines[9], r'^  Accounts   10 with 10,000 LUX each, from the public phrase "test test (…|\.\.\.) junk": never use them elsewhere$')
+    same(lines[10], "    0  0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  "
+                    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+    assert len(lines) <= 25, lines
 
 
 def test_a_terminal_gets_a_banner_and_ctrl_c(env):
@@ -109,9 +126,12 @@ def test_a_terminal_gets_a_banner_and_ctrl_c(env):
         if select.select([master], [], [], 1)[0]:
             text += os.read(master, 65536)
     try:
-        for word in (b"http://127.0.0.1:", b"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266", b"junk"):
-            assert word in text.lower(), f"{word} is not in the banner: {text!r}"
+        check_banner(re.sub(r"\x1b\[\d*m", "", text.decode()).replace("\r\n", "\n"))
         os.write(master, b"\x03")
+        last = b""
+        while b"C-block" not in last and select.select([master], [], [], 10)[0]:
+            last += os.read(master, 65536)
+        match(last.decode(), r"\n  stopped in \d+ ms . 0 C-blocks")
         same(p.wait(15), 0, "exit code after Ctrl-C")
     finally:
         p.kill()
@@ -175,7 +195,8 @@ def test_data_directory_by_default_below_home(env):
 def test_second_process_on_the_same_directory(env):
     data = env.dir()
     node = env.start(data_dir=data)
-    refuse(env, "--network-id=dev", "--http-port=0", f"--data-dir={data}", pattern=data, lines=1)
+    refuse(env, "--network-id=dev", "--http-port=0", f"--data-dir={data}", lines=2,
+           pattern=f"{re.escape(data)}/dev is in use by \"candela\" \\(process {node.process.pid}\\)\n.*--data-dir")
     send(node.rpc())
     node.kill()
     env.start(data_dir=data)  # a lock does not outlive its process
@@ -183,9 +204,10 @@ def test_second_process_on_the_same_directory(env):
 
 def test_port_in_use(env):
     port = env.node.port
-    refuse(env, "--network-id=dev", f"--http-port={port}", "--in-memory", pattern=str(port), lines=1)
+    who = f"port {port} is in use by \"candela\" \\(process {env.node.process.pid}\\)\n.*--http-port=8555"
+    refuse(env, "--network-id=dev", f"--http-port={port}", "--in-memory", pattern=who, lines=2)
     data = env.dir()
-    refuse(env, "--network-id=dev", f"--http-port={port}", f"--data-dir={data}", pattern=str(port), lines=1)
+    refuse(env, "--network-id=dev", f"--http-port={port}", f"--data-dir={data}", pattern=who, lines=2)
     env.start(data_dir=data)  # and the directory is free again
 
 
@@ -195,8 +217,8 @@ def test_addresses_that_are_none(env):
 
 
 def test_directories_that_are_none(env):
-    refuse(env, "--network-id=dev", "--http-port=0", "--data-dir=/dev/null/x", pattern="/dev/null/x", lines=1)
-    refuse(env, "--network-id=dev", "--http-port=0", "--data-dir=/proc/x", pattern="/proc/x", lines=1)
+    refuse(env, "--network-id=dev", "--http-port=0", "--data-dir=/dev/null/x", pattern="/dev/null/x", lines=2)
+    refuse(env, "--network-id=dev", "--http-port=0", "--data-dir=/proc/x", pattern="/proc/x", lines=2)
 
 
 def damage(env, spoil):
@@ -229,3 +251,293 @@ def test_damaged_directories_are_refused(env):
         code, out, err = env.run("--network-id=dev", "--http-port=0", f"--data-dir={data}")
         same(code, 1, f"{spoil.__name__}: exit code")
         match(out + err, r"^error: [^\n]+\n(?:  [^\n]*\n)*$", spoil.__name__)
+
+
+def test_other_layouts_are_refused(env):
+    """Data of older and newer programs, and of other programs: refused, untouched."""
+    def layout(n):
+        def spoil(d):
+            f = d / "db" / "CANDELA-KV"
+            f.write_text(re.sub(r"layout \d+", f"layout {n}", f.read_text()))
+        return spoil
+
+    def foreign(d):
+        (d / "db" / "CANDELA-KV").unlink()
+
+    for spoil, pattern in ((layout(1), "older program.*--data-dir"), (layout(99), "newer program.*--data-dir"),
+                           (foreign, "db")):
+        data = damage(env, spoil)
+        before = {p: p.stat().st_mtime_ns for p in pathlib.Path(data).rglob("*") if p.name != "LOCK"}
+        refuse(env, "--http-port=0", f"--data-dir={data}", pattern=pattern, lines=2)
+        after = {p: p.stat().st_mtime_ns for p in pathlib.Path(data).rglob("*") if p.name != "LOCK"}
+        same(after, before, "the directory")
+
+
+def test_flags_of_the_originals_that_come_later(env):
+    for flag in ("--staking-port=9631", "--bootstrap-ips", "--consensus-quorum-size=14", "-index-enabled"):
+        refuse(env, flag, pattern=f"^error: --{flag.lstrip('-').split('=')[0]} has no effect", lines=2)
+    # but files that are shared with an original may hold them
+    env.start(f"--config-file={write(env, 'node.json', json.dumps({'staking-port': 1, 'no-such': True}))}")
+
+
+def write(env, name, text):
+    f = pathlib.Path(env.dir()) / name
+    f.parent.mkdir(parents=True, exist_ok=True)
+    f.write_text(text)
+    return str(f)
+
+
+def test_configuration_files(env):
+    """flag > environment > file > default, native JSON types or text, in place or as base64."""
+    flags = {"http-port": free_port(), "log-level": "debug", "api-metrics-enabled": False,
+             "http-allowed-hosts": ["localhost", "node.example"], "http-idle-timeout": "1m30s"}
+    path = write(env, "node.json", json.dumps(flags, indent=2))
+    node = subprocess.Popen([str(env.binary), f"--config-file={path}", "--in-memory", "--log-format=json"],
+                            stdout=subprocess.PIPE, text=True)
+    try:
+        same(json.loads(node.stdout.readline())["rpc"], f"http://127.0.0.1:{flags['http-port']}")
+        rpc = Rpc("127.0.0.1", flags["http-port"])
+        rpc.conn.request("GET", "/v1/health", headers={"Host": "node.example"})
+        r = rpc.conn.getresponse()
+        same((r.status, r.read() != b""), (200, True))
+        rpc.conn.request("GET", "/v1/metrics")
+        same(rpc.conn.getresponse().status, 404)
+    finally:
+        node.terminate()
+        same(node.wait(15), 0)
+        node.stdout.close()
+    content = base64.b64encode(json.dumps({"http-host": "127.0.0.2"}).encode()).decode()
+    same(env.start(f"--config-file-content={content}").host, "127.0.0.2")
+    refuse(env, "--config-file-content=%%%", pattern="config-file-content is not base64")
+    refuse(env, "--config-file=/nowhere/node.json", pattern="/nowhere/node.json")
+
+
+def test_mistakes_in_files_are_shown(env):
+    path = write(env, "node.json", '{\n  "log-level": "info",\n  "workers": 999\n}\n')
+    refuse(env, f"--config-file={path}", lines=3,
+           pattern=re.escape(f'error: {path}:3:14: "workers" must be between 0 and 256, got 999\n'
+                             '     3 ') + r".   \"workers\": 999\n       .              \^\^\^\n$")
+    path = write(env, "node.json", '{"log-level": "loud"}')
+    refuse(env, f"--config-file={path}", pattern=r':1:15: "log-level" must be one of .*"loud"')
+    for text in ("", "{", "[]", '{"workers": 1,,}', "\xff"):
+        refuse(env, f"--config-file={write(env, 'node.json', text)}", pattern="node.json:")
+
+
+def check(env, *args):
+    code, out, err = env.run(*args)
+    return code, out + err
+
+
+def test_config_check(env):
+    node = write(env, "node.json", '{"http-prot": 1,\n "pruning-enabled": true,\n "staking-port": 3}')
+    code, text = check(env, "config", "check", node)
+    same(code, 0)
+    match(text, r":1:2: http-prot.*\n.*\n.*\n +did you mean http-port\?")
+    match(text, r":2:2: pruning-enabled.*\n.*\n.*\n.*VM configuration")
+    match(text, r":3:2: staking-port: without effect")
+    vm = write(env, "configs/chains/C/config.json", '{"eth-apis": ["eth"],\n "rpc-gas-cap": "many"}')
+    code, text = check(env, "config", "check", vm)
+    same(code, 1)
+    match(text, r"config\.json:2:2: rpc-gas-cap: ")
+    root = str(pathlib.Path(vm).parents[3])
+    code, text = check(env, "config", "check", f"--data-dir={root}")
+    same(code, 1)
+    upgrade = write(env, "u.json", '{"stateUpgrades": [{"blockTimestamp": 1, "acounts": {}}]}')
+    code, text = check(env, "config", "check", upgrade)
+    match(text, r"acounts.*\n.*\n.*\n +did you mean \"accounts\"\?")
+    same(check(env, "config", "check")[0], 0)
+    same(check(env, "config", "chekc")[0], 2)
+    # the same file keeps a node from starting
+    refuse(env, "--in-memory", "--http-port=0", f"--data-dir={root}", pattern=r"config\.json:2:2: rpc-gas-cap")
+
+
+def test_genesis_check(env):
+    data = env.dir()
+    node = env.start(data_dir=data)
+    first = node.rpc()("eth_getBlockByNumber", "0x0", False)
+    same(node.end(), 0)
+    path = pathlib.Path(data) / "dev" / "genesis-C.json"
+    code, text = check(env, "genesis", "check", str(path))
+    same(code, 0)
+    match(text, r"genesis-C\.json: good, chain id 1337, 1\d accounts?\n  block  0x[0-9a-f]{64}\n  state  " + first["stateRoot"])
+    g = json.loads(path.read_text())
+    g["config"]["minBaseFee"] = 1
+    code, text = check(env, "genesis", "check", write(env, "g.json", json.dumps(g, indent=1)))
+    match(text, r"g\.json:\d+:\d+: config\.minBaseFee: .*\n.*\n.*\^+\n +it belongs into \"config\.feeConfig\"")
+    del g["alloc"]
+    same(check(env, "genesis", "check", write(env, "g.json", json.dumps(g)))[0], 1)
+    same(check(env, "genesis", "check", "/nowhere")[0], 1)
+    same(check(env, "genesis")[0], 2)
+    # and a network can begin with such a file
+    g = json.loads(path.read_text())
+    g["timestamp"] = "0x60000000"
+    node = env.start(f"--dev-genesis-file={write(env, 'g.json', json.dumps(g))}")
+    same(node.rpc()("eth_getBlockByNumber", "0x0", False)["timestamp"], "0x60000000")
+    node = env.start("--dev-genesis-time=1700000000")
+    same(node.rpc()("eth_getBlockByNumber", "0x0", False)["timestamp"], hex(1700000000))
+
+
+def test_chain_configuration_reaches_the_chain(env):
+    vm = {"batch-request-limit": 2, "eth-apis": ["eth", "web3"], "http-body-limit": 2000}
+    root = pathlib.Path(write(env, "chains/C/config.json", json.dumps(vm))).parents[1]
+    content = base64.b64encode(json.dumps({"C": {"Config": base64.b64encode(json.dumps(vm).encode()).decode()}})
+                               .encode()).decode()
+    for flag in (f"--chain-config-dir={root}", f"--chain-config-content={content}"):
+        rpc = env.start(flag).rpc()
+        same("error" in rpc.post('{"jsonrpc":"2.0","id":1,"method":"net_version"}'), True)
+        calls = [{"jsonrpc": "2.0", "id": i, "method": "eth_chainId"} for i in range(3)]
+        same(len(rpc.post(json.dumps(calls[:2]))), 2)
+        match(json.dumps(rpc.post(json.dumps(calls))), "batch too large")
+        rpc.conn.request("POST", "/", b" " * 3000, {"Content-Type": "application/json"})
+        same(rpc.conn.getresponse().status, 413)
+    env.node.rpc()("net_version")
+    refuse(env, "--in-memory", "--http-port=0", "--chain-config-dir=/nowhere", pattern="/nowhere is no directory")
+    bad = write(env, "chains/C/upgrade.json", '{"precompileUpgrades": 7}')
+    refuse(env, "--in-memory", "--http-port=0", f"--chain-config-dir={pathlib.Path(bad).parents[1]}",
+           pattern="upgrade.json.*precompileUpgrades")
+
+
+def get(url):
+    try:
+        with urllib.request.urlopen(url) as r:
+            return r.status, r.read().decode()
+    except urllib.error.HTTPError as e:
+        with e:
+            return e.code, e.read().decode()
+
+
+def test_health(env):
+    node = env.start(data_dir=env.dir())
+    for prefix in ("/v1", "/ext"):
+        for path, names in (("/health", {"C", "bootstrapped", "database", "diskspace"}),
+                            ("/health/health", {"C", "bootstrapped", "database", "diskspace"}),
+                            ("/health/readiness", {"bootstrapped"}), ("/health/liveness", set())):
+            status, text = get(node.url + prefix + path)
+            said = json.loads(text)
+            same((status, said["healthy"], set(said["checks"])), (200, True, names), prefix + path)
+            for one in said["checks"].values():
+                match(one["timestamp"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+                same(isinstance(one["duration"], int), True)
+    said = json.loads(get(node.url + "/v1/health")[1])["checks"]["C"]["message"]
+    same(said["engine"]["consensus"]["lastAcceptedHeight"], 0)
+    rpc = node.rpc("/v1/health")
+    same(rpc("health.readiness"), json.loads(get(node.url + "/v1/health/readiness")[1]))
+    same(get(node.url + "/v1/nothing"), (404, "404 page not found\n"))
+
+
+def test_service_goes_on_while_stopping(env):
+    node = env.start("--http-shutdown-wait=2s")
+    node.process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    status, text = get(node.url + "/v1/health")
+    said = json.loads(text)["checks"]["shuttingDown"]
+    same((status, said["message"], said["error"]), (503, {"isShuttingDown": True}, "server shutting down"))
+    same((said["contiguousFailures"] >= 1, "timeOfFirstFailure" in said), (True, True))
+    same(get(node.url + "/v1/health/readiness")[0], 200)
+    same(node.rpc()("eth_chainId"), "0x539")
+    start = time.monotonic()
+    same(node.process.wait(10), 0)
+    assert time.monotonic() - start > 0.5
+
+
+def parse_metrics(text):
+    """The Prometheus text form, strictly: HELP and TYPE once and before the samples of a name, names in order."""
+    types, samples, current = {}, {}, None
+    for line in text.splitlines():
+        if m := re.fullmatch(r"# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) .+", line):
+            assert m[1] not in types, line
+            current = m[1]
+        elif m := re.fullmatch(r"# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram)", line):
+            same(m[1], current)
+            types[m[1]] = m[2]
+        else:
+            m = re.fullmatch(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})? (\S+)', line)
+            assert m, line
+            same(m[1].removesuffix("_bucket").removesuffix("_sum").removesuffix("_count") in (current, m[1]) or
+                 m[1] == current, True, line)
+            assert m[1] + (m[2] or "") not in samples, line
+            samples[m[1] + (m[2] or "")] = float(m[3])
+    assert text.endswith("\n")
+    return samples
+
+
+def test_metrics(env):
+    node = env.start("--memory=256MiB")
+    send(node.rpc())
+    with urllib.request.urlopen(node.url + "/v1/metrics") as r:
+        same(r.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
+        got = parse_metrics(r.read().decode())
+    same(parse_metrics(get(node.url + "/ext/metrics")[1]).keys() >= got.keys(), True)
+    want = {'lux_snowman_last_accepted_height{chain="C"}': 1, 'lux_snowman_blks_accepted_count{chain="C"}': 1,
+            "lux_evm_eth_chain_head_block": 1, "lux_evm_eth_txpool_pending": 0, "lux_evm_eth_txpool_queued": 0,
+            'lux_rpc_calls_total{method="eth_sendTransaction"}': 1, "lux_rpc_requests_total": 1,
+            'lux_health_checks_failing{check="health",tag="all"}': 0}
+    same({k: got.get(k) for k in want}, want)
+    shares = [v for k, v in got.items() if k.startswith("lux_memory_budget_bytes{")]
+    same(sum(shares), 256 << 20, "the budget is divided without rest")
+    for name in ("resident_memory_bytes", "cpu_seconds_total", "open_fds", "start_time_seconds"):
+        assert got["lux_process_" + name] > 0, name
+    assert got['lux_process_thread_cpu_milliseconds{thread="C"}'] >= 0
+    refuse(env, "--memory=1MiB", "--in-memory", pattern="--memory must be between")
+
+
+def test_top_and_du(env):
+    data = env.dir()
+    node = env.start(data_dir=data)
+    send(node.rpc())
+    code, out, err = env.run("top", f"--http-port={node.port}")
+    same((code, err), (0, ""))
+    match(out, r"^C 1 ")
+    match(out, r"eth_sendTransaction +\d+\.\d +1\n")
+    for running in (True, False):
+        code, out, err = env.run("du", f"--data-dir={data}")
+        same((code, err), (0, ""))
+        rows = {line.split()[0]: int(line.split()[1]) for line in out.splitlines()[1:-1]}
+        same(rows["receipts"] >= 1 and rows["state"] >= 10 and rows["blocks"] >= 4, True, out)
+        same(rows["all"], sum(v for k, v in rows.items() if k != "all"))
+        if running:
+            same(node.end(), 0)
+    same(env.run("top", f"--http-port={node.port}")[0], 1)
+    same(env.run("du", f"--data-dir={env.dir()}")[0], 1)
+
+
+def test_process_file(env):
+    data = env.dir()
+    node = env.start(data_dir=data)
+    path = pathlib.Path(data) / "dev" / "process.json"
+    same(json.loads(path.read_text()), {"pid": node.process.pid, "uri": node.url, "stakingAddress": ""})
+    same(node.end(), 0)
+    same(path.exists(), False)
+
+
+def test_directories_without_permission(env):
+    if os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"):
+        raise Skip("root may write everywhere")
+    data = env.dir()
+    os.chmod(data, 0o555)
+    args = [str(env.binary), "--http-port=0", f"--data-dir={data}"]
+    if os.geteuid() == 0:
+        args = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *args]
+    p = subprocess.run(args, capture_output=True, text=True, timeout=30)
+    if "setpriv" in p.stderr or "Permission denied" in p.stderr and "error: " not in p.stderr:
+        raise Skip("cannot become another user")
+    same(p.returncode, 1)
+    match(p.stderr, r"^error: \S+: cannot [^\n]+: Permission denied\n +make it writable for this user, or choose another: --data-dir=DIR\n$")
+
+
+def test_idle_memory_and_start(env):
+    """Numbers of the acceptance, with the machine's noise taken out by the best of some starts."""
+    def first_answer(node):
+        node.wait_ready()
+        node.rpc()("eth_blockNumber")
+        return time.monotonic() - node.started
+
+    best = min(first_answer(env.spawn(data_dir=env.dir())) for _ in range(5))
+    with open(f"/proc/{env.nodes[-1].process.pid}/status", encoding="utf-8") as f:
+        rss = int(re.search(r"VmRSS:\s+(\d+) kB", f.read())[1])
+    with open(env.binary, "rb") as f:
+        is_slow = b"AddressSanitizer" in f.read() or "-O0" in str(env.binary)
+    if not is_slow:
+        assert rss <= 30 * 1024, f"{rss} kB in use"
+        assert best <= 0.25, f"{best * 1000:.0f} ms to the first answer"
+    print(f"   first answer after {best * 1000:.0f} ms, {rss / 1024:.1f} MiB in use")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one end-to-end suite against a candela program; ends with `N passed, M failed`.
 
-usage: tests/e2e/run.py --bin build/release/bin/candela ethers|http|trace|process|kill
+usage: tests/e2e/run.py --bin build/release/bin/candela SUITE
 """
 import argparse
 import importlib
@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402 - found through the path just set
 
-SUITES = ["ethers", "http", "trace", "process", "kill"]
+SUITES = ["ethers", "hardhat", "viem", "web3js", "web3py", "live", "wallet", "http", "trace", "feed", "dev", "process", "kill"]
 
 
 def main():

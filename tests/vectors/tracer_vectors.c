@@ -88,9 +88,6 @@ static bool is_left_out(const char *path)
         const char *file;
         const char *why;
     } cases[] = {
-        {"prestate_tracer/7702_delegate.json",
-         "type 4 transactions are Prague's, ours end at Cancun"},
-        {"prestate_tracer/setcode_tx.json", "type 4 transactions are Prague's, ours end at Cancun"},
         {"call_tracer_legacy/inner_create_oog_outer_throw.json",
          "a failed creation was \"internal failure\""},
         {"call_tracer_legacy/inner_instafail.json",
@@ -172,6 +169,7 @@ static cd_fork fork_of(const cd_chain_config *config, const cd_block_env *env)
     if (!is_stake) {
         rules.config.shanghai.is_set = false;
         rules.config.cancun.is_set = false;
+        rules.config.prague.is_set = false;
     }
     cd_fork fork = cd_chain_rules_fork(&rules, env->number, env->time);
     return is_stake && fork == CD_LONDON ? CD_PARIS : fork;
@@ -200,7 +198,7 @@ static cd_err read_env(cd_block_env *env, cd_fork *fork, const cd_chain_config *
     }
     if (cd_json_has(cd_json_get(genesis, "excessBlobGas"))) {
         /* The origin's rig takes the excess of a parent without any. */
-        cd_eth_blob_base_fee(&env->blob_base_fee, 0, &CD_BLOB_CANCUN);
+        cd_eth_blob_base_fee(&env->blob_base_fee, 0, cd_eth_blob_schedule(*fork));
     }
     return CD_OK;
 }

@@ -103,6 +103,31 @@ static void test_text(void **state)
     cd_buf_fini(&r.text);
 }
 
+/* For a person the text alone, for a program the fields alone. */
+static void test_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        cd_log_form form;
+        const char *want;
+    } rows[] = {
+        {CD_LOG_PLAIN, "14:05:02  C 1   1 tx\n          more\n"},
+        {CD_LOG_COLORS, "\x1b[2m14:05:02\x1b[0m  C 1   1 tx\n          more\n"},
+        {CD_LOG_JSON, "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"info\",\"msg\":"
+                      "\"block accepted\",\"height\":1}\n"},
+    };
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        rig r;
+        cd_log_field field = CD_F("height", 1);
+        cd_bytes text = cd_bytes_str("C 1   1 tx\n          more");
+        rig_open(&r, rows[i].form, CD_LOG_INFO, 0);
+        cd_log_tell(r.log, CD_LOG_INFO, text, "block accepted", &field, 1);
+        cd_log_tell(r.log, CD_LOG_DEBUG, text, "below the level", &field, 1);
+        assert_string_equal(rig_close(&r), rows[i].want);
+        cd_buf_fini(&r.text);
+    }
+}
+
 static void test_secrets(void **state)
 {
     (void)state;
@@ -242,9 +267,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json),    cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_tell),
+        cmocka_unit_test(test_secrets), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_levels),  cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,18 +5,22 @@
 
 enum { BLOB_GAS = 131072 };
 
-/* EIP-4788: the contract that keeps parent beacon roots, and who calls it. */
+/* The contracts that keep parent beacon roots (EIP-4788) and block hashes (EIP-2935), and who calls
+ * them. */
 static const cd_addr20 beacon_roots = {.b = {0x00, 0x0f, 0x3d, 0xf6, 0xd7, 0x32, 0x80,
                                              0x7e, 0xf1, 0x31, 0x9f, 0xb7, 0xb8, 0xbb,
                                              0x85, 0x22, 0xd0, 0xbe, 0xac, 0x02}};
+static const cd_addr20 block_hashes = {.b = {0x00, 0x00, 0xf9, 0x08, 0x27, 0xf1, 0xc5,
+                                             0x3a, 0x10, 0xcb, 0x7a, 0x02, 0x33, 0x5b,
+                                             0x17, 0x53, 0x20, 0x00, 0x29, 0x35}};
 static const cd_addr20 system_caller = {.b = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                               0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                               0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}};
 
-static void system_call(cd_block_exec *x)
+static void system_call(cd_block_exec *x, const cd_addr20 *to, const cd_hash32 *input)
 {
     enum { GAS = 30000000 };
-    if (cd_state_code(x->st, cd_state_acct(x->st, &beacon_roots)).n == 0) {
+    if (cd_state_code(x->st, cd_state_acct(x->st, to)).n == 0) {
         return;
     }
     cd_tx_env env = {.origin = system_caller};
@@ -24,9 +28,9 @@ static void system_call(cd_block_exec *x)
         .kind = CD_CALL,
         .gas = GAS,
         .caller = system_caller,
-        .to = beacon_roots,
-        .code = beacon_roots,
-        .input = cd_bytes_of(x->cfg.beacon_root->b, 32),
+        .to = *to,
+        .code = *to,
+        .input = cd_bytes_of(input->b, 32),
     };
     cd_evm_result res;
     cd_state_begin_tx(x->st);
@@ -51,7 +55,10 @@ void cd_block_exec_begin(cd_block_exec *x, cd_evm *evm, cd_state *st, cd_arena *
     cd_state_clear_logs(st);
     cd_evm_set_block(evm, cfg->fork, cfg->profile, cfg->env, st, x->cfg.precompiles);
     if (cfg->beacon_root != NULL) {
-        system_call(x);
+        system_call(x, &beacon_roots, cfg->beacon_root);
+    }
+    if (cfg->parent_hash != NULL) {
+        system_call(x, &block_hashes, cfg->parent_hash);
     }
 }
 

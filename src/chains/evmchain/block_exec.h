@@ -19,6 +19,7 @@ typedef struct cd_block_exec_cfg {
     const cd_block_env *env;                /* borrowed to the end */
     const cd_precompile_table *precompiles; /* NULL: Ethereum's of the fork */
     const cd_hash32 *beacon_root;           /* NULL: no EIP-4788 system call */
+    const cd_hash32 *parent_hash;           /* NULL: no EIP-2935 system call */
 } cd_block_exec_cfg;
 
 /* Read by the caller after end (and gas_left while it fills a block). */
@@ -37,7 +38,7 @@ typedef struct cd_block_exec {
     cd_u256 tips; /* sum of effective tip * gas used, saturating */
 } cd_block_exec;
 
-/* cd_block_exec_begin prepares the EVM for the block and makes the system call if one is due. */
+/* cd_block_exec_begin prepares the EVM for the block and makes the system calls that are due. */
 void cd_block_exec_begin(cd_block_exec *x, cd_evm *evm, cd_state *st, cd_arena *arena,
                          const cd_block_exec_cfg *cfg);
 

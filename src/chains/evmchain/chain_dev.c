@@ -1,6 +1,7 @@
 /* What only a development network does to its chain: edits of the state, going back, long runs of empty blocks.
  * [spec:dev-rpc#1] */
 #include "chains/evmchain/chain_priv.h"
+#include "chains/evmchain/feed/cursor.h"
 #include "types/hashes.h"
 
 /* --- edits -------------------------------------------------------------------------------------- */
@@ -136,6 +137,9 @@ cd_err cd_chain_truncate(cd_chain *c, u64 version, cd_errinfo *why)
     }
     if (e == CD_OK) {
         put_epoch(&batch, c->views.epoch + 1);
+        e = cd_cut_put(&batch, c->cfg.kv, c->views.epoch + 1, height);
+    }
+    if (e == CD_OK) {
         e = cd_world_truncate(c->world, version, &batch, &head, c->cfg.sync, why);
     }
     cd_kv_batch_fini(&batch);

@@ -268,6 +268,9 @@ static bool holds(const cd_when *w, u64 at)
 cd_fork cd_chain_rules_fork(const cd_chain_rules *r, u64 number, u64 time)
 {
     const cd_chain_config *c = &r->config;
+    if (r->layout == CD_HEADER_ETHEREUM && holds(&c->prague, time)) {
+        return CD_PRAGUE;
+    }
     if (holds(&c->cancun, time)) {
         return CD_CANCUN;
     }
@@ -339,7 +342,7 @@ void cd_chain_rules_env(const cd_chain_rules *r, cd_block_env *out, const cd_hea
         cd_u256_load_be(&out->prev_randao, h->mix_hash.b);
     }
     if (fork >= CD_CANCUN) {
-        cd_eth_blob_base_fee(&out->blob_base_fee, h->excess_blob_gas, &CD_BLOB_CANCUN);
+        cd_eth_blob_base_fee(&out->blob_base_fee, h->excess_blob_gas, cd_eth_blob_schedule(fork));
     }
 }
 

@@ -51,6 +51,8 @@ typedef enum cd_chaindb_kind {
     CD_CHAINDB_UPGRADES = 'u', /* the upgrade file, JSON */
     CD_CHAINDB_EPOCH = 'e',    /* number of truncations, u64 */
     CD_CHAINDB_DEV = 'D',      /* clock and wishes of a development network (dev/dev.c) */
+    CD_CHAINDB_CUTS = 't',     /* truncations that cursors have to know of (feed/cursor.h) */
+    CD_CHAINDB_LOGS = 'l',     /* how far the log index reaches, u64 (feed/log_index.h) */
 } cd_chaindb_kind;
 
 /* cd_chaindb_put_meta appends a record; cd_chaindb_meta replaces out by one. Errors: CD_ENOENT. */

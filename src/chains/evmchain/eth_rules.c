@@ -3,6 +3,12 @@
 #include "num/div.h"
 
 const cd_blob_schedule CD_BLOB_CANCUN = {.target = 3, .max = 6, .update_fraction = 3338477};
+const cd_blob_schedule CD_BLOB_PRAGUE = {.target = 6, .max = 9, .update_fraction = 5007716};
+
+const cd_blob_schedule *cd_eth_blob_schedule(cd_fork fork)
+{
+    return fork >= CD_PRAGUE ? &CD_BLOB_PRAGUE : &CD_BLOB_CANCUN;
+}
 
 enum { ELASTICITY = 2, BASE_FEE_CHANGE_DENOMINATOR = 8 };
 

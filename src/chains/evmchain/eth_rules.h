@@ -5,12 +5,17 @@
 #ifndef CD_CHAINS_EVMCHAIN_ETH_RULES_H
 #define CD_CHAINS_EVMCHAIN_ETH_RULES_H
 
+#include "evm/rules.h"
 #include "types/genesis.h"
 
-/* Gas of one blob, and Cancun's schedule: target 3, maximum 6 blobs a block, update fraction
- * 3338477. */
+/* Gas of one blob, and the schedules: Cancun's of 3 blobs a block as target, 6 at most, update
+ * fraction 3338477; Prague's of 6, 9 and 5007716 (EIP-7691). */
 enum { CD_BLOB_GAS = 131072 };
 extern const cd_blob_schedule CD_BLOB_CANCUN;
+extern const cd_blob_schedule CD_BLOB_PRAGUE;
+
+/* cd_eth_blob_schedule gives the schedule of a fork from Cancun on. */
+const cd_blob_schedule *cd_eth_blob_schedule(cd_fork fork);
 
 /* The base fee of the first block with one. */
 enum { CD_ETH_INITIAL_BASE_FEE = 1000000000 };

@@ -8,6 +8,8 @@
 #include "base/version.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/feed/feed.h"
+#include "chains/evmchain/feed/log_index.h"
 #include "crypto/secp256k1.h"
 #include "wallet/hd.h"
 
@@ -87,6 +89,7 @@ cd_err cd__vm_follow(cd_evm_vm *e)
         err = cd_txpool_settle(e->pool);
     }
     cd_arena_fini(&a);
+    cd_feed_news(e->feed);
     return err;
 }
 
@@ -213,6 +216,7 @@ static const char *vm_version(cd_vm *vm)
 static u64 vm_wake(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
+    cd__vm_metrics_follow(e);
     return e->dev_net == NULL ? UINT64_MAX : cd__dev_wake(e->dev_net);
 }
 
@@ -271,6 +275,7 @@ static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
         .clock = cd_clock_real(),
         .gas_cap = e->config.rpc_gas_cap,
         .proof_window = e->config.proof_window,
+        .home = e->ctx.loop,
         .is_product = true,
     };
     CD_TRY(cd__api_open(e, &cfg, why));
@@ -295,6 +300,11 @@ static cd_err read_hashes(const cd_hash32 **out, cd_arena *a, const cd_str_list 
     return CD_OK;
 }
 
+static void on_pending(void *ctx, const cd_pool_tx *t)
+{
+    cd_feed_pending(((cd_evm_vm *)ctx)->feed, t);
+}
+
 static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
 {
     const cd_vm_config *c = &e->config;
@@ -312,10 +322,18 @@ static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
         .spares_local = c->local_txs,
         .keeps_stuck = e->ctx.is_dev,
         .journal = e->ctx.kv,
+        .events = {.pending = on_pending, .ctx = e},
     };
     CD_TRY(read_hashes(&cfg.unprotected, &e->config_arena, &c->unprotected_hashes, why));
     e->pool = cd_txpool_new(&cfg);
     return CD_OK;
+}
+
+static void on_indexed(void *ctx, u64 height, u64 head)
+{
+    const cd_evm_vm *e = ctx;
+    cd_log_info(e->ctx.log, "indexing logs", CD_F("chain", "C"), CD_F("height", height),
+                CD_F("head", head));
 }
 
 static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
@@ -337,6 +355,9 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         .commit_interval = c->commit_interval,
         .history = e->ctx.is_dev || !c->pruning ? UINT64_MAX : c->state_history,
         .preimages = c->preimages || e->ctx.is_dev,
+        .index = &cd_log_index,
+        .trie_bytes = e->ctx.trie_bytes,
+        .cache_bytes = e->ctx.cache_bytes,
     };
     if (c->airdrop.n != 0) {
         cd_buf file = {0};
@@ -354,7 +375,9 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         memcpy(fee_recipient.b, recipient.p, 20);
         cfg.fee_recipient = &fee_recipient;
     }
-    return cd_chain_open(&e->chain, &cfg, why);
+    CD_TRY(cd_chain_open(&e->chain, &cfg, why));
+    return cd_log_index_complete(e->ctx.kv, cd_chain_rules_of(e->chain)->layout,
+                                 cd_chain_head(e->chain)->header.number, on_indexed, e, why);
 }
 
 cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
@@ -382,6 +405,7 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
         vm_close(&e->vm);
         return err;
     }
+    cd__vm_metrics_open(e);
     *out = &e->vm;
     return CD_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_EVM_VM_PRIV_H
 #define CD_CHAINS_EVMCHAIN_EVM_VM_PRIV_H
 
+#include "base/metrics.h"
 #include "chains/evmchain/api/json.h"
 #include "chains/evmchain/api/service.h"
 #include "chains/evmchain/chain.h"
@@ -19,6 +20,17 @@ typedef struct cd__dev_account {
     u8 secret[32];
 } cd__dev_account;
 
+/* What the operator sees of the chain; NULL where nobody looks. */
+typedef struct cd__vm_metrics {
+    cd_gauge *head;
+    cd_gauge *pending;
+    cd_gauge *queued;
+    cd_gauge *state_bytes;
+    cd_gauge *trie_bytes;
+    cd_gauge *trie_lag;
+    cd_gauge *history;
+} cd__vm_metrics;
+
 typedef struct cd_evm_vm {
     cd_vm vm; /* first: the node is given its address */
     cd_vm_ctx ctx;
@@ -28,10 +40,12 @@ typedef struct cd_evm_vm {
     cd_txpool *pool;
     cd_chain_source head; /* reads the accepted state */
     cd__api api;
+    struct cd_feed *feed; /* what the chain accepts, for subscribers (feed/feed.h) */
     cd_vm_handler handlers[2];
     cd__dev_account dev[CD__DEV_ACCOUNTS];
     usize dev_cnt;           /* 0 everywhere but on the dev network */
     struct cd__dev *dev_net; /* NULL likewise (dev/dev.h) */
+    cd__vm_metrics metrics;
 } cd_evm_vm;
 
 /* The handlers of api/methods.def. */
@@ -53,6 +67,10 @@ cd_err cd__vm_follow(cd_evm_vm *e) CD_CHECK;
  * made. Fails the call when the transaction is not taken after all. */
 cd_err cd__vm_sent(cd_rpc_call *call, const cd_hash32 *hash) CD_CHECK;
 
+/* cd__vm_metrics_open makes the metrics, where there is a registry; cd__vm_metrics_follow brings them up to date. */
+void cd__vm_metrics_open(cd_evm_vm *e);
+void cd__vm_metrics_follow(cd_evm_vm *e);
+
 /* cd__dev_account_of gives the account of an address, or NULL. */
 const cd__dev_account *cd__dev_account_of(const cd_evm_vm *e, const cd_addr20 *addr);
 
@@ -64,6 +82,7 @@ typedef struct cd__api_scope {
     cd_view *view;       /* NULL until somebody asks */
     cd_world_past *past; /* tries of past_number, likewise */
     u64 past_number;
+    struct cd__dev_pending *pending; /* likewise (dev/pending.c) */
 } cd__api_scope;
 
 /* cd__api_view lends the view that all calls of the request read, taken when the first one asks. In every lane. */
@@ -115,6 +134,9 @@ u64 cd__api_gas(const cd_rpc_call *call, const cd__tx_args *args);
 
 /* cd__api_estimate finds the gas limit with which a transaction succeeds, or fails the call with its error. */
 cd_err cd__api_estimate(cd_rpc_call *call, u64 *out, const cd__tx_args *args) CD_CHECK;
+
+/* cd__api_complete fills in what the sender of a transaction left out: nonce, prices, gas. OWNER. */
+cd_err cd__api_complete(cd_rpc_call *call, cd__tx_args *args) CD_CHECK;
 
 /* cd__api_tip suggests a tip. */
 cd_err cd__api_tip(cd_rpc_call *call, cd_u256 *out) CD_CHECK;

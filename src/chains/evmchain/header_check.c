@@ -92,6 +92,11 @@ cd_err cd_eth_header_check(const cd_header *h, const cd_eth_ctx *ctx, cd_errinfo
     if (ctx->fork >= CD_LONDON && ctx->parent_fork < CD_LONDON) {
         parent_limit *= 2; /* the elasticity of EIP-1559 sets in */
     }
+    if (ctx->fork >= CD_PRAGUE) {
+        return cd_fail(why, CD_EUNSUPPORTED,
+                       "blocks with requests (EIP-7685) are not supported: %s",
+                       cd_fork_name(ctx->fork));
+    }
     if (h->has != fields_of(ctx->fork)) {
         return cd_fail(why, CD_EINVAL, "header fields do not fit the fork %s",
                        cd_fork_name(ctx->fork));

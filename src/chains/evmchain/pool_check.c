@@ -77,7 +77,7 @@ static cd_err check_prices(const cd_txpool *p, const cd_tx *tx, bool is_spared, 
 
 cd_err cd__pool_check_form(const cd_txpool *p, const cd_tx *tx, cd_errinfo *why)
 {
-    if (tx->type == CD_TX_BLOB) {
+    if (tx->type >= CD_TX_BLOB) {
         return cd_fail(why, CD_EINVAL, "transaction type not supported");
     }
     if (tx->raw.n > CD__POOL_TX_MAX) {

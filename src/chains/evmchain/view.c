@@ -302,6 +302,11 @@ u64 cd_view_oldest_state(const cd_view *v)
     return v->oldest_state;
 }
 
+u64 cd_view_first(const cd_view *v)
+{
+    return v->first;
+}
+
 cd_kv *cd_view_kv(cd_view *v)
 {
     return v->kv;
@@ -483,8 +488,51 @@ cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number)
                          number == v->head ? CD_WORLD_NEWEST : cd_world_version_of(number));
     s->world.src.block_hash = source_block_hash;
     s->view = v;
+    s->other = NULL;
     s->hashes = NULL;
     return CD_OK;
+}
+
+static cd_state_source *other_of(cd_state_source *src)
+{
+    return ((cd_view_source *)src)->other;
+}
+
+static cd_err other_account(cd_state_source *src, cd_account *out, bool *found,
+                            const cd_addr20 *addr)
+{
+    cd_state_source *other = other_of(src);
+    return other->account(other, out, found, addr);
+}
+
+static cd_err other_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
+                            const cd_u256 *slot)
+{
+    cd_state_source *other = other_of(src);
+    return other->storage(other, out, addr, slot);
+}
+
+static cd_err other_code(cd_state_source *src, cd_bytes *out, const cd_hash32 *code_hash)
+{
+    cd_state_source *other = other_of(src);
+    return other->code(other, out, code_hash);
+}
+
+static cd_err other_block_hash(cd_state_source *src, cd_hash32 *out, u64 number)
+{
+    cd_state_source *other = other_of(src);
+    return other->block_hash(other, out, number);
+}
+
+void cd_view_source_stand_for(cd_view_source *s, cd_state_source *other)
+{
+    s->other = other;
+    s->world.src = (cd_state_source){
+        .account = other_account,
+        .storage = other_storage,
+        .code = other_code,
+        .block_hash = other_block_hash,
+    };
 }
 
 void cd_view_source_fini(cd_view_source *s)

@@ -41,6 +41,9 @@ cd_err cd_view_block_by_hash(cd_view *v, const cd_accepted **out, cd_arena *a,
 cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
                   const cd_hash32 *hash) CD_CHECK;
 
+/* cd_view_first gives the lowest height from which on all blocks are in memory. */
+u64 cd_view_first(const cd_view *v);
+
 /* cd_view_header is cd_view_block without transactions and receipts; cd_view_hash the hash of a height. */
 cd_err cd_view_header(cd_view *v, cd_header *out, cd_arena *a, u64 number) CD_CHECK;
 cd_err cd_view_hash(cd_view *v, cd_hash32 *out, u64 number) CD_CHECK;
@@ -53,6 +56,7 @@ cd_err cd_view_child(cd_view *v, cd_child_rules *out, cd_arena *a, u64 number) C
 typedef struct cd_view_source {
     cd_world_reader world; /* first: the EVM is given the address of its src */
     cd_view *view;
+    cd_state_source *other; /* who answers in its place, or NULL */
     struct cd__known_hash *hashes; /* of ancestors asked for before */
 } cd_view_source;
 
@@ -60,6 +64,10 @@ typedef struct cd_view_source {
  * not kept any more. */
 cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 void cd_view_source_fini(cd_view_source *s);
+
+/* cd_view_source_stand_for has other answer in place of s, which stays open: the state behind a block that is not accepted
+ * (development network). */
+void cd_view_source_stand_for(cd_view_source *s, cd_state_source *other);
 
 /* cd_view_oldest_state gives the lowest height whose state is kept. */
 u64 cd_view_oldest_state(const cd_view *v);

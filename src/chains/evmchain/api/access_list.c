@@ -153,7 +153,7 @@ static cd_err converge(cd__trial *t, cd_tx_result *res, cd_tx *tx)
         .hooks = {.step = on_step},
         .from = &tx->sender,
         .to = tx->to,
-        .precompiles = cd_chain_rules_table(t->rules, t->env.number, t->env.time),
+        .precompiles = t->precompiles,
     };
     if (tx->is_create) {
         cd_evm_create_addr(&c.to, &tx->sender, tx->nonce);
@@ -207,9 +207,8 @@ cd_err cd__eth_create_access_list(cd_rpc_call *call)
         cd_api_access_list(w, tx);
         if (res.status != CD_EVM_OK) {
             cd_json_w_key(w, "error");
-            cd_json_w_cstr(w, res.status == CD_EVM_REVERT
-                                  ? "execution reverted"
-                                  : cd__trial_failure_of(call, &res).words);
+            cd_json_w_cstr(w, res.status == CD_EVM_REVERT ? "execution reverted"
+                                                          : cd__trial_failure_of(call, &res).words);
         }
         cd_json_w_key(w, "gasUsed");
         cd_json_w_qty(w, res.gas_used);

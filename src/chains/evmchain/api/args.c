@@ -33,7 +33,8 @@ static cd_err read_data(cd_rpc_call *call, cd_tx *tx, cd_json v, usize idx)
     }
     if (cd_json_has(input)) {
         CD_TRY(cd_rpc_read_data(call, &tx->data, input, idx));
-        if (cd_json_has(data) && !cd_bytes_eq(tx->data, from_data)) {
+        /* Calls of the original look at input alone; development tools want to hear of it [spec:dev-rpc#2.4]. */
+        if (cd__vm_of(call)->ctx.is_dev && cd_json_has(data) && !cd_bytes_eq(tx->data, from_data)) {
             return cd_rpc_fail(
                 call, CD_RPC_INVALID_PARAMS,
                 "both \"data\" and \"input\" are set and not equal. Please use \"input\" to "

@@ -1,5 +1,5 @@
 /* Methods that show blocks, transactions and receipts. */
-#include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/dev/dev.h"
 
 /* Finds the block a reference names; *found false when there is none. */
 static cd_err load(cd_rpc_call *call, const cd_accepted **out, bool *found, const cd_block_ref *ref)
@@ -7,6 +7,10 @@ static cd_err load(cd_rpc_call *call, const cd_accepted **out, bool *found, cons
     cd_view *v = cd__api_view(call);
     cd_err e;
     *found = true;
+    CD_TRY(cd__dev_pending(call, out, ref));
+    if (*out != NULL) {
+        return CD_OK;
+    }
     if (ref->tag == CD_TAG_HASH) {
         e = cd_view_block_by_hash(v, out, call->arena, &ref->hash);
     } else {

@@ -1,6 +1,6 @@
 /* eth_call, eth_callDetailed and eth_estimateGas. [spec:eth-rpc#4] */
 #include "chains/evmchain/api/trial.h"
-#include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/dev/dev.h"
 #include "num/div.h"
 
 enum { TX_GAS = 21000, STIPEND = 2300 };
@@ -26,7 +26,10 @@ static cd_err run_call(cd_rpc_call *call, cd__trial **out, cd_tx_result *res)
     CD_TRY(cd__api_tx_args(call, &args, 0));
     CD_TRY(cd__trial_open(&t, call, &(cd__trial_args){.block = 1, .state = 2, .env = 3}));
     args.tx.gas_limit = cd__api_gas(call, &args);
+    cd_console_watch watch;
+    cd__dev_watch(cd__vm_of(call)->dev_net, &watch, t->evm);
     cd_err e = cd__trial_run(t, res, &bad, &args.tx);
+    cd__dev_unwatch(cd__vm_of(call)->dev_net, &watch, t->evm);
     if (e == CD_OK && bad != CD_TX_VALID) {
         e = cd_rpc_fail(call, CD_RPC_SERVER, "err: %s (supplied gas %llu)",
                         cd__trial_words(t, bad, &args.tx), (unsigned long long)args.tx.gas_limit);
@@ -140,7 +143,7 @@ static cd_err is_payment(search *s, bool *yes)
 
 static cd_err find_least(search *s, u64 *out, u64 hi)
 {
-    bool ok;
+    bool ok = false;
     u64 lo = s->res.gas_used - 1; /* below what was used it cannot work */
     u64 likely = (s->res.gas_used + s->res.gas_refunded + STIPEND) * 64 / 63;
     if (likely < hi) {
@@ -205,7 +208,7 @@ cd_err cd__api_estimate(cd_rpc_call *call, u64 *out, const cd__tx_args *args)
 cd_err cd__eth_estimate_gas(cd_rpc_call *call)
 {
     cd__tx_args args;
-    u64 gas;
+    u64 gas = 0;
     CD_TRY(cd__api_tx_args(call, &args, 0));
     CD_TRY(estimate_at(call, &gas, &args, &(cd__trial_args){.block = 1, .state = 2, .env = 3}));
     cd_json_w_qty(call->out, gas);

@@ -1,6 +1,7 @@
 /* Methods about the chain as a whole: ids, head, accounts; and what handlers share. */
 #include "base/hex.h"
 #include "base/version.h"
+#include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "crypto/keccak.h"
 
@@ -49,12 +50,17 @@ cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize i
     cd_block_ref ref;
     u64 number;
     bool found;
+    const cd_accepted *pending;
     CD_TRY(cd_rpc_read_block(call, &ref, v, idx));
+    CD_TRY(cd__dev_pending(call, &pending, &ref));
     CD_TRY(cd__api_number(call, &number, &found, &ref));
     if (!found) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "header not found");
     }
     cd_err e = cd_view_source_init(out, cd__api_view(call), number);
+    if (e == CD_OK && pending != NULL) {
+        cd_view_source_stand_for(out, cd__dev_pending_state(call));
+    }
     return e == CD_OK ? CD_OK : cd__api_no_state(call, e, number);
 }
 
@@ -62,8 +68,7 @@ cd_err cd__api_no_state(cd_rpc_call *call, cd_err e, u64 number)
 {
     cd_header h;
     char root[65] = {0};
-    if (e != CD_EMISSING ||
-        cd_view_header(cd__api_view(call), &h, call->arena, number) != CD_OK) {
+    if (e != CD_EMISSING || cd_view_header(cd__api_view(call), &h, call->arena, number) != CD_OK) {
         return cd__api_store(call, e);
     }
     cd_hex_fmt(root, cd_bytes_of(h.state_root.b, 32));
@@ -80,8 +85,8 @@ cd_err cd__api_need(cd_rpc_call *call, usize idx)
 {
     return cd__vm_of(call)->ctx.is_dev || cd_rpc_has_arg(call, idx)
                ? CD_OK
-               : cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                             "missing value for required argument %zu", idx);
+               : cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "missing value for required argument %zu",
+                             idx);
 }
 
 /* --- methods ------------------------------------------------------------------------------------ */
@@ -146,7 +151,8 @@ cd_err cd__eth_syncing(cd_rpc_call *call)
 cd_err cd__eth_coinbase(cd_rpc_call *call)
 {
     static const cd_addr20 blackhole = {.b = {0x01}};
-    cd_json_w_hex(call->out, cd_bytes_of(blackhole.b, 20));
+    const cd_addr20 *addr = cd__dev_coinbase(cd__vm_of(call)->dev_net);
+    cd_json_w_hex(call->out, cd_bytes_of(addr == NULL ? blackhole.b : addr->b, 20));
     return CD_OK;
 }
 
@@ -157,6 +163,7 @@ cd_err cd__eth_accounts(cd_rpc_call *call)
     for (usize i = 0; i < e->dev_cnt; i++) {
         cd_json_w_hex(call->out, cd_bytes_of(e->dev[i].addr.b, 20));
     }
+    cd__dev_write_impersonated(e->dev_net, call->out);
     cd_json_w_arr_end(call->out);
     return CD_OK;
 }

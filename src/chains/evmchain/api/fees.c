@@ -124,7 +124,7 @@ cd_err cd__api_tip(cd_rpc_call *call, cd_u256 *out)
     }
     u64 until;
     usize cnt = 0;
-    cd_u256 *tips = cd_arena_array(call->arena, cd_u256, TIP_BLOCKS * TIPS_PER_BLOCK);
+    cd_u256 *tips = cd_arena_array(call->arena, cd_u256, (usize)TIP_BLOCKS * TIPS_PER_BLOCK);
     CD_TRY(recent_tips(call, tips, &cnt, &until, now));
     if (cnt > 1) {
         qsort(tips, cnt, sizeof *tips, compare_u256);
@@ -141,8 +141,10 @@ cd_err cd__api_tip(cd_rpc_call *call, cd_u256 *out)
 
 cd_err cd__api_prices(cd_rpc_call *call, cd_u256 *tip, cd_u256 *fee_cap)
 {
-    cd_u256 base_fee;
-    CD_TRY(cd__api_base_fee(call, &base_fee));
+    cd_u256 base_fee = cd_view_head(cd__api_view(call))->block.header.base_fee;
+    if (cd__vm_of(call)->ctx.is_dev) {
+        CD_TRY(cd__api_base_fee(call, &base_fee));
+    }
     CD_TRY(cd__api_tip(call, tip));
     cd_u256_add(fee_cap, &base_fee, &base_fee);
     cd_u256_add(fee_cap, fee_cap, tip);
@@ -151,7 +153,7 @@ cd_err cd__api_prices(cd_rpc_call *call, cd_u256 *tip, cd_u256 *fee_cap)
 
 cd_err cd__eth_base_fee(cd_rpc_call *call)
 {
-    cd_u256 fee;
+    cd_u256 fee = cd_u256_zero();
     CD_TRY(cd__api_base_fee(call, &fee));
     cd_json_w_qty_u256(call->out, &fee);
     return CD_OK;
@@ -159,7 +161,7 @@ cd_err cd__eth_base_fee(cd_rpc_call *call)
 
 cd_err cd__eth_gas_price(cd_rpc_call *call)
 {
-    cd_u256 price;
+    cd_u256 price = cd_u256_zero();
     cd_u256 tip;
     CD_TRY(cd__api_base_fee(call, &price));
     CD_TRY(cd__api_tip(call, &tip));
@@ -332,8 +334,7 @@ static void write_base_fees(cd_rpc_call *call, const history *h)
     if (r->layout == CD_HEADER_ETHEREUM) {
         cd_eth_base_fee(&next, &last->base_fee, last->gas_limit, last->gas_used);
         cd_json_w_qty_u256(w, &next);
-    } else if (r->is_dev &&
-               cd_fee_l1_base_fee(&next, &r->config.fee, last, last->time) == CD_OK) {
+    } else if (r->is_dev && cd_fee_l1_base_fee(&next, &r->config.fee, last, last->time) == CD_OK) {
         cd_json_w_qty_u256(w, &next);
     }
     cd_json_w_arr_end(w);
@@ -395,7 +396,8 @@ static cd_err last_of(cd_rpc_call *call, u64 *out)
     u64 head = cd_view_head(cd__api_view(call))->block.header.number;
     CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 1), 1));
     if (ref.tag == CD_TAG_NUMBER && ref.number > head) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "request beyond head block: requested %llu, head %llu",
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "request beyond head block: requested %llu, head %llu",
                            (unsigned long long)ref.number, (unsigned long long)head);
     }
     CD_TRY(cd__api_number(call, out, &found, &ref));
@@ -431,7 +433,8 @@ cd_err cd__eth_fee_history(cd_rpc_call *call)
     h.cnt = cd_min_u64(cd_min_u64(count, FEE_HISTORY_MAX), last + 1);
     h.blocks = cd_arena_array(call->arena, const cd_accepted *, h.cnt);
     for (usize i = 0; i < h.cnt; i++) {
-        cd_err e = cd_view_block(cd__api_view(call), &h.blocks[i], call->arena, last + 1 - h.cnt + i);
+        cd_err e =
+            cd_view_block(cd__api_view(call), &h.blocks[i], call->arena, last + 1 - h.cnt + i);
         if (e != CD_OK) {
             return cd__api_store(call, e);
         }

@@ -133,27 +133,6 @@ void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
 
 /* --- logs and receipts -------------------------------------------------------------------------- */
 
-void cd_api_log(cd_json_w *w, const cd_log *log, const cd_tx_place *at, usize idx)
-{
-    cd_json_w_obj(w);
-    put_addr(w, "address", &log->addr);
-    cd_json_w_key(w, "topics");
-    cd_json_w_arr(w);
-    for (u32 i = 0; i < log->topic_cnt; i++) {
-        cd_json_w_hex(w, cd_bytes_of(log->topics[i].b, 32));
-    }
-    cd_json_w_arr_end(w);
-    put_hex(w, "data", log->data.p, log->data.n);
-    put_qty(w, "blockNumber", at->block->header.number);
-    put_hash(w, "transactionHash", &at->block->txs[at->idx].hash);
-    put_qty(w, "transactionIndex", at->idx);
-    put_hash(w, "blockHash", &at->block->hash);
-    put_qty(w, "logIndex", idx);
-    cd_json_w_key(w, "removed");
-    cd_json_w_bool(w, false);
-    cd_json_w_obj_end(w);
-}
-
 void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, usize log_base)
 {
     const cd_tx *tx = &at->block->txs[at->idx];
@@ -200,6 +179,12 @@ void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, us
 
 /* The members of a header, ascending by name as a map of the original's server comes out. The size of the block is one
  * among them, none for the header alone; likewise its transactions. */
+/* A block that is only planned has no hash [spec:dev-rpc#2.3]. */
+static bool is_pending(const cd_block *b)
+{
+    return cd_hash32_is_zero(&b->hash);
+}
+
 static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                        void (*put_txs)(cd_json_w *w, const cd_block *b))
 {
@@ -230,14 +215,22 @@ static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r,
     put_hex(w, "extraData", h->extra.p, h->extra.n);
     put_qty(w, "gasLimit", h->gas_limit);
     put_qty(w, "gasUsed", h->gas_used);
-    put_hash(w, "hash", &b->hash);
+    if (is_pending(b)) {
+        put_null(w, "hash");
+    } else {
+        put_hash(w, "hash", &b->hash);
+    }
     put_hex(w, "logsBloom", h->bloom.b, sizeof h->bloom.b);
     if ((has & CD_HEADER_MIN_DELAY_EXCESS) != 0) {
         put_qty(w, "minDelayExcess", h->min_delay_excess);
     }
     put_addr(w, "miner", &h->coinbase);
     put_hash(w, "mixHash", &h->mix_hash);
-    put_hex(w, "nonce", h->nonce, sizeof h->nonce);
+    if (is_pending(b)) {
+        put_null(w, "nonce");
+    } else {
+        put_hex(w, "nonce", h->nonce, sizeof h->nonce);
+    }
     put_qty(w, "number", h->number);
     if ((has & CD_HEADER_BEACON_ROOT) != 0) {
         put_hash(w, "parentBeaconBlockRoot", &h->parent_beacon_root);
@@ -282,7 +275,7 @@ static void put_whole(cd_json_w *w, const cd_block *b)
     cd_json_w_key(w, "transactions");
     cd_json_w_arr(w);
     for (usize i = 0; i < b->tx_cnt; i++) {
-        cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = b, .idx = i});
+        cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = is_pending(b) ? NULL : b, .idx = i});
     }
     cd_json_w_arr_end(w);
 }
@@ -309,8 +302,7 @@ static void put_withdrawals(cd_json_w *w, const cd_block *b, bool with_list)
 void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                   bool full_txs)
 {
-    bool has_root =
-        (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
+    bool has_root = (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
     cd_json_w_obj(w);
     put_header(w, b, r, size, full_txs ? put_whole : put_hashes);
     if (has_root) {
@@ -321,8 +313,7 @@ void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usiz
 
 void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r)
 {
-    bool has_root =
-        (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
+    bool has_root = (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
     cd_json_w_obj(w);
     put_header(w, b, r, 0, NULL);
     if (has_root) {

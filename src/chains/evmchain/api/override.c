@@ -56,10 +56,6 @@ static cd_err set_account(cd_rpc_call *call, cd_state *st, const cd_addr20 *addr
     cd_acct *a = cd_state_acct(st, addr);
     cd_json state = cd_json_get(v, "state");
     cd_json diff = cd_json_get(v, "stateDiff");
-    if (cd_json_has(cd_json_get(v, "movePrecompileToAddress"))) {
-        return cd_rpc_fail(call, CD_RPC_SERVER,
-                           "state override \"movePrecompileToAddress\" is not supported");
-    }
     if (cd_json_has(cd_json_get(v, "nonce"))) {
         u64 nonce;
         CD_TRY(cd_rpc_read_u64(call, &nonce, cd_json_get(v, "nonce"), idx));
@@ -87,6 +83,75 @@ static cd_err set_account(cd_rpc_call *call, cd_state *st, const cd_addr20 *addr
 }
 
 cd_err cd__api_override_state(cd_rpc_call *call, cd_state *st, cd_json v, usize idx)
+{
+    cd_json_it it = cd_json_iter(v);
+    while (cd_json_next(&it)) {
+        if (cd_json_has(cd_json_get(it.val, "movePrecompileToAddress"))) {
+            return cd_rpc_fail(call, CD_RPC_SERVER,
+                               "state override \"movePrecompileToAddress\" is not supported");
+        }
+    }
+    return cd__api_override_accounts(call, st, v, idx);
+}
+
+/* Removes or moves the precompile that one account is. */
+static cd_err change_precompile(cd_rpc_call *call, cd_precompile_table *t, const cd_addr20 *addr,
+                                cd_json v, cd_json all, usize idx)
+{
+    cd_json to = cd_json_get(v, "movePrecompileToAddress");
+    char text[CD_ADDR_TEXT_SIZE];
+    cd_addr20 target;
+    cd_json_it it = cd_json_iter(all);
+    if (!cd_json_has(to)) {
+        cd_precompile_table_remove(t, addr);
+        return CD_OK;
+    }
+    CD_TRY(cd_rpc_read_addr(call, &target, to, idx));
+    if (cd_precompile_find(t, addr) == NULL) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "account %s is not a precompile",
+                           cd_addr_fmt(text, addr));
+    }
+    while (cd_json_next(&it)) {
+        cd_addr20 other;
+        CD_TRY(read_key(call, other.b, sizeof other.b, "common.Address", it.key, idx));
+        if (cd_addr20_eq(&other, &target)) {
+            return cd_rpc_fail(call, CD_RPC_SERVER, "account %s is already overridden",
+                               cd_addr_fmt(text, &target));
+        }
+    }
+    return cd_precompile_table_move(t, addr, &target) == CD_OK
+               ? CD_OK
+               : cd_rpc_fail(call, CD_RPC_SERVER,
+                             "account %s has already been overridden by a precompile",
+                             cd_addr_fmt(text, &target));
+}
+
+cd_err cd__api_override_table(cd_rpc_call *call, cd_precompile_table **out,
+                              const cd_precompile_table *base, cd_json v, usize idx)
+{
+    cd_precompile_table *t = NULL;
+    cd_err e = CD_OK;
+    cd_json_it it = cd_json_iter(v);
+    while (e == CD_OK && cd_json_next(&it)) {
+        cd_addr20 addr;
+        e = read_key(call, addr.b, sizeof addr.b, "common.Address", it.key, idx);
+        bool is_change =
+            e == CD_OK && (cd_precompile_find(base, &addr) != NULL ||
+                           cd_json_has(cd_json_get(it.val, "movePrecompileToAddress")));
+        if (is_change) {
+            t = t == NULL ? cd_precompile_table_copy(base) : t;
+            e = change_precompile(call, t, &addr, it.val, v, idx);
+        }
+    }
+    if (e != CD_OK) {
+        cd_precompile_table_free(t);
+        return e;
+    }
+    *out = t;
+    return CD_OK;
+}
+
+cd_err cd__api_override_accounts(cd_rpc_call *call, cd_state *st, cd_json v, usize idx)
 {
     cd_err e = CD_OK;
     if (!cd_json_has(v)) {

@@ -14,6 +14,13 @@
  * null change nothing. */
 cd_err cd__api_override_state(cd_rpc_call *call, cd_state *st, cd_json v, usize idx) CD_CHECK;
 
+/* cd__api_override_table gives the precompiles that a call sees: those of base without the accounts that v changes, the
+ * moved ones at their new places (movePrecompileToAddress); *out is the caller's to free, NULL when base stays as it is.
+ * cd__api_override_accounts is cd__api_override_state for whoever has done so; that one refuses to move any. */
+cd_err cd__api_override_table(cd_rpc_call *call, cd_precompile_table **out,
+                              const cd_precompile_table *base, cd_json v, usize idx) CD_CHECK;
+cd_err cd__api_override_accounts(cd_rpc_call *call, cd_state *st, cd_json v, usize idx) CD_CHECK;
+
 /* cd__api_override_block changes env likewise. Which fork holds afterwards is for the caller to find out. */
 cd_err cd__api_override_block(cd_rpc_call *call, cd_block_env *env, cd_json v, usize idx) CD_CHECK;
 

@@ -1,9 +1,9 @@
 /* eth_getProof: at the head from the standing tries, on the owner's thread; of an older block from the stored ones.
  * [EIP-1186] [spec:eth-rpc#3] */
+#include "chains/evmchain/world/proof.h"
 #include "base/hex.h"
 #include "chains/evmchain/chain_priv.h"
 #include "chains/evmchain/evm_vm_priv.h"
-#include "chains/evmchain/world/proof.h"
 #include "num/u256_text.h"
 
 enum { KEYS_MAX = 1024 };
@@ -130,7 +130,7 @@ cd_err cd__eth_get_proof(cd_rpc_call *call)
 {
     cd_block_ref ref;
     cd_world_proof p;
-    cd_world_past *past;
+    cd_world_past *past = NULL;
     cd_addr20 addr;
     key_arg *keys;
     usize cnt;

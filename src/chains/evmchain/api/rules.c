@@ -12,8 +12,14 @@ static const struct {
     row_kind kind;
     usize at; /* ROW_WHEN: in cd_chain_config; ROW_MODULE: id */
 } rows[] = {
-#define WHEN(key_, field_) {(key_), ROW_WHEN, offsetof(cd_chain_config, field_)}
-#define MODULE_ROW(key_, id_) {(key_), ROW_MODULE, (id_)}
+#define WHEN(key_, field_)                                                                         \
+    {                                                                                              \
+        (key_), ROW_WHEN, offsetof(cd_chain_config, field_)                                        \
+    }
+#define MODULE_ROW(key_, id_)                                                                      \
+    {                                                                                              \
+        (key_), ROW_MODULE, (id_)                                                                  \
+    }
     {"allowFeeRecipients", ROW_RECIPIENTS, 0},
     WHEN("berlinBlock", berlin),
     WHEN("byzantiumBlock", byzantium),
@@ -63,7 +69,7 @@ static void put_row(cd_json_w *w, const cd_chain_rules *r, usize i)
     }
     switch (rows[i].kind) {
     case ROW_WHEN:
-        put_when(w, key, (const cd_when *)((const char *)&config + rows[i].at));
+        put_when(w, key, (const cd_when *)(const void *)((const char *)&config + rows[i].at));
         break;
     case ROW_CHAIN_ID:
         cd_json_w_key(w, key);
@@ -82,9 +88,8 @@ static void put_row(cd_json_w *w, const cd_chain_rules *r, usize i)
         }
         break;
     case ROW_MODULE:
-        module = r->schedule == NULL
-                     ? NULL
-                     : cd_schedule_genesis(r->schedule, (cd_module_id)rows[i].at);
+        module =
+            r->schedule == NULL ? NULL : cd_schedule_genesis(r->schedule, (cd_module_id)rows[i].at);
         if (module != NULL) {
             cd_json_w_key(w, key);
             cd_module_config_json(w, module);

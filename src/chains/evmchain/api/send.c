@@ -2,12 +2,20 @@
 #include "base/hex.h"
 #include "chains/evmchain/dev/dev.h"
 
+/* The pool's words; those of a sender without a role say so first where they must. */
+static cd_err fail_refused(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
+{
+    const char *no_role = cd_tx_invalid_str(CD_TX_SENDER_NOT_ALLOWED);
+    bool lacks_role = strncmp(why->msg, no_role, strlen(no_role)) == 0;
+    return cd_rpc_fail(call, CD_RPC_SERVER, "%s%s", lacks_role ? cd__api_no_role(call) : "",
+                       why->msg[0] != '\0' ? why->msg : cd_err_str(e));
+}
+
 /* Ends a call whose transaction the pool was given. */
 static cd_err added(cd_rpc_call *call, cd_err e, const cd_hash32 *hash, const cd_errinfo *why)
 {
     if (e != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "%s",
-                           why->msg[0] != '\0' ? why->msg : cd_err_str(e));
+        return fail_refused(call, e, why);
     }
     CD_TRY(cd__vm_sent(call, hash));
     cd_json_w_hex(call->out, cd_bytes_of(hash->b, 32));
@@ -48,8 +56,7 @@ const cd__dev_account *cd__dev_account_of(const cd_evm_vm *e, const cd_addr20 *a
     return NULL;
 }
 
-/* Fills in what the client left out. */
-static cd_err complete(cd_rpc_call *call, cd__tx_args *args)
+cd_err cd__api_complete(cd_rpc_call *call, cd__tx_args *args)
 {
     cd_evm_vm *e = cd__vm_of(call);
     cd_tx *tx = &args->tx;
@@ -97,7 +104,7 @@ cd_err cd__api_send(cd_rpc_call *call, bool needs_no_key)
     if (args.tx.is_create && args.tx.data.n == 0) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "contract creation without any data provided");
     }
-    CD_TRY(complete(call, &args));
+    CD_TRY(cd__api_complete(call, &args));
     if (is_unsigned) {
         return add_unsigned(call, &args.tx);
     }

@@ -3,11 +3,13 @@
 #include "base/version.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/feed/feed.h"
 #include "rpc/openrpc.h"
 
 static void end_scope(void *ctx, void *scope)
 {
     (void)ctx;
+    cd__dev_pending_free(((cd__api_scope *)scope)->pending);
     cd_world_past_close(((cd__api_scope *)scope)->past);
     cd_view_unref(((cd__api_scope *)scope)->view);
 }
@@ -110,6 +112,17 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
         .end = end_scope,
         .lane = lane_of,
     };
+    cd_feed_cfg feed = {
+        .chain = e->chain,
+        .home = cfg->home,
+        .clock = cfg->clock,
+        .log = e->ctx.log,
+    };
+    e->feed = cd_feed_new(&feed);
+    if (cfg->home != NULL) {
+        api->rpc.kinds = cd_feed_kinds;
+        api->rpc.kinds_cnt = cd_feed_kinds_cnt;
+    }
     cd_rpc_info info = {
         .title = "EVM chain",
         .version = CD_VERSION,
@@ -127,6 +140,8 @@ void cd__api_close(cd_evm_vm *e)
     if (api->methods == NULL) {
         return; /* never opened */
     }
+    cd_feed_close(e->feed);
+    e->feed = NULL;
     cd_rpc_table_free(api->methods);
     cd_buf_fini(&api->openrpc);
     cd__trials_fini(&api->trials);

@@ -7,12 +7,14 @@
 #include "base/clock.h"
 #include "chains/evmchain/api/trial.h"
 #include "rpc/jsonrpc.h"
+#include "rpc/session.h"
 
 /* Names and defaults are those of the VM configuration [spec:evm-chain#11]. */
 typedef struct cd__api_cfg {
     const cd_clock *clock;
     u64 gas_cap;      /* rpc-gas-cap; 0 = none */
     u64 proof_window; /* historical-proof-query-window; 0 = any depth */
+    cd_loop *home;    /* of the sessions; NULL: no subscriptions */
     bool is_product;  /* words of refused roles begin with "unauthorized: " [spec:decisions#D13] */
 } cd__api_cfg;
 

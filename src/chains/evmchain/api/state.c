@@ -90,8 +90,7 @@ cd_err cd__api_slot_key(cd_rpc_call *call, cd_u256 *out, cd_json v, usize idx)
     memset(padded, '0', sizeof padded);
     memcpy(padded + sizeof padded - s.n, s.p, s.n);
     if (cd_hex_parse(word, cd_bytes_of(padded, sizeof padded)) != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER,
-                           "unable to decode storage key: hex string invalid");
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unable to decode storage key: hex string invalid");
     }
     cd_u256_load_be(out, word);
     return CD_OK;

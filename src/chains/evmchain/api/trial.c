@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "chains/evmchain/api/override.h"
 #include "chains/evmchain/api/revert.h"
+#include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
@@ -41,14 +42,28 @@ static cd__trial *take_idle(cd__trials *ts)
     return t;
 }
 
+/* Another block, and other precompiles. */
+static cd_err pretend(cd__trial *t, cd_rpc_call *call)
+{
+    const cd__trial_args *args = &t->args;
+    CD_TRY(cd__api_override_block(call, &t->env, cd_rpc_arg(call, args->env), args->env));
+    t->precompiles = cd_chain_rules_table(t->rules, t->env.number, t->env.time);
+    CD_TRY(cd__api_override_table(call, &t->moved, t->precompiles, cd_rpc_arg(call, args->state),
+                                  args->state));
+    t->precompiles = t->moved != NULL ? t->moved : t->precompiles;
+    return CD_OK;
+}
+
 cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *args)
 {
     cd_header h;
     cd_block_ref ref;
     u64 number;
     bool found;
+    const cd_accepted *pending;
     cd_view *view = cd__api_view(call);
     CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, args->block), args->block));
+    CD_TRY(cd__dev_pending(call, &pending, &ref));
     CD_TRY(cd__api_number(call, &number, &found, &ref));
     if (!found) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "header not found");
@@ -57,14 +72,18 @@ cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *
     if (e != CD_OK) {
         return cd__api_store(call, e);
     }
+    h = pending != NULL ? pending->block.header : h;
     cd__trial *t = take_idle(&cd__vm_of(call)->api.trials);
     t->call = call;
     t->args = *args;
     t->rules = cd_view_rules(view);
     cd_chain_rules_env(t->rules, &t->env, &h);
     e = cd_view_source_init(&t->src, view, number);
+    if (e == CD_OK && pending != NULL) {
+        cd_view_source_stand_for(&t->src, cd__dev_pending_state(call));
+    }
     if (e == CD_OK) {
-        e = cd__api_override_block(call, &t->env, cd_rpc_arg(call, args->env), args->env);
+        e = pretend(t, call);
         if (e == CD_OK) {
             *out = t;
             return CD_OK;
@@ -87,6 +106,8 @@ void cd__trial_close(cd__trial *t)
     if (t->src.view != NULL) {
         cd_view_source_fini(&t->src);
     }
+    cd_precompile_table_free(t->moved);
+    t->moved = NULL;
     t->call = NULL;
     cd_mutex_lock(&ts->lock);
     t->next = ts->idle;
@@ -98,10 +119,11 @@ cd_err cd__trial_reset(cd__trial *t)
 {
     usize idx = t->args.state;
     cd_state_reset(t->st, &t->src.world.src);
-    return cd__api_override_state(t->call, t->st, cd_rpc_arg(t->call, idx), idx);
+    return cd__api_override_accounts(t->call, t->st, cd_rpc_arg(t->call, idx), idx);
 }
 
-cd_err cd__trial_run(cd__trial *t, cd_tx_result *res, cd_tx_invalid *bad, const cd_tx *tx)
+/* The state as at the start, and tx applied to it. */
+static cd_err apply(cd__trial *t, cd_tx_result *res, cd_tx_invalid *bad, const cd_tx *tx)
 {
     static const cd_tx_relax relax = {.nonce = true, .sender = true, .base_fee = true};
     const cd_chain_rules *r = t->rules;
@@ -112,11 +134,54 @@ cd_err cd__trial_run(cd__trial *t, cd_tx_result *res, cd_tx_invalid *bad, const 
     if (cd_u256_is_zero(&tx->fee_cap)) {
         env.base_fee = cd_u256_zero(); /* who pays nothing sees no price */
     }
-    cd_evm_set_block(t->evm, fork, r->profile, &env, t->st,
-                     cd_chain_rules_table(r, t->env.number, t->env.time));
+    cd_evm_set_block(t->evm, fork, r->profile, &env, t->st, t->precompiles);
     *bad = cd_tx_apply(t->evm, res, &gas_pool, tx, &relax);
     cd_err e = cd_state_error(t->st);
     return e == CD_OK ? CD_OK : cd__api_store(t->call, e);
+}
+
+/* Hears why the outermost message failed. */
+typedef struct listener {
+    cd_tracer hooks; /* first */
+    cd_arena *arena;
+    const char *words;
+} listener;
+
+static void no_step(cd_tracer *t, const cd_trace_step *s)
+{
+    (void)t;
+    (void)s; /* that there is one makes the words precise */
+}
+
+static void on_exit_frame(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_used)
+{
+    listener *l = (listener *)t;
+    (void)res;
+    (void)gas_used;
+    if (depth == 0 && t->error != NULL) {
+        l->words = cd_arena_fmt(l->arena, "%s", t->error);
+    }
+}
+
+/* Some failures name the instruction, which only a traced run knows: it is run once more. */
+static cd_err find_words(cd__trial *t, cd_tx_result *res, const cd_tx *tx)
+{
+    cd_tx_invalid bad;
+    listener l = {.hooks = {.step = no_step, .exit = on_exit_frame}, .arena = t->call->arena};
+    cd_evm_set_tracer(t->evm, &l.hooks);
+    cd_err e = apply(t, res, &bad, tx);
+    cd_evm_set_tracer(t->evm, NULL);
+    res->reason = l.words;
+    return e;
+}
+
+cd_err cd__trial_run(cd__trial *t, cd_tx_result *res, cd_tx_invalid *bad, const cd_tx *tx)
+{
+    CD_TRY(apply(t, res, bad, tx));
+    bool is_vague = *bad == CD_TX_VALID && res->reason == NULL &&
+                    (res->status == CD_EVM_INVALID_OPCODE ||
+                     res->status == CD_EVM_STACK_UNDERFLOW || res->status == CD_EVM_STACK_OVERFLOW);
+    return is_vague ? find_words(t, res, tx) : CD_OK;
 }
 
 /* --- words -------------------------------------------------------------------------------------- */
@@ -160,8 +225,7 @@ const char *cd__trial_words(const cd__trial *t, cd_tx_invalid bad, const cd_tx *
     case CD_TX_INTRINSIC_GAS:
         if (cd_tx_intrinsic_gas(&need, tx,
                                 cd_chain_rules_fork(t->rules, t->env.number, t->env.time),
-                                cd_chain_rules_table(t->rules, t->env.number, t->env.time)) !=
-            CD_TX_VALID) {
+                                t->precompiles) != CD_TX_VALID) {
             return "gas uint64 overflow";
         }
         return cd_arena_fmt(a, "%s: have %llu, want %llu", what, (unsigned long long)tx->gas_limit,
@@ -182,6 +246,9 @@ const char *cd__trial_words(const cd__trial *t, cd_tx_invalid bad, const cd_tx *
     case CD_TX_BLOB_HASH_VERSION:
     case CD_TX_BLOB_FEE_CAP:
     case CD_TX_BLOB_CREATE:
+    case CD_TX_SET_CODE_CREATE:
+    case CD_TX_SET_CODE_NONE:
+    case CD_TX_FLOOR_GAS:
     case CD_TX_CHAIN_ID:
     case CD_TX_PREDICATE:
         break;

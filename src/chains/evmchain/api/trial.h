@@ -25,6 +25,8 @@ typedef struct cd__trial {
     cd__trial_args args;
     cd_view_source src;
     cd_block_env env;
+    const cd_precompile_table *precompiles;
+    cd_precompile_table *moved; /* NULL: none is another than the rules say */
     cd_state *st;
     cd_evm *evm;
     struct cd__trial *next; /* among the idle */

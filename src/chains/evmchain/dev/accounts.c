@@ -23,6 +23,13 @@ bool cd__dev_may_send(const cd__dev *d, const cd_addr20 *addr)
     return d->auto_impersonate || place_of(d, addr) != d->impersonated_cnt;
 }
 
+void cd__dev_write_impersonated(const cd__dev *d, cd_json_w *w)
+{
+    for (usize i = 0; d != NULL && i < d->impersonated_cnt; i++) {
+        cd_json_w_hex(w, cd_bytes_of(d->impersonated[i].b, 20));
+    }
+}
+
 cd_err cd__dev_impersonate(cd_rpc_call *call)
 {
     cd__dev *d = cd__dev_of(call);
@@ -91,7 +98,10 @@ static cd_err sign_message(cd_rpc_call *call, usize addr_idx, usize data_idx)
     cd_buf text = {0};
     CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, addr_idx), addr_idx));
     CD_TRY(cd_rpc_read_data(call, &data, cd_rpc_arg(call, data_idx), data_idx));
-    cd_buf_fmt(&text, "\x19" "Ethereum Signed Message:\n%zu", data.n);
+    cd_buf_fmt(&text,
+               "\x19"
+               "Ethereum Signed Message:\n%zu",
+               data.n);
     cd_buf_put(&text, data);
     cd_keccak256(&hash, cd_buf_bytes(&text));
     cd_buf_fini(&text);

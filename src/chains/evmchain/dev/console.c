@@ -34,9 +34,9 @@ struct cd_console {
 
 static usize put_type(char *out, usize room, arg a, bool is_short)
 {
-    static const char *const names[] = {[STRING] = "string",   [BOOL] = "bool",
-                                        [ADDRESS] = "address", [UINT] = "uint256",
-                                        [INT] = "int256",      [BYTES] = "bytes"};
+    static const char *const names[] = {
+        [STRING] = "string", [BOOL] = "bool",  [ADDRESS] = "address",
+        [UINT] = "uint256",  [INT] = "int256", [BYTES] = "bytes"};
     const char *name = a.kind == FIXED ? "bytes" : names[a.kind];
     if (is_short && (a.kind == UINT || a.kind == INT)) {
         name = a.kind == UINT ? "uint" : "int";
@@ -73,8 +73,8 @@ cd_console *cd_console_new(void)
     for (usize i = 0; i < CD_COUNT(alone); i++) {
         add(c, &(shape){.args = {{.kind = (u8)alone[i]}}, .cnt = 1});
     }
-    for (u8 size = 1; size <= WORD; size++) {
-        add(c, &(shape){.args = {{.kind = FIXED, .size = size}}, .cnt = 1});
+    for (u32 size = 1; size <= WORD; size++) {
+        add(c, &(shape){.args = {{.kind = FIXED, .size = (u8)size}}, .cnt = 1});
     }
     for (u32 cnt = 2; cnt <= ARGS_MAX; cnt++) {
         for (u32 at = 0; at < 1u << (2 * cnt); at++) {
@@ -275,7 +275,8 @@ static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_u
     cd_console_watch *w = watch_of(t);
     (void)gas_used;
     if (depth == 0) {
-        cd_console_tx *tx = (cd_console_tx *)(void *)((u8 *)w->last - offsetof(cd_console_tx, next));
+        cd_console_tx *tx =
+            (cd_console_tx *)(void *)((u8 *)w->last - offsetof(cd_console_tx, next));
         tx->status = res->status;
         tx->output = cd_arena_dup(&w->arena, res->output);
     }

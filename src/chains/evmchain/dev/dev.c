@@ -49,6 +49,11 @@ void cd__dev_next(const cd__dev *d, cd_build_cfg *out)
     };
 }
 
+const cd_addr20 *cd__dev_coinbase(const cd__dev *d)
+{
+    return d != NULL && d->lasting.has_coinbase ? &d->lasting.coinbase : NULL;
+}
+
 /* --- what outlives a restart -------------------------------------------------------------------- */
 
 cd_err cd__dev_save(cd__dev *d, cd_errinfo *why)
@@ -118,6 +123,7 @@ cd_err cd__dev_open(cd__dev **out, cd_evm_vm *vm)
     d->vm = vm;
     d->rng = cd_rng_os();
     d->console = cd_console_new();
+    d->names = cd_names_new();
     cd__dev_restart_state(d);
     cd_err e = load(d);
     if (e != CD_OK) {
@@ -135,6 +141,7 @@ void cd__dev_close(cd__dev *d)
         cd_free(d->snapshots);
         cd_free(d->impersonated);
         cd_console_free(d->console);
+        cd_names_free(d->names);
         cd_free(d);
     }
 }

@@ -12,7 +12,10 @@
 
 #include "base/rng.h"
 #include "chains/evmchain/dev/console.h"
+#include "chains/evmchain/dev/names.h"
 #include "chains/evmchain/evm_vm_priv.h"
+
+#include <stdatomic.h>
 
 /* What holds for the next block only. */
 typedef struct cd__dev_once {
@@ -49,8 +52,8 @@ typedef struct cd__dev {
     cd__dev_lasting lasting;
     bool automine;
     bool auto_impersonate;
-    bool is_logging;
-    u64 interval_min_ms; /* 0 = no blocks by the clock */
+    atomic_bool is_logging; /* asked by readers too */
+    u64 interval_min_ms;    /* 0 = no blocks by the clock */
     u64 interval_max_ms;
     u64 interval_at_ns; /* monotonic; when the next one is due */
     cd_addr20 *impersonated;
@@ -61,6 +64,7 @@ typedef struct cd__dev {
     cd_hash32 instance;     /* random, another one after every start and reset */
     u64 last_block_wall_ms; /* 0: none since the start */
     cd_console *console;
+    cd_names *names; /* of contracts */
     cd_rng rng;
 } cd__dev;
 
@@ -83,6 +87,23 @@ cd_err cd__dev_sent(cd_rpc_call *call, const cd_hash32 *hash) CD_CHECK;
 
 /* cd__dev_may_send: addr is impersonated, its transactions need no signature. */
 bool cd__dev_may_send(const cd__dev *d, const cd_addr20 *addr);
+
+/* cd__dev_pending gives the pending block, executed, when ref asks for it, else NULL; its hash is zero. It is made once a
+ * request, in the OWNER lane. cd__dev_pending_state reads the state behind it. Errors are the call's. */
+cd_err cd__dev_pending(cd_rpc_call *call, const cd_accepted **out,
+                       const cd_block_ref *ref) CD_CHECK;
+cd_state_source *cd__dev_pending_state(const cd_rpc_call *call);
+void cd__dev_pending_free(struct cd__dev_pending *p); /* NULL is allowed */
+
+/* cd__dev_watch has w see the next message that evm runs; _unwatch tells what it printed, and why it failed. From any
+ * thread; nothing happens when d is NULL. [spec:dev-rpc#2.7] */
+void cd__dev_watch(const cd__dev *d, cd_console_watch *w, cd_evm *evm);
+void cd__dev_unwatch(const cd__dev *d, cd_console_watch *w, cd_evm *evm);
+
+/* cd__dev_write_impersonated writes those that are, elements of an array. cd__dev_coinbase gives the coinbase that was chosen,
+ * or NULL. d is NULL where there is no development network. */
+void cd__dev_write_impersonated(const cd__dev *d, cd_json_w *w);
+const cd_addr20 *cd__dev_coinbase(const cd__dev *d);
 
 /* --- for the files of this folder --------------------------------------------------------------- */
 

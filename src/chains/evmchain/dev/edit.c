@@ -1,6 +1,7 @@
 /* Changes of the head's state without a transaction, and what the next block is told to be. [spec:dev-rpc#3.3] */
 #include "base/hex.h"
 #include "chains/evmchain/dev/dev.h"
+#include "num/u256_text.h"
 
 typedef enum what { BALANCE, MORE_BALANCE, CODE, NONCE, SLOT } what;
 
@@ -99,16 +100,13 @@ cd_err cd__dev_set_storage(cd_rpc_call *call)
     cd_bytes slot;
     cd_bytes value;
     cd_json v = cd_rpc_arg(call, 1);
-    if (cd_json_u256(&e.slot, v, NULL) != CD_OK) {
-        cd_err form = cd_json_str(&slot, v, NULL);
-        bool is_hex = form == CD_OK && slot.n > 66 && slot.p[0] == '0' && slot.p[1] == 'x';
-        return is_hex ? cd_rpc_fail(call, CD_RPC_SERVER,
-                                    "Storage key must not be greater than or equal to 2^256. "
-                                    "Received %.*s.",
-                                    (int)cd_min_u64(slot.n, 160), (const char *)slot.p)
-                      : cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                                    "invalid argument 1: not a storage slot");
+    if (cd_json_str(&slot, v, NULL) == CD_OK && cd_u256_parse(&e.slot, slot) == CD_ERANGE) {
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "Storage key must not be greater than or equal to 2^256. Received "
+                           "%.*s.",
+                           (int)cd_min_u64(slot.n, 160), (const char *)slot.p);
     }
+    CD_TRY(cd__dev_n(call, &e.slot, 1));
     CD_TRY(cd_rpc_read_data(call, &value, cd_rpc_arg(call, 2), 2));
     if (value.n != 32) {
         cd_buf text = {0};
@@ -200,8 +198,7 @@ cd_err cd__dev_drop(cd_rpc_call *call)
         }
         return CD_OK;
     }
-    if (!was_there &&
-        cd_view_tx(cd__api_view(call), &block, &idx, call->arena, &hash) == CD_OK) {
+    if (!was_there && cd_view_tx(cd__api_view(call), &block, &idx, call->arena, &hash) == CD_OK) {
         char text[65] = {0};
         cd_hex_fmt(text, cd_bytes_of(hash.b, 32));
         return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,

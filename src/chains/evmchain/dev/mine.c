@@ -1,14 +1,14 @@
 /* Making blocks, and the clock that gives them their times. [spec:dev-rpc#2.1] [spec:dev-rpc#3.2] */
 #include "base/clock.h"
 #include "base/log.h"
-#include "chains/evmchain/api/json.h"
-#include "chains/evmchain/api/revert.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/dev/tell.h"
+#include "num/u256_text.h"
+#include "types/addr_text.h"
 
 /* Numbers above are milliseconds: evm_setTime, evm_setIntervalMining. */
 static const u64 time_ms_from = 1000000000000;
-enum { INTERVAL_MS_FROM = 1000, DETAILED_MAX = 1024 };
+enum { INTERVAL_MS_FROM = 1000 };
 
 /* --- making ------------------------------------------------------------------------------------- */
 
@@ -101,8 +101,8 @@ u64 cd__dev_wake(cd__dev *d)
             cd_log_error(d->vm->ctx.log, "no block made", CD_F("chain", "C"),
                          CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(e)));
         }
-        u64 ms = d->interval_min_ms +
-                 cd_rng_below(&d->rng, d->interval_max_ms - d->interval_min_ms + 1);
+        u64 ms =
+            d->interval_min_ms + cd_rng_below(&d->rng, d->interval_max_ms - d->interval_min_ms + 1);
         d->interval_at_ns = cd_clock_mono_ns(cd_clock_real()) + ms * CD_NS_PER_MS;
     }
     return d->interval_at_ns;
@@ -159,6 +159,9 @@ static cd_err choose_time(cd_rpc_call *call, u64 time)
 {
     cd__dev *d = cd__dev_of(call);
     u64 parent = cd__dev_head(d)->time;
+    if (time > INT64_MAX) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: out of range");
+    }
     if (time < parent) {
         return cd_rpc_fail(call, CD_RPC_SERVER,
                            "Timestamp %llu is lower than the previous block's timestamp %llu",
@@ -169,8 +172,14 @@ static cd_err choose_time(cd_rpc_call *call, u64 time)
     return CD_OK;
 }
 
-/* Reads nothing, a timestamp, or {timestamp, blocks}, and makes the blocks. */
-static cd_err mine_as_asked(cd_rpc_call *call, u64 max)
+/* Seconds between blocks of a run when nobody says. */
+static u64 usual_step(const cd__dev *d)
+{
+    return d->lasting.has_step ? d->lasting.step : 1;
+}
+
+/* Takes nothing, a timestamp, or {timestamp, blocks}. */
+cd_err cd__dev_evm_mine(cd_rpc_call *call)
 {
     cd_errinfo why = {0};
     cd_json what = cd_rpc_arg(call, 0);
@@ -182,22 +191,13 @@ static cd_err mine_as_asked(cd_rpc_call *call, u64 max)
             CD_TRY(cd__dev_n64_of(call, &blocks, cd_json_get(what, "blocks"), 0));
         }
     }
-    if (blocks > max) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "invalid argument 0: at most %llu blocks at once",
-                           (unsigned long long)max);
-    }
     if (cd_json_has(time)) {
         u64 at;
         CD_TRY(cd__dev_n64_of(call, &at, time, 0));
         CD_TRY(choose_time(call, at));
     }
-    return cd__dev_done(call, cd__dev_mine(cd__dev_of(call), blocks, 1, &why), &why);
-}
-
-cd_err cd__dev_evm_mine(cd_rpc_call *call)
-{
-    CD_TRY(mine_as_asked(call, UINT64_MAX));
+    cd__dev *d = cd__dev_of(call);
+    CD_TRY(cd__dev_done(call, cd__dev_mine(d, blocks, usual_step(d), &why), &why));
     cd_json_w_cstr(call->out, "0x0");
     return CD_OK;
 }
@@ -205,34 +205,19 @@ cd_err cd__dev_evm_mine(cd_rpc_call *call)
 cd_err cd__dev_mine_many(cd_rpc_call *call)
 {
     cd_errinfo why = {0};
+    cd__dev *d = cd__dev_of(call);
     u64 count = 1;
-    u64 interval = 1;
+    u64 interval = usual_step(d);
     if (cd_rpc_has_arg(call, 0)) {
         CD_TRY(cd__dev_n64(call, &count, 0));
     }
     if (cd_rpc_has_arg(call, 1)) {
         CD_TRY(cd__dev_n64(call, &interval, 1));
+        interval = cd_max_u64(interval, 1);
     }
-    cd_err e = cd__dev_mine(cd__dev_of(call), count, interval == 0 ? 1 : interval, &why);
+    cd_err e = cd__dev_mine(d, count, interval, &why);
     CD_TRY(cd__dev_done(call, e, &why));
     return cd__dev_setter(call);
-}
-
-cd_err cd__dev_mine_detailed(cd_rpc_call *call)
-{
-    cd__dev *d = cd__dev_of(call);
-    cd_chain *c = d->vm->chain;
-    u64 from = cd__dev_head(d)->number + 1;
-    CD_TRY(mine_as_asked(call, DETAILED_MAX));
-    cd_json_w_arr(call->out);
-    for (u64 n = from; n <= cd__dev_head(d)->number; n++) {
-        cd_block b;
-        usize size;
-        CD_TRY(cd__dev_done(call, cd_chain_block_at(c, &b, &size, call->arena, n), NULL));
-        cd_api_block(call->out, &b, cd_chain_rules_of(c)->layout, size, true);
-    }
-    cd_json_w_arr_end(call->out);
-    return CD_OK;
 }
 
 /* --- switches ----------------------------------------------------------------------------------- */
@@ -336,9 +321,6 @@ cd_err cd__dev_set_next_time(cd_rpc_call *call)
 {
     u64 time;
     CD_TRY(cd__dev_n64(call, &time, 0));
-    if (time > INT64_MAX) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 0: out of range");
-    }
     CD_TRY(choose_time(call, time));
     CD_TRY(cd__dev_done(call, cd__vm_follow(cd__vm_of(call)), NULL));
     if (call->method->name[0] == 'e') {

@@ -1,20 +1,33 @@
 /* Parameters and results of the development network's methods. [spec:dev-rpc#1] */
 #include "chains/evmchain/dev/dev.h"
+#include "num/u256_text.h"
 
-static cd_err bad_number(cd_rpc_call *call, usize idx)
+/* A JSON integer, or text with a digit at least. */
+static cd_err read_number(cd_rpc_call *call, cd_u256 *out, cd_json v, usize idx)
 {
-    return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                       "invalid argument %zu: not a non-negative integer that fits", idx);
+    cd_bytes text;
+    cd_err e = cd_json_str(&text, v, NULL) == CD_OK ? cd_u256_parse(out, text)
+                                                    : cd_json_u256(out, v, NULL);
+    return e == CD_OK
+               ? CD_OK
+               : cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                             "invalid argument %zu: not a non-negative integer that fits", idx);
 }
 
 cd_err cd__dev_n(cd_rpc_call *call, cd_u256 *out, usize idx)
 {
-    return cd_json_u256(out, cd_rpc_arg(call, idx), NULL) == CD_OK ? CD_OK : bad_number(call, idx);
+    return read_number(call, out, cd_rpc_arg(call, idx), idx);
 }
 
 cd_err cd__dev_n64_of(cd_rpc_call *call, u64 *out, cd_json v, usize idx)
 {
-    return cd_json_u64(out, v, NULL) == CD_OK ? CD_OK : bad_number(call, idx);
+    cd_u256 n;
+    CD_TRY(read_number(call, &n, v, idx));
+    if (!cd_u256_fits_u64(&n)) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: over 64 bits", idx);
+    }
+    *out = n.w[0];
+    return CD_OK;
 }
 
 cd_err cd__dev_n64(cd_rpc_call *call, u64 *out, usize idx)

@@ -72,11 +72,14 @@ void cd__dev_put_amount(cd_buf *out, const cd_u256 *wei)
 }
 
 /* The call that a transaction makes. */
-static void put_call(cd_buf *out, const cd_tx *tx)
+static void put_call(cd_buf *out, const cd__dev *d, const cd_tx *tx)
 {
     put_addr(out, &tx->to);
     if (tx->data.n >= 4) {
         cd_buf_u8(out, '.');
+        if (cd_names_put(d->names, out, tx->data)) {
+            return;
+        }
         cd_hex_put(out, cd_bytes_sub(tx->data, 0, 4));
         cd_buf_fmt(out, " (%zu bytes)", tx->data.n - 4);
     } else if (tx->data.n != 0) {
@@ -86,7 +89,8 @@ static void put_call(cd_buf *out, const cd_tx *tx)
 }
 
 /* Why a message failed. */
-static void put_failure(cd_buf *out, cd_arena *a, cd_evm_status status, cd_bytes output)
+static void put_failure(cd_buf *out, cd_arena *a, cd_names *names, cd_evm_status status,
+                        cd_bytes output)
 {
     if (status != CD_EVM_REVERT) {
         cd_buf_fmt(out, "failed: %s", cd_evm_status_str(status));
@@ -99,6 +103,9 @@ static void put_failure(cd_buf *out, cd_arena *a, cd_evm_status status, cd_bytes
         cd_console_put(out, cd_bytes_str(reason));
     } else if (output.n != 0) {
         cd_buf_str(out, ": ");
+        if (cd_names_put(names, out, output)) {
+            return;
+        }
         cd_hex_put(out, cd_bytes_sub(output, 0, cd_min_u64(output.n, DATA_SHOWN)));
         if (output.n > DATA_SHOWN) {
             cd_buf_fmt(out, "… (%zu bytes)", output.n);
@@ -106,17 +113,17 @@ static void put_failure(cd_buf *out, cd_arena *a, cd_evm_status status, cd_bytes
     }
 }
 
-static void put_tx(cd_buf *out, cd_arena *a, const cd_tx *tx, const cd_receipt *r,
+static void put_tx(cd_buf *out, cd_arena *a, const cd__dev *d, const cd_tx *tx, const cd_receipt *r,
                    const cd_console_tx *seen)
 {
     if (!r->ok) {
-        put_failure(out, a, seen->status, seen->output);
+        put_failure(out, a, d->names, seen->status, seen->output);
         cd_buf_str(out, indent);
         if (tx->is_create) {
             put_addr(out, &tx->sender);
             cd_buf_str(out, " creating a contract");
         } else {
-            put_call(out, tx);
+            put_call(out, d, tx);
         }
         return;
     }
@@ -126,7 +133,7 @@ static void put_tx(cd_buf *out, cd_arena *a, const cd_tx *tx, const cd_receipt *
         put_addr(out, &r->created);
     } else {
         cd_buf_str(out, " → ");
-        put_call(out, tx);
+        put_call(out, d, tx);
     }
     if (!cd_u256_is_zero(&tx->value)) {
         cd_buf_str(out, "   ");
@@ -172,7 +179,7 @@ void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_cons
     const cd_console_tx *seen = watch->txs;
     for (usize i = 0; i < b->block.tx_cnt && seen != NULL; i++, seen = seen->next) {
         cd_buf_str(&text, i == 0 ? "   " : indent);
-        put_tx(&text, &a, &b->block.txs[i], &b->receipts[i], seen);
+        put_tx(&text, &a, d, &b->block.txs[i], &b->receipts[i], seen);
     }
     tell_head(d, &text, h->number, b->block.tx_cnt, h->gas_used);
     for (seen = watch->txs; seen != NULL; seen = seen->next) {
@@ -201,7 +208,7 @@ void cd__dev_tell_run(const cd__dev *d, u64 first, u64 count)
     cd_arena_fini(&a);
 }
 
-void cd__dev_tell_call(const cd__dev *d, const cd_console_watch *watch)
+static void tell_call(const cd__dev *d, const cd_console_watch *watch)
 {
     cd_arena a = {0};
     const cd_console_tx *tx = watch->txs;
@@ -211,7 +218,7 @@ void cd__dev_tell_call(const cd__dev *d, const cd_console_watch *watch)
     tell_lines(d, tx);
     if (tx->status != CD_EVM_OK) {
         cd_buf text = {0};
-        put_failure(&text, &a, tx->status, tx->output);
+        put_failure(&text, &a, d->names, tx->status, tx->output);
         cd_log_field field = CD_F("why", cd_buf_bytes(&text));
         cd_buf line = {0};
         cd_buf_str(&line, "call  ");
@@ -221,4 +228,21 @@ void cd__dev_tell_call(const cd__dev *d, const cd_console_watch *watch)
         cd_buf_fini(&text);
     }
     cd_arena_fini(&a);
+}
+
+void cd__dev_watch(const cd__dev *d, cd_console_watch *w, cd_evm *evm)
+{
+    if (d != NULL) {
+        cd_console_watch_init(w, d->console);
+        cd_evm_set_tracer(evm, &w->tracer);
+    }
+}
+
+void cd__dev_unwatch(const cd__dev *d, cd_console_watch *w, cd_evm *evm)
+{
+    if (d != NULL) {
+        cd_evm_set_tracer(evm, NULL);
+        tell_call(d, w);
+        cd_console_watch_fini(w);
+    }
 }

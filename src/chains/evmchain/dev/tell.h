@@ -9,9 +9,6 @@
 void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_console_watch *watch);
 void cd__dev_tell_run(const cd__dev *d, u64 first, u64 count);
 
-/* cd__dev_tell_console tells what a call printed that is part of no block, and why it failed. */
-void cd__dev_tell_call(const cd__dev *d, const cd_console_watch *watch);
-
 /* cd__dev_put_amount appends wei in words: "1.5 LUX", or "7 wei" where it is little. */
 void cd__dev_put_amount(cd_buf *out, const cd_u256 *wei);
 

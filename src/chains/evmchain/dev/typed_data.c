@@ -172,8 +172,8 @@ static cd_err array(job *j, u8 out[32], cd_bytes type, cd_json v)
     }
     cd_bytes size = cd_bytes_sub(type, open, type.n - open - 1);
     cd_u256 want;
-    if (size.n != 0 && (cd_u256_parse_dec(&want, size) != CD_OK ||
-                        cd_u256_to_u64_sat(&want) != cd_json_len(v))) {
+    if (size.n != 0 &&
+        (cd_u256_parse_dec(&want, size) != CD_OK || cd_u256_to_u64_sat(&want) != cd_json_len(v))) {
         return wrong(j, type, "another number of elements");
     }
     cd_err e = CD_OK;
@@ -244,7 +244,7 @@ static cd_err bytes_of(job *j, cd_bytes *out, cd_bytes type, cd_json v)
 {
     cd_bytes text;
     if (cd_json_str(&text, v, NULL) != CD_OK || text.n < 2 || text.p[0] != '0' ||
-        cd_json_hex(out, j->a, v, NULL) != CD_OK) {
+        (text.p[1] | 0x20) != 'x' || cd_json_hex(out, j->a, v, NULL) != CD_OK) {
         return wrong(j, type, "not hexadecimal data");
     }
     return CD_OK;

@@ -10,8 +10,10 @@
 #include "base/mem.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
 #include "crypto/keccak.h"
+#include "evm/delegation.h"
 #include "evm/opcode.h"
 #include "types/hashes.h"
+#include "types/tx_codec.h"
 
 #include <stdlib.h>
 
@@ -102,6 +104,18 @@ static void meet_word(prestate *p, const cd_u256 *word)
     (void)meet(p, &addr);
 }
 
+/* The account that is called, and whose code it runs (EIP-7702). */
+static void meet_callee(prestate *p, const cd_addr20 *addr)
+{
+    cd_state *st = p->t.tx->st;
+    cd_addr20 other;
+    (void)meet(p, addr);
+    if (p->t.tx->fork >= CD_PRAGUE &&
+        cd_delegation_dec(&other, cd_state_code(st, cd_state_acct(st, addr)))) {
+        (void)meet(p, &other);
+    }
+}
+
 static void meet_slot(prestate *p, const cd_addr20 *addr, const cd_u256 *key)
 {
     if (p->no_storage) {
@@ -180,7 +194,8 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
     case CD_OP_CALLCODE:
     case CD_OP_DELEGATECALL:
     case CD_OP_STATICCALL:
-        meet_word(p, top - 1);
+        addr = cd_u256_to_addr(top - 1);
+        meet_callee(p, &addr);
         break;
     case CD_OP_CREATE:
         cd_evm_create_addr(&addr, &s->self, cd_state_acct(s->state, &s->self)->nonce);
@@ -223,10 +238,16 @@ static void begin(cd_txtracer *t)
         cd_evm_create_addr(&created, &tx->sender, cd_state_acct(t->tx->st, &tx->sender)->nonce);
         (void)meet(p, &created);
     } else {
-        (void)meet(p, &tx->to);
+        meet_callee(p, &tx->to);
     }
     (void)meet(p, &tx->sender);
     (void)meet(p, &t->tx->coinbase);
+    for (usize i = 0; i < tx->auth_cnt; i++) {
+        cd_addr20 signer;
+        if (cd_authorization_recover(&signer, &tx->auths[i]) == CD_OK) {
+            (void)meet(p, &signer);
+        }
+    }
 }
 
 static void release(cd_txtracer *t)

@@ -1,0 +1,1 @@
+cd_fuzz(dev DEPS chains_evmchain codec)

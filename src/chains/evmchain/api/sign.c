@@ -1,0 +1,141 @@
+/* Transactions filled in or signed for the client, not sent. [spec:eth-rpc#5] */
+#include "chains/evmchain/api/json.h"
+#include "chains/evmchain/evm_vm_priv.h"
+#include "codec/rlp.h"
+#include "crypto/keccak.h"
+
+static void put_qty(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty(w, v);
+}
+
+static void put_u256(cd_json_w *w, const char *key, const cd_u256 *v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty_u256(w, v);
+}
+
+/* A price, or null where the type has none of that kind. */
+static void put_price(cd_json_w *w, const char *key, bool has, const cd_u256 *v)
+{
+    cd_json_w_key(w, key);
+    if (has) {
+        cd_json_w_qty_u256(w, v);
+    } else {
+        cd_json_w_null(w);
+    }
+}
+
+/* The encoding; without a signature its three numbers are zero. */
+static void encode(cd_buf *out, const cd_tx *tx, bool is_signed)
+{
+    if (is_signed || tx->type != CD_TX_LEGACY) {
+        cd_tx_enc(out, tx);
+        return;
+    }
+    usize at = cd_rlp_begin(out);
+    cd_rlp_put_u64(out, tx->nonce);
+    cd_rlp_put_u256(out, &tx->fee_cap);
+    cd_rlp_put_u64(out, tx->gas_limit);
+    cd_rlp_put_str(out, cd_bytes_of(tx->to.b, tx->is_create ? 0 : sizeof tx->to.b));
+    cd_rlp_put_u256(out, &tx->value);
+    cd_rlp_put_str(out, tx->data);
+    for (usize i = 0; i < 3; i++) {
+        cd_rlp_put_u64(out, 0);
+    }
+    cd_rlp_close(out, at);
+}
+
+/* {raw, tx}, tx in the form and order of go-ethereum's own transactions. */
+static void write_filled(cd_json_w *w, const cd_tx *tx, bool is_signed)
+{
+    cd_buf raw = {0};
+    cd_hash32 hash;
+    cd_u256 v = is_signed ? cd_tx_v(tx) : cd_u256_zero();
+    bool has_caps = tx->type >= CD_TX_DYNAMIC_FEE;
+    encode(&raw, tx, is_signed);
+    cd_keccak256(&hash, cd_buf_bytes(&raw));
+    cd_json_w_obj(w);
+    cd_json_w_key(w, "raw");
+    cd_json_w_hex(w, cd_buf_bytes(&raw));
+    cd_json_w_key(w, "tx");
+    cd_json_w_obj(w);
+    put_qty(w, "type", tx->type);
+    if (tx->type != CD_TX_LEGACY || is_signed) {
+        put_qty(w, "chainId", tx->chain_id);
+    }
+    put_qty(w, "nonce", tx->nonce);
+    cd_json_w_key(w, "to");
+    if (tx->is_create) {
+        cd_json_w_null(w);
+    } else {
+        cd_json_w_hex(w, cd_bytes_of(tx->to.b, 20));
+    }
+    put_qty(w, "gas", tx->gas_limit);
+    put_price(w, "gasPrice", !has_caps, &tx->fee_cap);
+    put_price(w, "maxPriorityFeePerGas", has_caps, &tx->tip_cap);
+    put_price(w, "maxFeePerGas", has_caps, &tx->fee_cap);
+    put_u256(w, "value", &tx->value);
+    cd_json_w_key(w, "input");
+    cd_json_w_hex(w, tx->data);
+    if (tx->type != CD_TX_LEGACY) {
+        cd_json_w_key(w, "accessList");
+        cd_api_access_list(w, tx);
+    }
+    put_u256(w, "v", &v);
+    put_u256(w, "r", &tx->r);
+    put_u256(w, "s", &tx->s);
+    if (tx->type != CD_TX_LEGACY) {
+        put_qty(w, "yParity", tx->y_parity);
+    }
+    cd_json_w_key(w, "hash");
+    cd_json_w_hex(w, cd_bytes_of(hash.b, 32));
+    cd_json_w_obj_end(w);
+    cd_json_w_obj_end(w);
+    cd_buf_fini(&raw);
+}
+
+cd_err cd__eth_fill_tx(cd_rpc_call *call)
+{
+    cd__tx_args args;
+    CD_TRY(cd__api_tx_args(call, &args, 0));
+    if (args.tx.is_create && args.tx.data.n == 0) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "contract creation without any data provided");
+    }
+    CD_TRY(cd__api_complete(call, &args));
+    write_filled(call->out, &args.tx, false);
+    return CD_OK;
+}
+
+cd_err cd__eth_sign_tx(cd_rpc_call *call)
+{
+    cd__tx_args args;
+    CD_TRY(cd__api_tx_args(call, &args, 0));
+    if (!args.has_gas) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "not specify Gas");
+    }
+    if (!args.has_price) {
+        return cd_rpc_fail(call, CD_RPC_SERVER,
+                           "missing gasPrice or maxFeePerGas/maxPriorityFeePerGas");
+    }
+    if (!args.has_nonce) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "not specify Nonce");
+    }
+    const cd__dev_account *from = cd__dev_account_of(cd__vm_of(call), &args.tx.sender);
+    if (from == NULL || cd_tx_sign(&args.tx, from->secret) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
+    }
+    write_filled(call->out, &args.tx, true);
+    return CD_OK;
+}
+
+/* Outside of development networks the node holds no keys. */
+cd_err cd__eth_sign(cd_rpc_call *call)
+{
+    cd_addr20 addr;
+    cd_bytes data;
+    CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
+    CD_TRY(cd_rpc_read_data(call, &data, cd_rpc_arg(call, 1), 1));
+    return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
+}

@@ -1,0 +1,573 @@
+/* console.log decoding against the recorded list of selectors, EIP-712 against its example, amounts in words. */
+#include "base/fileio.h"
+#include "base/hex.h"
+#include "chains/evmchain/dev/genesis.h"
+#include "chains/evmchain/dev/tell.h"
+#include "chains/evmchain/dev/typed_data.h"
+#include "chains/evmchain/evm_vm.h"
+#include "codec/abi.h"
+#include "codec/gzip.h"
+#include "num/u256_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* --- console.log -------------------------------------------------------------------------------- */
+
+static bool load(cd_buf *out, const char *name)
+{
+    char path[512];
+    const char *root = getenv("CANDELA_TESTDATA");
+    (void)snprintf(path, sizeof path, "%s/dev-rpc/%s", root == NULL ? "../shared/testdata" : root,
+                   name);
+    if (cd_fs_read_file(cd_fs_real(), out, path, 1 << 20, NULL) == CD_OK) {
+        return true;
+    }
+    const char *ci = getenv("CI");
+    if (ci != NULL && strcmp(ci, "true") == 0) {
+        fail_msg("%s is missing", path);
+    }
+    print_message("SKIP %s is missing\n", path);
+    return false;
+}
+
+/* Every recorded selector is known, and belongs to the signature it is recorded with. */
+static void selectors_are_the_recorded_ones(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    cd_buf text = {0};
+    cd_json doc;
+    cd_console *c = cd_console_new();
+    if (!load(&text, "console-selectors.json")) {
+        cd_console_free(c);
+        skip();
+    }
+    assert_int_equal(cd_json_parse(&doc, &a, cd_buf_bytes(&text), 0, NULL), CD_OK);
+    usize cnt = 0;
+    cd_json_it it = cd_json_iter(doc);
+    while (cd_json_next(&it)) {
+        cd_bytes selector;
+        cd_bytes signature;
+        cd_buf line = {0};
+        u8 want[4];
+        assert_int_equal(cd_hex_parse_prefixed(&selector, &a, it.key), CD_OK);
+        assert_int_equal(cd_json_str(&signature, it.val, NULL), CD_OK);
+        cd_abi_selector(want, cd_arena_str(&a, signature));
+        assert_memory_equal(want, selector.p, 4);
+        assert_true(cd_console_text(c, &line, selector));
+        cd_buf_fini(&line);
+        cnt++;
+    }
+    assert_int_equal(cnt, 375);
+    assert_true(cd_console_cnt(c) > cnt); /* the older spellings */
+    cd_buf_fini(&text);
+    cd_arena_fini(&a);
+    cd_console_free(c);
+}
+
+static void put_word(cd_buf *out, u64 v)
+{
+    u8 word[32] = {0};
+    cd_put_be64(word + 24, v);
+    cd_buf_put(out, cd_bytes_of(word, 32));
+}
+
+static void put_string(cd_buf *out, const char *s)
+{
+    usize n = strlen(s);
+    put_word(out, n);
+    cd_buf_str(out, s);
+    cd_buf_fill(out, 0, (32 - n % 32) % 32);
+}
+
+static void prints(const cd_console *c, const cd_buf *input, const char *want)
+{
+    cd_buf got = {0};
+    assert_true(cd_console_text(c, &got, cd_buf_bytes(input)));
+    assert_string_equal(cd_buf_cstr(&got), want);
+    cd_buf_fini(&got);
+}
+
+static void formats_take_their_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *signature;
+        const char *format;
+        const char *want;
+    } rows[] = {
+        {"log(string,uint256)", "value is %d", "value is 42"},
+        {"log(string,uint)", "value is %s", "value is 42"},
+        {"log(string,uint256)", "value is", "value is 42"},
+        {"log(string,uint256)", "%c%d", "%d"},
+        {"log(string,uint256)", "100%% of %i%", "100% of 42%"},
+        {"log(string,uint256)", "%x %", "%x % 42"},
+        {"log(string,uint256)", "a\x1b[31m\nb", "a\\x1b[31m\\nb 42"},
+    };
+    cd_console *c = cd_console_new();
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_buf in = {0};
+        cd_abi_selector(cd_buf_extend(&in, 4), rows[i].signature);
+        put_word(&in, 64);
+        put_word(&in, 42);
+        put_string(&in, rows[i].format);
+        prints(c, &in, rows[i].want);
+        cd_buf_fini(&in);
+    }
+    cd_console_free(c);
+}
+
+static void values_print_by_kind(void **state)
+{
+    (void)state;
+    cd_console *c = cd_console_new();
+    cd_buf in = {0};
+    cd_abi_selector(cd_buf_extend(&in, 4), "log(int256)");
+    cd_buf_fill(&in, 0xff, 31);
+    cd_buf_u8(&in, 0xfe);
+    prints(c, &in, "-2");
+    cd_buf_clear(&in);
+    cd_abi_selector(cd_buf_extend(&in, 4), "log(bool,address)");
+    put_word(&in, 1);
+    put_word(&in, 0xaa);
+    prints(c, &in, "true 0x00000000000000000000000000000000000000aa");
+    cd_buf_clear(&in);
+    cd_abi_selector(cd_buf_extend(&in, 4), "log(bytes3)");
+    cd_buf_str(&in, "abcdefgh");
+    prints(c, &in, "0x616263");
+    cd_buf_clear(&in);
+    cd_abi_selector(cd_buf_extend(&in, 4), "log()");
+    prints(c, &in, "");
+    cd_buf_fini(&in);
+    cd_console_free(c);
+}
+
+/* Offsets and lengths beyond the data end at its end; nothing is read outside (under ASan). */
+static void damaged_arguments_are_clamped(void **state)
+{
+    (void)state;
+    cd_console *c = cd_console_new();
+    cd_rng rng = cd_rng_seeded(7);
+    for (usize round = 0; round < 2000; round++) {
+        u8 head[4];
+        cd_buf got = {0};
+        usize n = cd_rng_below(&rng, 200);
+        u8 *in = malloc(4 + n); /* exact, so that a byte too far is seen */
+        assert_non_null(in);
+        cd_abi_selector(head, round % 2 == 0 ? "log(string,string,uint256)" : "log(bytes)");
+        memcpy(in, head, 4);
+        cd_rng_fill(&rng, in + 4, n);
+        for (usize i = 4; i + 32 <= n && round % 3 != 0; i += 32) {
+            memset(in + i, 0, 31); /* small offsets and lengths */
+        }
+        assert_true(cd_console_text(c, &got, cd_bytes_of(in, 4 + n)));
+        assert_true(got.n < 4096);
+        cd_buf_fini(&got);
+        free(in);
+    }
+    assert_false(cd_console_text(c, &(cd_buf){0}, cd_bytes_str("log")));
+    cd_console_free(c);
+}
+
+/* --- EIP-712 ------------------------------------------------------------------------------------ */
+
+static cd_err digest(char out[67], const char *json)
+{
+    cd_arena a = {0};
+    cd_json doc;
+    cd_hash32 hash;
+    cd_errinfo why = {0};
+    assert_int_equal(cd_json_parse(&doc, &a, cd_bytes_str(json), 0, &why), CD_OK);
+    cd_err e = cd_typed_data_hash(&hash, &a, doc, &why);
+    if (e == CD_OK) {
+        cd_hex_fmt(out, cd_bytes_of(hash.b, 32));
+        out[64] = '\0';
+    } else {
+        assert_true(why.msg[0] != '\0');
+    }
+    cd_arena_fini(&a);
+    return e;
+}
+
+#define DOMAIN_TYPE                                                                                \
+    "\"EIP712Domain\":[{\"name\":\"name\",\"type\":\"string\"},{\"name\":\"version\",\"type\":"    \
+    "\"string\"},{\"name\":\"chainId\",\"type\":\"uint256\"},{\"name\":\"verifyingContract\","     \
+    "\"type\":\"address\"}]"
+
+/* The example of the specification. */
+static void typed_data_of_the_specification(void **state)
+{
+    (void)state;
+    char got[67];
+    assert_int_equal(
+        digest(
+            got,
+            "{\"types\":{" DOMAIN_TYPE
+            ",\"Person\":[{\"name\":\"name\",\"type\":\"string\"},{\"name\":\"wallet\",\"type\":"
+            "\"address\"}],\"Mail\":[{\"name\":\"from\",\"type\":\"Person\"},{\"name\":\"to\","
+            "\"type\":\"Person\"},{\"name\":\"contents\",\"type\":\"string\"}]},"
+            "\"primaryType\":\"Mail\",\"domain\":{\"name\":\"Ether Mail\",\"version\":\"1\","
+            "\"chainId\":1,\"verifyingContract\":"
+            "\"0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC\"},\"message\":{\"from\":{\"name\":"
+            "\"Cow\",\"wallet\":\"0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826\"},\"to\":{\"name\":"
+            "\"Bob\",\"wallet\":\"0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB\"},\"contents\":"
+            "\"Hello, Bob!\"}}"),
+        CD_OK);
+    assert_string_equal(got, "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
+}
+
+#define ONE(type, value)                                                                           \
+    "{\"types\":{\"EIP712Domain\":[],\"S\":[{\"name\":\"x\",\"type\":\"" type                      \
+    "\"}]},\"primaryType\":\"S\",\"domain\":{},\"message\":{\"x\":" value "}}"
+
+/* The same value in different clothes has the same digest; what does not fit has none. */
+static void typed_values_are_checked(void **state)
+{
+    (void)state;
+    static const char *const equal[][2] = {
+        {ONE("int8", "-1"), ONE("int8", "\"-0x1\"")},
+        {ONE("uint256", "255"), ONE("uint256", "\"0xff\"")},
+        {ONE("uint8[2]", "[1,2]"), ONE("uint8[2]", "[\"0x1\",\"2\"]")},
+        {ONE("bytes4", "\"0x01020304\""), ONE("bytes4", "\"0X01020304\"")},
+    };
+    static const char *const wrong[] = {
+        ONE("int8", "-129"),
+        ONE("int8", "128"),
+        ONE("uint8", "256"),
+        ONE("uint8", "-1"),
+        ONE("uint7", "1"),
+        ONE("uint264", "1"),
+        ONE("uint8", "1.5"),
+        ONE("bytes4", "\"0x01\""),
+        ONE("bytes33", "\"0x\""),
+        ONE("address", "\"0x01\""),
+        ONE("bool", "1"),
+        ONE("string", "1"),
+        ONE("uint8[2]", "[1]"),
+        ONE("uint8[]", "1"),
+        ONE("nothing", "1"),
+        ONE("uint8", "null"),
+        ONE("]", "1"),
+        ONE("", "1"),
+        ONE("bytes", "\"01\""),
+        ONE("uint8[x]", "[1]"),
+        "{\"types\":1}",
+        "{\"types\":{\"EIP712Domain\":[]},\"primaryType\":\"S\"}",
+    };
+    char a[67];
+    char b[67];
+    for (usize i = 0; i < CD_COUNT(equal); i++) {
+        assert_int_equal(digest(a, equal[i][0]), CD_OK);
+        assert_int_equal(digest(b, equal[i][1]), CD_OK);
+        assert_string_equal(a, b);
+    }
+    for (usize i = 0; i < CD_COUNT(wrong); i++) {
+        if (digest(a, wrong[i]) == CD_OK) {
+            fail_msg("accepted: %s", wrong[i]);
+        }
+    }
+    /* The range is used to its ends. */
+    assert_int_equal(digest(a, ONE("int8", "-128")), CD_OK);
+    assert_int_equal(
+        digest(a, ONE("int256", "\"-0x8000000000000000000000000000000000000000000000000"
+                                "000000000000000\"")),
+        CD_OK);
+}
+
+/* A type that contains itself ends where the values do, or at the bound. */
+static void typed_data_may_not_nest_for_ever(void **state)
+{
+    (void)state;
+    cd_buf text = {0};
+    char out[67];
+    for (int deep = 0; deep < 2; deep++) {
+        usize levels = deep != 0 ? 100 : 5;
+        cd_buf_clear(&text);
+        cd_buf_str(&text,
+                   "{\"types\":{\"EIP712Domain\":[],\"S\":[{\"name\":\"s\",\"type\":\"S\"}]},"
+                   "\"primaryType\":\"S\",\"domain\":{},\"message\":");
+        for (usize i = 0; i < levels; i++) {
+            cd_buf_str(&text, "{\"s\":");
+        }
+        cd_buf_str(&text, "null");
+        for (usize i = 0; i <= levels; i++) {
+            cd_buf_u8(&text, '}');
+        }
+        assert_int_equal(digest(out, cd_buf_cstr(&text)), deep != 0 ? CD_EDEPTH : CD_OK);
+    }
+    cd_buf_fini(&text);
+}
+
+/* --- the table of methods ----------------------------------------------------------------------- */
+
+static const char *const method_names[] = {
+#define N_N(m)             m,
+#define N_E(m)             "evm_" m,
+#define N_H(m)             "hardhat_" m,
+#define N_T(m)             "tenderly_" m,
+#define N_HA(m)            N_H(m) "anvil_" m,
+#define N_HAT(m)           N_HA(m) N_T(m)
+#define N_EHA(m)           N_E(m) N_HA(m)
+#define X(ns_, name_, ...) N_##ns_(#name_)
+#include "chains/evmchain/dev/methods.def"
+#undef X
+};
+
+static void nothing(cd_vm_host *host)
+{
+    (void)host;
+}
+
+/* A virtual machine without a node around it. */
+typedef struct machine {
+    cd_kv *kv;
+    cd_buf genesis;
+    cd_vm_host host;
+    cd_vm *vm;
+    const cd_rpc_service *service;
+} machine;
+
+static void machine_open(machine *m, bool is_dev)
+{
+    usize cnt;
+    cd_errinfo why = {0};
+    *m = (machine){.host = {.wants_block = nothing, .settle = nothing}};
+    m->kv = cd_kv_mem_open();
+    assert_int_equal(cd_dev_genesis(&m->genesis, 1337, 1700000000), CD_OK);
+    cd_vm_ctx ctx = {
+        .kv = m->kv,
+        .host = &m->host,
+        .genesis = cd_buf_bytes(&m->genesis),
+        .network_id = 1337,
+        .is_dev = is_dev,
+    };
+    if (cd_evm_vm_open(&m->vm, &ctx, &why) != CD_OK) {
+        fail_msg("%s", why.msg);
+    }
+    m->service = m->vm->ops->handlers(m->vm, &cnt)->service;
+}
+
+static void machine_close(machine *m)
+{
+    m->vm->ops->close(m->vm);
+    cd_kv_close(m->kv);
+    cd_buf_fini(&m->genesis);
+}
+
+static void ask(const machine *m, cd_buf *reply, const char *method, const char *params)
+{
+    cd_buf body = {0};
+    cd_buf_fmt(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method,
+               params);
+    cd_buf_clear(reply);
+    cd_rpc_serve(m->service, reply, cd_buf_bytes(&body));
+    cd_buf_fini(&body);
+}
+
+static void other_networks_have_none_of_them(void **state)
+{
+    (void)state;
+    machine m;
+    cd_buf reply = {0};
+    machine_open(&m, false);
+    for (usize i = 0; i < CD_COUNT(method_names); i++) {
+        ask(&m, &reply, method_names[i], "[]");
+        if (strcmp(method_names[i], "eth_sign") == 0) {
+            continue; /* known everywhere: elsewhere it refuses */
+        }
+        if (strstr(cd_buf_cstr(&reply), "\"code\":-32601") == NULL) {
+            fail_msg("%s: %s", method_names[i], cd_buf_cstr(&reply));
+        }
+    }
+    cd_buf_fini(&reply);
+    machine_close(&m);
+}
+
+/* Whatever is asked, the answer is an answer. */
+static void any_parameters_get_an_answer(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "null",
+        "true",
+        "0",
+        "-1",
+        "1.5",
+        "\"\"",
+        "\"0x\"",
+        "\"0x1\"",
+        "\"7\"",
+        "[]",
+        "[1,2]",
+        "{}",
+        "{\"blocks\":3}",
+        "\"0x00000000000000000000000000000000000000aa\"",
+        "\"0x0000000000000000000000000000000000000000000000000000000000000001\"",
+        "1e400",
+        "{\"accounts\":1}",
+        "\"{}\"",
+        "18446744073709551615",
+    };
+    machine m;
+    cd_buf reply = {0};
+    cd_buf params = {0};
+    cd_rng rng = cd_rng_seeded(11);
+    machine_open(&m, true);
+    for (usize i = 0; i < CD_COUNT(method_names); i++) {
+        for (usize round = 0; round < 40; round++) {
+            cd_arena a = {0};
+            cd_json doc;
+            usize cnt = cd_rng_below(&rng, 5);
+            cd_buf_clear(&params);
+            cd_buf_u8(&params, '[');
+            for (usize j = 0; j < cnt; j++) {
+                cd_buf_str(&params, j == 0 ? "" : ",");
+                cd_buf_str(&params, values[cd_rng_below(&rng, CD_COUNT(values))]);
+            }
+            cd_buf_u8(&params, ']');
+            if (strstr(cd_buf_cstr(&params), "18446744073709551615") != NULL &&
+                strstr(method_names[i], "mine") != NULL) {
+                continue; /* it would do as it is told */
+            }
+            ask(&m, &reply, method_names[i], cd_buf_cstr(&params));
+            assert_int_equal(cd_json_parse(&doc, &a, cd_buf_bytes(&reply), 0, NULL), CD_OK);
+            bool has_result = cd_json_kind_of(cd_json_get(doc, "result")) != CD_JSON_NONE;
+            bool has_error = cd_json_kind_of(cd_json_get(doc, "error")) == CD_JSON_OBJ;
+            if (has_result == has_error || strstr(cd_buf_cstr(&reply), "-32601") != NULL) {
+                fail_msg("%s %s: %s", method_names[i], cd_buf_cstr(&params), cd_buf_cstr(&reply));
+            }
+            cd_arena_fini(&a);
+        }
+    }
+    cd_buf_fini(&params);
+    cd_buf_fini(&reply);
+    machine_close(&m);
+}
+
+/* --- names -------------------------------------------------------------------------------------- */
+
+static void calls_and_errors_by_name(void **state)
+{
+    (void)state;
+    static const char abi[] =
+        "[{\"type\":\"constructor\",\"inputs\":[]},{\"type\":\"function\",\"name\":\"transfer\","
+        "\"inputs\":[{\"type\":\"address\"},{\"type\":\"uint256\"}]},{\"type\":\"error\",\"name\":"
+        "\"Odd\",\"inputs\":[{\"type\":\"tuple[]\",\"components\":[{\"type\":\"int8\"},{\"type\":"
+        "\"bool\"}]},{\"type\":\"string\"}]}]";
+    cd_arena a = {0};
+    cd_json doc;
+    cd_buf in = {0};
+    cd_buf got = {0};
+    cd_names *n = cd_names_new();
+    assert_int_equal(cd_json_parse(&doc, &a, cd_bytes_str(abi), 0, NULL), CD_OK);
+    assert_int_equal(cd_names_add(n, doc, NULL), CD_OK);
+    cd_abi_selector(cd_buf_extend(&in, 4), "transfer(address,uint256)");
+    put_word(&in, 0xaa);
+    put_word(&in, 1000000);
+    assert_true(cd_names_put(n, &got, cd_buf_bytes(&in)));
+    assert_string_equal(cd_buf_cstr(&got), "transfer(0x0000…00AA, 1,000,000)");
+    cd_buf_clear(&got);
+    assert_false(cd_names_put(n, &got, cd_bytes_of(in.p, in.n - 1)));
+    assert_int_equal(got.n, 0);
+    cd_buf_clear(&in);
+    cd_abi_selector(cd_buf_extend(&in, 4), "Odd((int8,bool)[],string)");
+    put_word(&in, 64);
+    put_word(&in, 160);
+    put_word(&in, 1);
+    cd_buf_fill(&in, 0xff, 32);
+    put_word(&in, 1);
+    put_string(&in, "a\x1b");
+    assert_true(cd_names_put(n, &got, cd_buf_bytes(&in)));
+    assert_string_equal(cd_buf_cstr(&got), "Odd([(-1, true)], \"a\\x1b\")");
+    assert_false(cd_names_put(n, &got, cd_bytes_str("none")));
+    assert_int_equal(cd_json_parse(&doc, &a, cd_bytes_str("[{\"type\":\"error\"}]"), 0, NULL),
+                     CD_OK);
+    assert_int_not_equal(cd_names_add(n, doc, NULL), CD_OK);
+    cd_buf_fini(&in);
+    cd_buf_fini(&got);
+    cd_names_free(n);
+    cd_arena_fini(&a);
+}
+
+/* --- amounts, gzip ------------------------------------------------------------------------------ */
+
+static void amounts_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wei;
+        const char *want;
+    } rows[] = {
+        {"0", "0 wei"},
+        {"7", "7 wei"},
+        {"999999999999", "999,999,999,999 wei"},
+        {"1000000000000", "0.000001 LUX"},
+        {"1000000000000000000", "1 LUX"},
+        {"1500000000000000000", "1.5 LUX"},
+        {"1234567000000000000000000", "1,234,567 LUX"},
+        {"1000000000000000000001", "1,000.000000000000000001 LUX"},
+        {"115792089237316195423570985008687907853269984665640564039457584007913129639935",
+         "115,792,089,237,316,195,423,570,985,008,687,907,853,269,984,665,640,564,039,457."
+         "584007913129639935 LUX"},
+    };
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_buf got = {0};
+        cd_u256 wei;
+        assert_int_equal(cd_u256_parse_dec(&wei, cd_bytes_str(rows[i].wei)), CD_OK);
+        cd__dev_put_amount(&got, &wei);
+        assert_string_equal(cd_buf_cstr(&got), rows[i].want);
+        cd_buf_fini(&got);
+    }
+}
+
+static void gzip_there_and_back(void **state)
+{
+    (void)state;
+    cd_buf in = {0};
+    cd_buf packed = {0};
+    cd_buf out = {0};
+    for (u32 i = 0; i < 50000; i++) {
+        cd_buf_fmt(&in, "%u,", i);
+    }
+    cd_gzip_enc(&packed, cd_buf_bytes(&in));
+    assert_true(packed.n < in.n / 2);
+    assert_int_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n), CD_OK);
+    assert_true(cd_bytes_eq(cd_buf_bytes(&in), cd_buf_bytes(&out)));
+    cd_buf_clear(&out);
+    assert_int_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n - 1), CD_ELIMIT);
+    for (usize cut = 0; cut < packed.n; cut += 997) {
+        assert_int_equal(cd_gzip_dec(&out, cd_bytes_of(packed.p, cut), in.n), CD_EFORMAT);
+    }
+    packed.p[packed.n / 2] ^= 0x55;
+    assert_int_not_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n), CD_OK);
+    assert_int_equal(out.n, 0);
+    cd_buf_fini(&in);
+    cd_buf_fini(&packed);
+    cd_buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(selectors_are_the_recorded_ones),
+        cmocka_unit_test(formats_take_their_arguments),
+        cmocka_unit_test(values_print_by_kind),
+        cmocka_unit_test(damaged_arguments_are_clamped),
+        cmocka_unit_test(typed_data_of_the_specification),
+        cmocka_unit_test(typed_values_are_checked),
+        cmocka_unit_test(typed_data_may_not_nest_for_ever),
+        cmocka_unit_test(other_networks_have_none_of_them),
+        cmocka_unit_test(any_parameters_get_an_answer),
+        cmocka_unit_test(calls_and_errors_by_name),
+        cmocka_unit_test(amounts_in_words),
+        cmocka_unit_test(gzip_there_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+/* codec/gzip.h - gzip: bytes to fewer bytes and back, whole documents at once.
+ *
+ * Wraps zlib. Threading: pure. [RFC 1952] */
+#ifndef CD_CODEC_GZIP_H
+#define CD_CODEC_GZIP_H
+
+#include "base/buf.h"
+
+/* cd_gzip_enc appends in, at most 2^32 - 1 bytes of it, compressed. */
+void cd_gzip_enc(cd_buf *out, cd_bytes in);
+
+/* cd_gzip_dec appends what in holds, which may be several members in a row. out is unchanged on failure.
+ * Errors: CD_EFORMAT when in is damaged or cut, CD_ELIMIT when more than max bytes come out. */
+cd_err cd_gzip_dec(cd_buf *out, cd_bytes in, usize max) CD_CHECK;
+
+#endif

@@ -1,0 +1,390 @@
+"""The methods of a development network: what Hardhat's node was recorded to do, snapshots, clock, edits, impersonation, a
+restart in the middle of it all. [spec:dev-rpc]"""
+import signal
+import tempfile
+import time
+
+import dev_transcripts
+from harness import ACCOUNTS, Node, RpcError, match, same
+
+AA = "0x" + "aa".rjust(40, "0")
+WEI = 10 ** 18
+
+# Where a decision of ours differs from Hardhat [spec:dev-rpc#1] [spec:dev-rpc#2]; places of exchanges.
+DIFFERENT = {
+    "protocol-errors": {5: "a number may be decimal text", 6: "or a JSON number", 14: "block numbers have no leading zeros"},
+    "accounts": {11: "setNonce does not ask for an empty pool", 12: "the same"},
+    "automine": {36: "an interval may be hexadecimal"},
+    "time": {22: "a timestamp may be its parent's"},
+    "call-defaults": {2: "calls without from come from the zero address", 3: "the same", 4: "block fields", 5: "block fields",
+                      8: "blocks may be overridden"},
+    "headers": {15: "block fields", 24: "block fields"},
+    "reverts": {60: "traceCall knows tracers"},
+    "tx-errors": {4: "a nonce gap queues", 20: "a value needs a balance", 22: "the same"},
+    "filters": {9: "a block filter begins behind the head", 19: "an unknown filter is an error"},
+    "console-log": {8: "all tracers are known"},
+}
+# Options that Hardhat refuses would make blocks that the rest of the recording does not have.
+NOT_ASKED = {"mining": {8, 9}}
+# Where nothing is sent when its gas cannot be estimated, heights differ from theirs.
+NO_HEIGHTS = {"reverts"}
+SCENARIOS = ["identity", "protocol-errors", "snapshot-revert", "snapshot-extras", "mining", "time", "automine", "headers",
+             "accounts", "impersonation", "reverts", "tx-errors", "console-log", "reset", "blocks", "call-defaults", "filters"]
+
+
+class Fresh:
+    """A node of its own."""
+
+    def __init__(self, env, *flags, data_dir=None):
+        self.node = Node(env.binary, *flags, data_dir=data_dir)
+
+    def __enter__(self):
+        self.node.wait_ready()
+        return self.node
+
+    def __exit__(self, *_):
+        self.node.end()
+
+
+def refused(rpc, pattern, *call, code=-32000):
+    try:
+        got = rpc(*call)
+    except RpcError as e:
+        same(e.code, code, str(e))
+        match(e.message, pattern)
+        return
+    raise AssertionError(f"{call[0]}: no error but {str(got)[:200]}")
+
+
+def pay(rpc, sender=ACCOUNTS[0], to=AA, value=1, **more):
+    return rpc("eth_sendTransaction", {"from": sender, "to": to, "value": hex(value), "gas": "0x5208", **more})
+
+
+def balance(rpc, addr=AA, at="latest"):
+    return int(rpc("eth_getBalance", addr, at), 16)
+
+
+def head(rpc):
+    return rpc("eth_getBlockByNumber", "latest", False)
+
+
+def height(rpc):
+    return int(rpc("eth_blockNumber"), 16)
+
+
+def test_transcripts(env):
+    wrong = {}
+    for name in SCENARIOS:
+        with Fresh(env) as node:
+            rpc = node.rpc()
+            found = dev_transcripts.Replay(rpc, name not in NO_HEIGHTS).run(name, NOT_ASKED.get(name, ()))
+            for place in DIFFERENT.get(name, {}):
+                found.pop(place, None)
+            wrong.update({(name, place): what for place, what in found.items()})
+    assert not wrong, "\n".join(f"{k}: {str(v)[:500]}" for k, v in wrong.items())
+
+
+def test_console_lines(env):
+    with Fresh(env) as node:
+        dev_transcripts.Replay(node.rpc()).run("console-log")
+        # Once for the call, once for the transaction, once direct; an estimate that works prints nothing.
+        want = ["value is 42", "plain", "value is 42", "plain", "direct"]
+        wait_until(lambda: len(told(node)) >= len(want))
+        same(told(node), want)
+        rpc = node.rpc()
+        same(rpc("hardhat_setLoggingEnabled", False), True)
+        rpc("eth_call", {"to": "0x000000000000000000636F6e736F6c652e6c6f67", "data": "0x41304fac" + "20".rjust(64, "0") +
+                         "1".rjust(64, "0") + "61".ljust(64, "0")})
+        rpc("hardhat_setLoggingEnabled", True)
+        same(told(node), want)
+
+
+def told(node):
+    return [line.split('"text":"')[1][:-2] for line in list(node.lines) if '"msg":"console.log"' in line]
+
+
+def wait_until(done, limit_s=10):
+    end = time.monotonic() + limit_s
+    while not done():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_fixtures_cost_the_same_every_time(env):
+    """loadFixture of Hardhat's helpers, many times over."""
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        pay(rpc)
+        took = []
+        for _ in range(200):
+            start = time.monotonic()
+            snapshot = rpc("evm_snapshot")
+            for value in range(5):
+                pay(rpc, value=value + 1)
+            same((height(rpc), balance(rpc)), (6, 16))
+            same(rpc("evm_revert", snapshot), True)
+            took.append(time.monotonic() - start)
+        same((height(rpc), balance(rpc)), (1, 1))
+        early, late = sorted(took[:50])[25], sorted(took[-50:])[25]
+        assert late < 3 * early + 0.005, f"{early} s at first, {late} s at last"
+
+
+def test_snapshot_brings_the_pool_back(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("evm_setAutomine", False)
+        first, gap = pay(rpc), pay(rpc, nonce="0x5")
+        pool = rpc("txpool_content")
+        snapshot = rpc("evm_snapshot")
+        rpc("evm_mine")
+        late = pay(rpc)
+        assert rpc("eth_getTransactionReceipt", first) is not None
+        same(rpc("evm_revert", snapshot), True)
+        same(rpc("txpool_content"), pool)
+        same([rpc("eth_getTransactionReceipt", h) for h in (first, gap, late)], [None] * 3)
+        assert rpc("eth_getTransactionByHash", late) is None
+        rpc("evm_mine")
+        same(rpc("eth_getTransactionReceipt", first)["status"], "0x1")
+        same(rpc("evm_revert", snapshot), False)
+
+
+def test_time(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        pay(rpc)
+        now = int(head(rpc)["timestamp"], 16)
+        # time.increase(0) of the helpers: the same timestamp again.
+        same(rpc("evm_setNextBlockTimestamp", hex(now)), str(now))
+        same(rpc("hardhat_mine"), True)
+        same(int(head(rpc)["timestamp"], 16), now)
+        rpc("evm_setNextBlockTimestamp", now + 1000)
+        rpc("hardhat_setNextBlockBaseFeePerGas", "0x77359400")
+        rpc("hardhat_setPrevRandao", "0x" + "7".rjust(64, "0"))
+        for _ in range(10):
+            pending = rpc("eth_getBlockByNumber", "pending", False)
+            rpc("eth_call", {"to": AA}, "pending")
+        same(int(pending["timestamp"], 16), now + 1000)
+        same(pending["baseFeePerGas"], "0x77359400")
+        pay(rpc)
+        b = head(rpc)
+        same((int(b["timestamp"], 16), b["baseFeePerGas"], int(b["mixHash"], 16)), (now + 1000, "0x77359400", 7))
+        pay(rpc)
+        b = head(rpc)
+        assert now + 1000 < int(b["timestamp"], 16) < now + 1010, b
+        same(int(b["mixHash"], 16), 0)
+        refused(rpc, f"^Timestamp {now} is lower than the previous block's timestamp", "evm_setNextBlockTimestamp", now)
+        same(rpc("anvil_setBlockTimestampInterval", 7), None)
+        start = int(head(rpc)["timestamp"], 16)
+        rpc("evm_mine", {"blocks": 3})
+        rpc("hardhat_mine", 2, 100)
+        same(int(head(rpc)["timestamp"], 16), start + 3 * 7 + 7 + 100)
+        same(rpc("anvil_removeBlockTimestampInterval"), True)
+        same(rpc("anvil_removeBlockTimestampInterval"), False)
+
+
+def test_pending_block(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        empty = rpc("eth_getBlockByNumber", "pending", True)
+        same((empty["number"], empty["hash"], empty["nonce"], empty["transactions"]), ("0x1", None, None, []))
+        rpc("evm_setAutomine", False)
+        first, second, gap = pay(rpc, value=3), pay(rpc, value=4), pay(rpc, nonce="0x9")
+        rpc("hardhat_setCoinbase", ACCOUNTS[4])
+        rpc("evm_setBlockGasLimit", 1_000_000)
+        b = rpc("eth_getBlockByNumber", "pending", True)
+        same([t["hash"] for t in b["transactions"]], [first, second])
+        same((b["parentHash"], b["miner"], b["gasLimit"], b["gasUsed"]),
+             (head(rpc)["hash"], ACCOUNTS[4], hex(1_000_000), hex(42000)))
+        same([t["blockHash"] for t in b["transactions"]], [None, None])
+        same((balance(rpc, at="pending"), balance(rpc)), (7, 0))
+        same(rpc("eth_getTransactionCount", ACCOUNTS[0], "pending"), "0x2")
+        same(rpc("eth_getBlockTransactionCountByNumber", "pending"), "0x2")
+        rpc("evm_mine")
+        mined = head(rpc)
+        for key in ("stateRoot", "transactionsRoot", "receiptsRoot", "gasUsed", "logsBloom"):
+            same(mined[key], b[key], key)
+        same(rpc("eth_getTransactionByHash", gap)["blockHash"], None)
+
+
+def test_blocks_by_the_clock(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("evm_setAutomine", False)
+        rpc("evm_setIntervalMining", [30, 50])
+        h = pay(rpc)
+        wait_until(lambda: height(rpc) >= 3)
+        same(rpc("eth_getTransactionReceipt", h)["status"], "0x1")
+        rpc("evm_setIntervalMining", 0)
+        at = height(rpc)
+        time.sleep(0.15)
+        same(height(rpc), at)
+        same(rpc("anvil_setIntervalMining", 5), None)
+        same(rpc("anvil_getIntervalMining"), 5)
+
+
+def test_names_decide_the_result_only(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        for name, result in [("hardhat_setBalance", True), ("anvil_setBalance", None), ("evm_setAccountBalance", True),
+                             ("tenderly_setBalance", None)]:
+            same(rpc(name, AA, len(name)), result)
+            same(balance(rpc), len(name))
+        same(rpc("anvil_addBalance", AA, "0x" + "f" * 64), None)
+        same(balance(rpc), 2 ** 256 - 1)
+        for n in (5, "5", "0x5", "0x0005"):
+            rpc("anvil_setNonce", AA, n)
+            same(rpc("eth_getTransactionCount", AA, "latest"), "0x5")
+        for n in (-1, 1.5, "0x", "", "0x10000000000000000", None, [], True):
+            refused(rpc, "", "anvil_setNonce", AA, n, code=-32602)
+        refused(rpc, "^too many arguments, want at most 0$", "evm_snapshot", 1, code=-32602)
+        refused(rpc, "^missing value for required argument 1$", "hardhat_setBalance", AA, code=-32602)
+        refused(rpc, "does not exist/is not available", "anvil_deal", AA, 1, code=-32601)
+        refused(rpc, "does not exist/is not available", "evm_setMinGasPrice", 1, code=-32601)
+        refused(rpc, "^anvil_setMinGasPrice is not supported when EIP-1559 is active$", "anvil_setMinGasPrice", 1)
+        refused(rpc, "^forking is not supported$", "hardhat_reset", {"forking": {"jsonRpcUrl": "http://x"}})
+        refused(rpc, "^forking is not supported$", "anvil_reset", {"jsonRpcUrl": "http://x"})
+        same(rpc("anvil_reset", {"forking": {"blockNumber": None}}), None)
+        refused(rpc, "Rollback depth must not exceed current chain height: current height 0, depth 1", "anvil_rollback",
+                code=-32602)
+
+
+def test_sending_words(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        refused(rpc, "unknown account", "eth_sendTransaction", {"from": AA, "to": AA})
+        refused(rpc, "contract creation without any data", "eth_sendTransaction", {"from": ACCOUNTS[0]})
+        price = {"maxFeePerGas": "0x1", "maxPriorityFeePerGas": "0x1"}
+        refused(rpc, "max fee per gas less than block base fee|underpriced", "eth_sendTransaction",
+                {"from": ACCOUNTS[0], "to": AA, "gas": "0x5208", **price})
+        same(rpc("txpool_status"), {"pending": "0x0", "queued": "0x0"})
+        pay(rpc)
+        refused(rpc, "nonce too low: next nonce 1, tx nonce 0", "eth_sendTransaction",
+                {"from": ACCOUNTS[0], "to": AA, "gas": "0x5208", "nonce": "0x0"})
+        refused(rpc, "insufficient funds for gas \\* price \\+ value", "eth_sendTransaction",
+                {"from": ACCOUNTS[0], "to": AA, "gas": "0x5208", "value": hex(10 ** 30)})
+        refused(rpc, "exceeds block gas limit", "eth_sendTransaction",
+                {"from": ACCOUNTS[0], "to": AA, "gas": hex(31_000_000)})
+        refused(rpc, "intrinsic gas too low", "eth_sendTransaction", {"from": ACCOUNTS[0], "to": AA, "gas": "0x5000"})
+        # One that cannot pay the next block waits where nobody builds blocks at once.
+        rpc("evm_setAutomine", False)
+        rpc("hardhat_setNextBlockBaseFeePerGas", hex(5 * 10 ** 9))
+        cheap = {"maxFeePerGas": hex(2 * 10 ** 9), "maxPriorityFeePerGas": "0x1"}
+        h = pay(rpc, **cheap)
+        rpc("evm_mine")
+        assert rpc("eth_getTransactionReceipt", h) is None
+        rpc("evm_setAutomine", True)
+        rpc("hardhat_setNextBlockBaseFeePerGas", hex(5 * 10 ** 9))
+        refused(rpc, "^max fee per gas less than block base fee: address 0x7099", "eth_sendTransaction",
+                {"from": ACCOUNTS[1], "to": AA, "gas": "0x5208", **cheap})
+
+
+
+
+def token():
+    """balanceOf(who) reads the slot that is the word who; enough of a token for dealERC20."""
+    # PUSH1 4 CALLDATALOAD SLOAD PUSH0 MSTORE PUSH1 32 PUSH0 RETURN
+    return "0x600435545f5260205ff3"
+
+
+def test_tokens(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("hardhat_setCode", AA, token())
+        same(rpc("anvil_dealERC20", ACCOUNTS[1], AA, 1234), None)
+        data = "0x70a08231" + ACCOUNTS[1][2:].rjust(64, "0")
+        same(int(rpc("eth_call", {"to": AA, "data": data}), 16), 1234)
+        refused(rpc, "^Unable to set ERC20 balance, no slot found$", "anvil_dealERC20", AA, ACCOUNTS[2], 1, code=-32603)
+
+
+def test_kill_keeps_edits_and_clock(env):
+    slot = "0x" + "5".rjust(64, "0")
+    with tempfile.TemporaryDirectory() as data:
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            pay(rpc)
+            rpc("evm_increaseTime", 5000)
+            rpc("hardhat_setCoinbase", AA)
+            rpc("hardhat_setStorageAt", AA, "0x5", "0x" + "2a".rjust(64, "0"))
+            rpc("hardhat_setBalance", AA, hex(WEI))
+            node.end(signal.SIGKILL)
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            same(int(rpc("eth_getStorageAt", AA, slot, "latest"), 16), 42)
+            same((balance(rpc), rpc("eth_coinbase")), (WEI, AA))
+            before = int(head(rpc)["timestamp"], 16)
+            pay(rpc)
+            b = head(rpc)
+            assert int(b["timestamp"], 16) >= before + 4000, "the clock fell back"
+            same(b["miner"], AA)
+            same(int(rpc("eth_getStorageAt", AA, slot, "latest"), 16), 42)
+            node.end(signal.SIGKILL)
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()  # opening recomputes the root of block and edits
+            same(height(rpc), 2)
+            same(int(rpc("eth_getStorageAt", AA, slot, "0x1"), 16), 42)
+
+
+def test_impersonation_outlives_a_restart(env):
+    with tempfile.TemporaryDirectory() as data:
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            rpc("hardhat_setCode", AA, token())
+            rpc("hardhat_setBalance", AA, hex(WEI))
+            rpc("anvil_impersonateAccount", AA)
+            assert AA in rpc("eth_accounts")
+            h = pay(rpc, sender=AA, to=ACCOUNTS[3], value=7)
+            shown = views(rpc, h)
+            same((shown[0]["from"], shown[0]["r"], shown[0]["v"]), (AA, "0xaa", "0x0"))
+            rpc("hardhat_stopImpersonatingAccount", AA)
+            refused(rpc, "unknown account", "eth_sendTransaction", {"from": AA, "to": AA})
+            refused(rpc, "unknown account", "personal_sign", "0x00", AA)
+            same(len(rpc("eth_sendUnsignedTransaction", {"from": AA, "to": AA, "gas": "0x7530"})), 66)
+            rpc("anvil_autoImpersonateAccount", True)
+            pay(rpc, sender=AA, to=ACCOUNTS[3])
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            same(views(rpc, h), shown)
+            refused(rpc, "unknown account", "eth_sendTransaction", {"from": AA, "to": AA})
+
+
+def views(rpc, h):
+    return [rpc("eth_getTransactionByHash", h), rpc("eth_getTransactionReceipt", h),
+            rpc("debug_traceTransaction", h, {"tracer": "callTracer"})]
+
+
+def test_revert_is_seen_on_every_connection(env):
+    with Fresh(env) as node:
+        one, two = node.rpc(), node.rpc()
+        for _ in range(50):
+            snapshot = two("evm_snapshot")
+            h = pay(one)
+            assert two("eth_getTransactionReceipt", h) is not None
+            same(two("evm_revert", snapshot), True)
+            same(one("eth_getTransactionReceipt", h), None)
+            same(height(one), 0)
+
+
+def test_dump_and_load(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("hardhat_setCode", AA, token())
+        rpc("hardhat_setStorageAt", AA, "0x5", "0x" + "2a".rjust(64, "0"))
+        pay(rpc, value=77, gas="0x7530")
+        rpc("anvil_setTime", 2_000_000_000)
+        rpc("evm_mine")
+        dump = rpc("anvil_dumpState")
+    assert dump.startswith("0x1f8b")
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        same(rpc("anvil_loadState", dump), True)
+        same((height(rpc), balance(rpc), rpc("eth_getCode", AA, "latest")), (0, 77, token()))
+        same(int(rpc("eth_getStorageAt", AA, "0x5", "latest"), 16), 42)
+        pay(rpc, gas="0x7530")
+        assert int(head(rpc)["timestamp"], 16) >= 2_000_000_000
+        same(balance(rpc), 78)
+        bare = '{"accounts":{"' + AA + '":{"balance":"0x9"}}}'
+        same(rpc("hardhat_loadState", "0x" + bare.encode().hex()), True)
+        same((balance(rpc), rpc("eth_getCode", AA, "latest")), (9, "0x"))
+        for bad in ("0x", "0x1f8b08", "0x" + b"{}".hex(), "0x" + b'{"accounts":{"0x12":{}}}'.hex()):
+            refused(rpc, "^Failed to decode state dump", "anvil_loadState", bad, code=-32602)
+        same(balance(rpc), 9)

@@ -1,0 +1,40 @@
+"""A Hardhat project with the usual plugins, OpenZeppelin and Uniswap, its tests run over the network."""
+import json
+import os
+import shutil
+import subprocess
+
+from clients import HERE, SCRIPT_LIMIT_S, WORK, install
+
+PROJECT = WORK / "hardhat"
+REPORT = PROJECT / "report.json"
+
+
+def copy_project():
+    """Sources anew; what was compiled of them stays."""
+    for folder in ("contracts", "test"):
+        shutil.rmtree(PROJECT / folder, ignore_errors=True)
+        shutil.copytree(HERE / "hardhat" / folder, PROJECT / folder)
+    shutil.copy(HERE / "hardhat" / "hardhat.config.cjs", PROJECT)
+
+
+def hardhat(node, *args, **extra):
+    command = ["node", "../node_modules/hardhat/internal/cli/bootstrap.js", *args]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=SCRIPT_LIMIT_S,
+                          env={**os.environ, "CANDELA_URL": node.url, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true", **extra})
+
+
+def test_project_of_tokens_governor_and_exchanges(env):
+    install()
+    copy_project()
+    REPORT.unlink(missing_ok=True)
+    node = env.start()
+    p = hardhat(node, "test", REPORT=str(REPORT))
+    assert REPORT.exists(), f"no test ran: {(p.stdout + p.stderr)[-800:]}"
+    report = json.loads(REPORT.read_text())
+    for t in report["passes"]:
+        env.note(True, f"ok {t['fullTitle']} ({t['duration'] / 1000:.1f} s)")
+    for t in report["failures"]:
+        env.note(False, f"FAIL {t['fullTitle']}: {t['err'].get('message', '')[:400]} {t['err'].get('stack', '')[-200:]}")
+    printed = "\n".join(node.lines)
+    assert "the lamp is 42 bright" in printed, "console.log of a contract is not in the log"

@@ -1,0 +1,627 @@
+/* Runs a scripted chain of 200 blocks - transfers, deployments, storage writes, state edits, empty blocks - and then runs it
+ * again for every I/O call that it made, with that call failing: EIO, ENOSPC, EINTR, a short transfer, a kill before, behind
+ * or in the middle of it. The script is cut into segments, each a life of the process, so that a run repeats only the one
+ * its call lies in. After every fault:
+ *
+ *   - what the faulty process served as accepted, and the transactions that it acknowledged, are there in the next one;
+ *   - the next one opens without an operator and arrives at the same blocks;
+ *   - the root recomputed from the flat tables is the head's;
+ *   - an interrupted or short call was not noticed at all.
+ *
+ * usage: fault_run DIR [CASES [FIRST]]   DIR (absolute) is made, used and removed; default 200 cases, spread over all, or all
+ * when CANDELA_TEST_FULL is 1. FIRST: cases FIRST .. FIRST + CASES of the full list. */
+#include "io_faults.h"
+
+#include "base/fileio.h"
+#include "base/num_text.h"
+#include "chains/evmchain/dev/genesis.h"
+#include "chains/evmchain/view.h"
+#include "evm/evm.h"
+#include "store/flat.h"
+#include "wallet/hd.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LAYOUT = 1,
+    CHAIN_ID = 1337,
+    START = 1700000000,
+    BLOCKS = 200,
+    SEGMENT = 20,
+    SEGMENTS = BLOCKS / SEGMENT,
+    EMPTY_FROM = 61, /* a run of empty blocks lies here */
+    EMPTY_CNT = 10,
+    SENDERS = 3,
+    PER_BLOCK = 4,
+    RETRIES = 2,
+    LIMIT_S = 60, /* of one life */
+    SAMPLE = 200,
+};
+
+/* How a life ended. */
+enum { DONE = 0, WRONG = 1, GAVE_UP = 3 };
+
+/* What a life leaves behind whatever becomes of it. */
+typedef struct shared {
+    io_state io;
+    u64 head;                   /* highest block served as accepted */
+    u64 acked[SENDERS];         /* next nonce of each sender, what waits included */
+    u32 errors;                 /* steps that failed */
+    cd_errinfo why;             /* the last failure */
+    cd_hash32 hash[BLOCKS + 1]; /* of the blocks, from the run without faults */
+} shared;
+
+typedef struct script {
+    cd_buf genesis;
+    cd_arena arena;
+    cd_addr20 sender[SENDERS];
+    cd_bytes tx[BLOCKS + 1][PER_BLOCK];
+    u32 from[BLOCKS + 1][PER_BLOCK];
+    u64 nonce[BLOCKS + 1][PER_BLOCK];
+    u32 cnt[BLOCKS + 1];
+} script;
+
+typedef struct node {
+    const script *sc;
+    shared *sh;
+    cd_kv *kv;
+    cd_chain *chain;
+    cd_txpool *pool;
+    cd_chain_source src;
+    u64 nonce[SENDERS]; /* in the state of the head */
+} node;
+
+/* --- the script ---------------------------------------------------------------------------------- */
+
+/* Stores word 1 of its input under word 0. */
+static const u8 store_code[] = {0x60, 0x20, 0x35, 0x60, 0x00, 0x35, 0x55, 0x00};
+
+static void put_word(cd_buf *b, u64 v)
+{
+    u8 word[32];
+    cd_u256 x = cd_u256_from_u64(v);
+    cd_u256_store_be(word, &x);
+    cd_buf_put(b, cd_bytes_of(word, 32));
+}
+
+/* The i-th transaction of block h: a deployment now and then, else storage written, rewritten, cleared, or a transfer. */
+static void fill(cd_tx *tx, cd_buf *data, const cd_addr20 *store, u64 h, u32 i)
+{
+    tx->to = (cd_addr20){.b = {0x77, (u8)(h % 50)}};
+    tx->value = cd_u256_from_u64(h);
+    tx->gas_limit = 300000;
+    if (i == 0 && h % 10 == 1) {
+        static const u8 head[] = {0x67};
+        static const u8 tail[] = {0x60, 0x00, 0x52, 0x60, 0x08, 0x60, 0x18, 0xf3};
+        tx->is_create = true;
+        tx->value = (cd_u256){0};
+        cd_buf_put(data, cd_bytes_of(head, sizeof head));
+        cd_buf_put(data, cd_bytes_of(store_code, sizeof store_code));
+        cd_buf_put(data, cd_bytes_of(tail, sizeof tail));
+    } else if (i % 2 == 0) {
+        u64 slot = h % 3 == 2 ? h - 1 : h;
+        tx->to = *store;
+        tx->value = (cd_u256){0};
+        put_word(data, slot * PER_BLOCK + i);
+        put_word(data, h % 6 == 5 ? 0 : h);
+    }
+    tx->data = cd_buf_bytes(data);
+}
+
+static cd_err script_make(script *sc)
+{
+    u8 seed[64];
+    u8 secret[SENDERS][32];
+    u64 nonce[SENDERS] = {0};
+    cd_addr20 store = {0};
+    static const u64 gwei = 1000000000;
+    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
+    for (u32 i = 0; i < SENDERS; i++) {
+        cd_tx probe = {.type = CD_TX_DYNAMIC_FEE, .is_protected = true, .chain_id = CHAIN_ID};
+        CD_TRY(cd_hd_account(secret[i], seed, i));
+        CD_TRY(cd_tx_sign(&probe, secret[i]));
+        sc->sender[i] = probe.sender;
+    }
+    for (u64 h = 1; h <= BLOCKS; h++) {
+        bool is_empty = h >= EMPTY_FROM && h < EMPTY_FROM + EMPTY_CNT;
+        sc->cnt[h] = is_empty ? 0 : 1 + (u32)h % PER_BLOCK;
+        for (u32 i = 0; i < sc->cnt[h]; i++) {
+            u32 who = (u32)(h + i) % SENDERS;
+            cd_buf data = {0};
+            cd_buf raw = {0};
+            cd_tx tx = {
+                .type = CD_TX_DYNAMIC_FEE,
+                .is_protected = true,
+                .chain_id = CHAIN_ID,
+                .nonce = nonce[who],
+                .tip_cap = cd_u256_from_u64(gwei),
+                .fee_cap = cd_u256_from_u64(100 * gwei),
+            };
+            fill(&tx, &data, &store, h, i);
+            CD_TRY(cd_tx_sign(&tx, secret[who]));
+            cd_tx_enc(&raw, &tx);
+            if (tx.is_create) {
+                cd_evm_create_addr(&store, &sc->sender[who], nonce[who]);
+            }
+            sc->tx[h][i] = cd_arena_dup(&sc->arena, cd_buf_bytes(&raw));
+            sc->from[h][i] = who;
+            sc->nonce[h][i] = nonce[who]++;
+            cd_buf_fini(&data);
+            cd_buf_fini(&raw);
+        }
+    }
+    return cd_dev_genesis(&sc->genesis, CHAIN_ID, START);
+}
+
+/* --- a node -------------------------------------------------------------------------------------- */
+
+static cd_err follow(node *n)
+{
+    const cd_header *h = &cd_chain_head(n->chain)->header;
+    cd_state_source *src = &n->src.world.src;
+    for (u32 i = 0; i < SENDERS; i++) {
+        cd_account acct = {0};
+        bool found;
+        CD_TRY(src->account(src, &acct, &found, &n->sc->sender[i]));
+        n->nonce[i] = acct.nonce;
+    }
+    cd_txpool_head head = {
+        .fork = CD_CANCUN,
+        .chain_id = CHAIN_ID,
+        .gas_limit = h->gas_limit,
+        .base_fee = h->base_fee,
+    };
+    cd_txpool_set_head(n->pool, &head, src);
+    return cd_txpool_settle(n->pool);
+}
+
+/* Tells what is served and acknowledged. */
+static void tell(node *n)
+{
+    n->sh->head = cd_chain_head(n->chain)->header.number;
+    for (u32 i = 0; i < SENDERS; i++) {
+        n->sh->acked[i] = cd_txpool_nonce(n->pool, &n->sc->sender[i], n->nonce[i]);
+    }
+}
+
+static void close_node(node *n)
+{
+    cd_txpool_free(n->pool);
+    if (n->chain != NULL) {
+        cd_world_source_fini(&n->src.world);
+    }
+    cd_chain_close(n->chain);
+    cd_kv_close(n->kv);
+}
+
+static cd_err open_node(node *n, const char *dir, cd_errinfo *why)
+{
+    usize back;
+    cd_kv_cfg store = {.dir = dir, .cache_bytes = 8 << 20, .layout = LAYOUT};
+    CD_TRY(cd_kv_rocksdb_open(&n->kv, &store, why));
+    cd_chain_cfg cfg = {
+        .kv = n->kv,
+        .genesis = cd_buf_bytes(&n->sc->genesis),
+        .is_dev = true,
+        .sync = CD_KV_SYNC,
+        .history = UINT64_MAX,
+        .commit_interval = 16,
+        .cache_bytes = 1 << 20,
+    };
+    CD_TRY(cd_chain_open(&n->chain, &cfg, why));
+    n->pool = cd_txpool_new(&(cd_txpool_cfg){.journal = n->kv});
+    cd_chain_source_init(&n->src, n->chain, NULL);
+    CD_TRY(follow(n));
+    return cd_txpool_load(n->pool, &back, why);
+}
+
+static cd_err set_balance(void *ctx, cd_state *st, cd_errinfo *why)
+{
+    (void)why;
+    cd_u256 balance = cd_u256_from_u64(*(const u64 *)ctx);
+    cd_addr20 who = {.b = {0x55}};
+    cd_state_set_balance(st, cd_state_acct(st, &who), &balance);
+    return CD_OK;
+}
+
+static cd_err mine(node *n, cd_errinfo *why)
+{
+    cd_chain_block *b;
+    u64 time = cd_chain_head(n->chain)->header.time + 1;
+    CD_TRY(cd_chain_build(n->chain, &b, n->pool, time, why));
+    cd_err e = cd_chain_accept(n->chain, b, why);
+    cd_chain_drop(n->chain, b);
+    return e;
+}
+
+/* Does what leads to the next block, from wherever in it an earlier life ended. */
+static cd_err step(node *n, cd_errinfo *why)
+{
+    u64 h = cd_chain_head(n->chain)->header.number + 1;
+    if (h == EMPTY_FROM) {
+        cd_header_wish wish = {.time = cd_chain_head(n->chain)->header.time + 1};
+        return cd_chain_mine_empty(n->chain, EMPTY_CNT, 2, &wish, why);
+    }
+    if (h % 10 == 5) {
+        CD_TRY(cd_chain_edit(n->chain, set_balance, &h, why));
+        CD_TRY(follow(n));
+    }
+    for (u32 i = 0; i < n->sc->cnt[h]; i++) {
+        u32 who = n->sc->from[h][i];
+        cd_hash32 hash;
+        if (cd_txpool_nonce(n->pool, &n->sc->sender[who], n->nonce[who]) > n->sc->nonce[h][i]) {
+            continue;
+        }
+        CD_TRY(cd_txpool_add(n->pool, &hash, n->sc->tx[h][i], why));
+        tell(n);
+    }
+    return mine(n, why);
+}
+
+/* --- lives --------------------------------------------------------------------------------------- */
+
+static int wrong(shared *sh, const char *what)
+{
+    (void)cd_fail(&sh->why, CD_ECORRUPT, "%s", what);
+    return WRONG;
+}
+
+/* Steps up to block last. record: the blocks are noted, else compared. */
+static int work(node *n, u64 last, bool record)
+{
+    shared *sh = n->sh;
+    u32 tries = 0;
+    tell(n);
+    if (record && sh->head == 0) {
+        cd_chain_genesis_hash(n->chain, &sh->hash[0]);
+    }
+    while (cd_chain_head(n->chain)->header.number < last) {
+        cd_errinfo why = {0};
+        cd_err e = step(n, &why);
+        const cd_block *head = cd_chain_head(n->chain);
+        cd_err followed = follow(n);
+        tell(n);
+        if (record) {
+            sh->hash[head->header.number] = head->hash;
+        } else if (!cd_hash32_eq(&sh->hash[head->header.number], &head->hash)) {
+            return wrong(sh, "another block than without the fault");
+        }
+        if (e != CD_OK || followed != CD_OK) {
+            sh->why = why;
+            if (why.msg[0] == '\0') {
+                (void)cd_fail(&sh->why, e, "step: %s, %s", cd_err_str(e), cd_err_str(followed));
+            }
+            sh->errors++;
+            if (tries++ == RETRIES) {
+                return GAVE_UP;
+            }
+        }
+    }
+    return DONE;
+}
+
+/* One life up to block last, with the planned fault. */
+static int life(const script *sc, shared *sh, const char *dir, u64 last, bool record)
+{
+    node n = {.sc = sc, .sh = sh};
+    cd_errinfo why = {0};
+    io_faults_watch(dir, &sh->io);
+    cd_err e = open_node(&n, dir, &why);
+    int rc = GAVE_UP;
+    if (e == CD_OK) {
+        rc = work(&n, last, record);
+    } else {
+        sh->errors++;
+        (void)cd_fail(&sh->why, e, "open: %s: %s", cd_err_name(e), why.msg);
+    }
+    close_node(&n);
+    return rc;
+}
+
+static cd_err check_state(node *n, cd_errinfo *why)
+{
+    cd_flat_head head;
+    cd_hash32 root;
+    cd_arena a = {0};
+    cd_view *v = cd_view_newest(n->chain);
+    cd_err e = CD_OK;
+    for (u64 h = cd_view_head(v)->block.header.number; h > 0 && e == CD_OK; h--) {
+        const cd_accepted *acc = NULL;
+        e = cd_view_block(v, &acc, &a, h);
+        bool is_same = e == CD_OK && acc->block.tx_cnt == n->sc->cnt[h];
+        for (usize i = 0; is_same && i < acc->block.tx_cnt; i++) {
+            is_same = acc->receipts[i].ok;
+        }
+        if (!is_same) {
+            e = cd_fail(why, CD_ECORRUPT, "block %llu or its receipts", (unsigned long long)h);
+        }
+    }
+    cd_view_unref(v);
+    cd_arena_fini(&a);
+    CD_TRY(e);
+    CD_TRY(cd_flat_head_get(n->kv, &head));
+    CD_TRY(cd_flat_root(n->kv, &root, why));
+    return cd_hash32_eq(&root, &head.root)
+               ? CD_OK
+               : cd_fail(why, CD_ECORRUPT, "the state does not have the head's root");
+}
+
+/* The life after a fault: finds everything, goes on to block last without an error. */
+static int next_life(const script *sc, shared *sh, const char *dir, u64 last)
+{
+    node n = {.sc = sc, .sh = sh};
+    cd_errinfo why = {0};
+    u64 head = sh->head;
+    u64 acked[SENDERS];
+    memcpy(acked, sh->acked, sizeof acked);
+    sh->errors = 0;
+    cd_err e = open_node(&n, dir, &why);
+    int rc = WRONG;
+    if (e != CD_OK) {
+        (void)cd_fail(&sh->why, e, "does not open: %s: %s", cd_err_name(e), why.msg);
+        goto out;
+    }
+    if (cd_chain_head(n.chain)->header.number < head) {
+        rc = wrong(sh, "an accepted block is gone");
+        goto out;
+    }
+    for (u32 i = 0; i < SENDERS; i++) {
+        if (cd_txpool_nonce(n.pool, &sc->sender[i], n.nonce[i]) < acked[i]) {
+            rc = wrong(sh, "an acknowledged transaction is gone");
+            goto out;
+        }
+    }
+    rc = work(&n, last, false);
+    if (rc == DONE && sh->errors != 0) {
+        rc = WRONG;
+    }
+    if (rc == DONE) {
+        e = check_state(&n, &why);
+        if (e != CD_OK) {
+            sh->why = why;
+            rc = WRONG;
+        }
+    }
+out:
+    close_node(&n);
+    return rc;
+}
+
+/* --- directories --------------------------------------------------------------------------------- */
+
+static void join(cd_buf *out, const char *dir, const char *name)
+{
+    cd_buf_clear(out);
+    cd_buf_fmt(out, "%s/%s", dir, name);
+}
+
+/* Copies the files of a directory without sub-directories; one that is absent stays so. */
+static cd_err copy_dir(const char *to, const char *from, cd_errinfo *why)
+{
+    cd_buf src = {0};
+    cd_buf dst = {0};
+    cd_buf data = {0};
+    cd_err e = cd_fs_remove_tree(cd_fs_real(), to, why);
+    DIR *d = e == CD_OK ? opendir(from) : NULL;
+    if (d != NULL) {
+        e = cd_fs_mkdirs(cd_fs_real(), to, 0755, why);
+    }
+    for (const struct dirent *x; e == CD_OK && d != NULL && (x = readdir(d)) != NULL;) {
+        if (x->d_name[0] == '.') {
+            continue;
+        }
+        join(&src, from, x->d_name);
+        join(&dst, to, x->d_name);
+        cd_buf_clear(&data);
+        e = cd_fs_read_file(cd_fs_real(), &data, cd_buf_cstr(&src), 64 << 20, why);
+        if (e == CD_OK) {
+            e = cd_fs_replace_file(cd_fs_real(), cd_buf_cstr(&dst), cd_buf_bytes(&data), 0644, why);
+        }
+    }
+    if (d != NULL) {
+        (void)closedir(d);
+    }
+    cd_buf_fini(&src);
+    cd_buf_fini(&dst);
+    cd_buf_fini(&data);
+    return e;
+}
+
+typedef struct run {
+    script sc;
+    shared *sh;
+    cd_buf base; /* prefix of the directories at the segments' beginnings */
+    cd_buf work;
+} run;
+
+static cd_err copy_segment(run *r, u32 segment, bool save, cd_errinfo *why)
+{
+    cd_buf at = {0};
+    cd_buf_fmt(&at, "%s%u", cd_buf_cstr(&r->base), segment);
+    const char *saved = cd_buf_cstr(&at);
+    const char *work_dir = cd_buf_cstr(&r->work);
+    cd_err e = save ? copy_dir(saved, work_dir, why) : copy_dir(work_dir, saved, why);
+    cd_buf_fini(&at);
+    return e;
+}
+
+/* --- the list of cases --------------------------------------------------------------------------- */
+
+typedef struct fault_case {
+    u16 segment;
+    u16 lane;
+    u16 at;
+    u16 fault;
+} fault_case;
+
+/* Runs fn in a process of its own: its exit status as waitpid gives it. */
+static int in_child(run *r, u32 segment, bool is_faulty, bool record)
+{
+    u64 last = ((u64)segment + 1) * SEGMENT;
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const char *dir = cd_buf_cstr(&r->work);
+        (void)alarm(LIMIT_S);
+        int rc = is_faulty ? life(&r->sc, r->sh, dir, last, record)
+                           : next_life(&r->sc, r->sh, dir, last);
+        (void)fflush(NULL);
+        _exit(rc);
+    }
+    int status = -1;
+    (void)waitpid(pid, &status, 0);
+    return status;
+}
+
+/* The run without faults: notes blocks, directories and calls; appends the cases. */
+static cd_err record(run *r, cd_buf *cases, cd_errinfo *why)
+{
+    for (u32 s = 0; s < SEGMENTS; s++) {
+        CD_TRY(copy_segment(r, s, false, why));
+        r->sh->io = (io_state){.fault = IO_NONE};
+        int status = in_child(r, s, true, true);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != DONE) {
+            return cd_fail(why, CD_EINVAL, "the run without faults ended with %d: %s", status,
+                           r->sh->why.msg);
+        }
+        CD_TRY(copy_segment(r, s + 1, true, why));
+        for (u32 lane = 0; lane < IO_LANES; lane++) {
+            u32 cnt = r->sh->io.seen[lane];
+            if (cnt > IO_LOG) {
+                return cd_fail(why, CD_ELIMIT, "%u calls in a segment", cnt);
+            }
+            for (u32 at = 1; at <= cnt; at++) {
+                for (u32 f = IO_EIO; f < IO_FAULTS; f++) {
+                    fault_case c = {(u16)s, (u16)lane, (u16)at, (u16)f};
+                    if (io_fault_fits((io_fault)f, (io_op)r->sh->io.ops[lane][at - 1])) {
+                        cd_buf_put(cases, cd_bytes_of(&c, sizeof c));
+                    }
+                }
+            }
+        }
+    }
+    return CD_OK;
+}
+
+typedef struct tally {
+    u64 passed;
+    u64 failed;
+    u64 unreached; /* the call was not made this time */
+    u64 gave_up;
+    u64 unnoticed;
+    u64 recovered; /* there were errors, and no restart */
+    u64 killed;
+} tally;
+
+/* What is wrong with the end of the faulty life; NULL = nothing. */
+static const char *judge(const shared *sh, io_fault f, int status, tally *t)
+{
+    bool is_kill = f == IO_KILL_BEFORE || f == IO_KILL_AFTER || f == IO_KILL_TORN;
+    if (WIFSIGNALED(status)) {
+        t->killed++;
+        return is_kill && sh->io.is_hit && WTERMSIG(status) == SIGKILL ? NULL : "it crashed";
+    }
+    if (!sh->io.is_hit) {
+        t->unreached++;
+    }
+    if (WEXITSTATUS(status) == GAVE_UP) {
+        t->gave_up++;
+        return f == IO_EINTR || f == IO_SHORT ? "it was noticed" : NULL;
+    }
+    if (sh->errors != 0) {
+        t->recovered++;
+        return f == IO_EINTR || f == IO_SHORT ? "it was noticed" : NULL;
+    }
+    t->unnoticed++;
+    return WEXITSTATUS(status) == DONE ? NULL : "it went wrong";
+}
+
+static bool run_case(run *r, const fault_case *c, u64 nr, tally *t, cd_errinfo *why)
+{
+    shared *sh = r->sh;
+    if (copy_segment(r, c->segment, false, why) != CD_OK) {
+        return false;
+    }
+    sh->io = (io_state){.lane = c->lane, .at = c->at, .fault = (io_fault)c->fault};
+    sh->head = 0;
+    sh->errors = 0;
+    memset(sh->acked, 0, sizeof sh->acked);
+    memset(&sh->why, 0, sizeof sh->why);
+    const char *bad = judge(sh, (io_fault)c->fault, in_child(r, c->segment, true, false), t);
+    cd_errinfo first = sh->why;
+    if (bad == NULL) {
+        int status = in_child(r, c->segment, false, false);
+        bad = WIFEXITED(status) && WEXITSTATUS(status) == DONE ? NULL : "the next process";
+    }
+    if (bad != NULL) {
+        (void)printf("FAIL case %llu: %s at call %u of lane %u in segment %u (%s): %s: %s / %s\n",
+                     (unsigned long long)nr, io_fault_name((io_fault)c->fault), c->at, c->lane,
+                     c->segment, sh->io.what, bad, first.msg, sh->why.msg);
+    } else if (getenv("IO_FAULTS_VERBOSE") != NULL) {
+        (void)printf("case %llu: %s (%s): %s\n", (unsigned long long)nr,
+                     io_fault_name((io_fault)c->fault), sh->io.what, first.msg);
+    }
+    return bad == NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const char *full = getenv("CANDELA_TEST_FULL");
+    u64 cnt = full != NULL && strcmp(full, "1") == 0 ? UINT64_MAX : SAMPLE;
+    u64 first = 0;
+    if (argc < 2 || argv[1][0] != '/' ||
+        (argc > 2 && cd_u64_parse(&cnt, cd_bytes_str(argv[2])) != CD_OK) ||
+        (argc > 3 && cd_u64_parse(&first, cd_bytes_str(argv[3])) != CD_OK)) {
+        (void)fprintf(stderr, "usage: fault_run DIR [CASES [FIRST]]\n");
+        return 2;
+    }
+    run r = {0};
+    cd_errinfo why = {0};
+    cd_buf cases = {0};
+    tally t = {0};
+    cd_buf_fmt(&r.base, "%s/segment", argv[1]);
+    cd_buf_fmt(&r.work, "%s/work", argv[1]);
+    r.sh = mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cd_err e = r.sh == MAP_FAILED ? CD_ENOMEM : cd_fs_remove_tree(cd_fs_real(), argv[1], &why);
+    e = e != CD_OK ? e : cd_fs_mkdirs(cd_fs_real(), argv[1], 0755, &why);
+    e = e != CD_OK ? e : script_make(&r.sc);
+    e = e != CD_OK ? e : record(&r, &cases, &why);
+    if (e != CD_OK) {
+        (void)printf("FAIL %s: %s\n0 passed, 1 failed\n", cd_err_str(e), why.msg);
+        return 1;
+    }
+    const fault_case *list = (const fault_case *)(const void *)cases.p;
+    u64 all = cases.n / sizeof *list;
+    u64 todo = cd_min_u64(cnt, all);
+    for (u64 i = 0; i < todo; i++) {
+        u64 nr = argc > 3 ? (first + i) % all : i * all / todo;
+        if (run_case(&r, &list[nr], nr, &t, &why)) {
+            t.passed++;
+        } else {
+            t.failed++;
+        }
+    }
+    if (cd_fs_remove_tree(cd_fs_real(), argv[1], &why) != CD_OK) {
+        (void)printf("FAIL %s\n", why.msg);
+        t.failed++;
+    }
+    (void)printf(
+        "%llu cases in all; killed %llu, ended with an error %llu, went on after one %llu, "
+        "nothing noticed %llu, call not reached %llu\n",
+        (unsigned long long)all, (unsigned long long)t.killed, (unsigned long long)t.gave_up,
+        (unsigned long long)t.recovered, (unsigned long long)t.unnoticed,
+        (unsigned long long)t.unreached);
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)t.passed,
+                 (unsigned long long)t.failed);
+    cd_buf_fini(&r.base);
+    cd_buf_fini(&r.work);
+    cd_buf_fini(&r.sc.genesis);
+    cd_arena_fini(&r.sc.arena);
+    cd_buf_fini(&cases);
+    return t.failed == 0 ? 0 : 1;
+}

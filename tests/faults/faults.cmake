@@ -1,0 +1,10 @@
+# Every I/O call of a scripted chain failed once. The calls are those of libc: the program's own definitions stand before them.
+add_executable(fault_run ${CMAKE_CURRENT_LIST_DIR}/fault_run.c ${CMAKE_CURRENT_LIST_DIR}/io_faults.c)
+set_target_properties(fault_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+target_compile_options(fault_run PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+target_include_directories(fault_run PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_options(fault_run PRIVATE ${CD_LDFLAGS})
+target_link_libraries(fault_run PRIVATE cd_chains_evmchain ${CMAKE_DL_LIBS})
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/io_faults.c PROPERTIES COMPILE_OPTIONS "-fvisibility=default;-D_GNU_SOURCE")
+add_test(NAME e2e/faults COMMAND fault_run ${CMAKE_BINARY_DIR}/test/fault_run.data)
+set_tests_properties(e2e/faults PROPERTIES LABELS e2e TIMEOUT 14400)

@@ -1,0 +1,2 @@
+cd_vector_test(rpc_compat DEPS chains_evmchain)
+cd_vector_test(session DEPS chains_evmchain)

@@ -1,0 +1,95 @@
+/* tests/vectors/evm_api.h - the methods of an EVM chain in one process, without a node: a chain on a store in memory, its
+ * pool, its service, a clock that the test sets. Test code: included by one file each. */
+#ifndef CD_TESTS_VECTORS_EVM_API_H
+#define CD_TESTS_VECTORS_EVM_API_H
+
+#include "chains/evmchain/evm_vm_priv.h"
+#include "tests/vectors/vec.h"
+
+typedef struct evm_api {
+    cd_evm_vm vm;
+    cd_vm_host host;
+    cd_kv *kv;
+    cd_clock_virtual clock;
+} evm_api;
+
+static void evm_api_nothing(cd_vm_host *host)
+{
+    (void)host;
+}
+
+/* Opens the chain of cfg, whose kv becomes the api's. config is the VM's. */
+static bool evm_api_open(evm_api *a, vec *v, cd_chain_cfg cfg, cd_bytes config)
+{
+    cd_errinfo why = {0};
+    cd_evm_vm *e = &a->vm;
+    *a = (evm_api){.kv = cfg.kv};
+    a->host = (cd_vm_host){.wants_block = evm_api_nothing, .settle = evm_api_nothing};
+    e->ctx.host = &a->host;
+    cd_clock_virtual_init(&a->clock, 0);
+    cd_err err = cd_vm_config_parse(&e->config, &e->config_arena, config, &why);
+    if (err == CD_OK) {
+        e->pool = cd_txpool_new(&(cd_txpool_cfg){
+            .fee_cap = e->config.rpc_tx_fee_cap,
+            .spares_local = e->config.local_txs,
+            .clock = &a->clock.clock,
+        });
+        err = cd_chain_open(&e->chain, &cfg, &why);
+    }
+    if (err == CD_OK) {
+        cd_chain_source_init(&e->head, e->chain, NULL);
+        err = cd__vm_follow(e);
+    }
+    if (err == CD_OK) {
+        cd__api_cfg api = {
+            .clock = &a->clock.clock,
+            .gas_cap = e->config.rpc_gas_cap,
+            .proof_window = e->config.proof_window,
+        };
+        err = cd__api_open(e, &api, &why);
+    }
+    vec_check(v, err == CD_OK, "open: %s", why.msg);
+    return err == CD_OK;
+}
+
+static void evm_api_close(evm_api *a)
+{
+    cd_evm_vm *e = &a->vm;
+    cd_txpool_free(e->pool);
+    cd__api_close(e);
+    if (e->chain != NULL) {
+        cd_world_source_fini(&e->head.world);
+    }
+    cd_chain_close(e->chain);
+    cd_arena_fini(&e->config_arena);
+    cd_kv_close(a->kv);
+}
+
+/* Serves one request and parses the answer; none when there was nothing to say. */
+static cd_json evm_api_ask(evm_api *a, vec *v, cd_bytes request)
+{
+    cd_buf reply = {0};
+    cd_json doc = {0};
+    cd_rpc_serve(&a->vm.api.rpc, &reply, request);
+    if (cd_buf_bytes(&reply).n != 0 &&
+        cd_json_parse(&doc, &v->arena, cd_arena_dup(&v->arena, cd_buf_bytes(&reply)), 0, NULL) !=
+            CD_OK) {
+        vec_check(v, false, "no JSON in answer: %.*s", 200, (const char *)cd_buf_bytes(&reply).p);
+    }
+    cd_buf_fini(&reply);
+    return doc;
+}
+
+/* A value as compact text. */
+static cd_bytes evm_api_text(vec *v, cd_json doc)
+{
+    cd_buf text = {0};
+    if (cd_json_kind_of(doc) != CD_JSON_NONE) {
+        cd_json_raw(&text, doc);
+    }
+    cd_bytes own = cd_arena_dup(&v->arena, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
+    return own;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* The dialogues of rpc-compat: the recorded chain in the Ethereum profile, block 20 as its head, every request answered as
+ * recorded. Compared are values; messages of errors are free, results marked speconly need the same shape, and
+ * blockTimestamp may be there or not. [spec:conformance#3] */
+#include "chains/evmchain/import.h"
+#include "tests/vectors/evm_api.h"
+
+#include <string.h>
+
+static evm_api api;
+
+/* Kinds, and members, are the same. */
+static bool same_shape(cd_json a, cd_json b)
+{
+    return cd_json_kind_of(a) == cd_json_kind_of(b) && cd_json_len(a) == cd_json_len(b);
+}
+
+/* Members that may be missing or differ; those of blobs in the fee history were recorded with another schedule. */
+static bool is_free(cd_bytes key)
+{
+    static const char *const keys[] = {"blockTimestamp", "baseFeePerBlobGas", "blobGasUsedRatio"};
+    for (usize i = 0; i < CD_COUNT(keys); i++) {
+        if (cd_bytes_eq(key, cd_bytes_str(keys[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same(vec *v, cd_json a, cd_json b);
+
+/* Every member of a is in b with the same value. */
+static bool same_members(vec *v, cd_json a, cd_json b)
+{
+    cd_json_it it = cd_json_iter(a);
+    while (cd_json_next(&it)) {
+        if (!is_free(it.key) && !same(v, it.val, cd_json_get(b, cd_arena_str(&v->arena, it.key)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same(vec *v, cd_json a, cd_json b)
+{
+    if (cd_json_kind_of(a) != cd_json_kind_of(b)) {
+        return false;
+    }
+    if (cd_json_kind_of(a) == CD_JSON_OBJ) {
+        return same_members(v, a, b) && same_members(v, b, a);
+    }
+    if (cd_json_kind_of(a) == CD_JSON_ARR) {
+        bool ok = cd_json_len(a) == cd_json_len(b);
+        for (usize i = 0; ok && i < cd_json_len(a); i++) {
+            ok = same(v, cd_json_at(a, i), cd_json_at(b, i));
+        }
+        return ok;
+    }
+    return cd_bytes_eq(evm_api_text(v, a), evm_api_text(v, b));
+}
+
+static bool same_answer(vec *v, cd_json want, cd_json got, bool shape_only)
+{
+    cd_json error = cd_json_get(want, "error");
+    if (cd_json_has(error)) {
+        cd_json mine = cd_json_get(got, "error");
+        return same(v, cd_json_get(error, "code"), cd_json_get(mine, "code")) &&
+               same(v, cd_json_get(error, "data"), cd_json_get(mine, "data"));
+    }
+    cd_json a = cd_json_get(want, "result");
+    cd_json b = cd_json_get(got, "result");
+    return shape_only ? same_shape(a, b) : same(v, a, b);
+}
+
+static void run_dialogue(vec *v, const char *path, cd_bytes text)
+{
+    bool shape_only = strstr(cd_arena_str(&v->arena, text), "speconly") != NULL;
+    cd_json got = {0};
+    for (usize at = 0; at < text.n;) {
+        const u8 *end = memchr(text.p + at, '\n', text.n - at);
+        cd_bytes line = cd_bytes_sub(text, at, (end == NULL ? text.n : (usize)(end - text.p)) - at);
+        at += line.n + 1;
+        if (line.n < 3) {
+            continue;
+        }
+        cd_bytes body = cd_bytes_sub(line, 3, line.n - 3);
+        if (memcmp(line.p, ">> ", 3) == 0) {
+            got = evm_api_ask(&api, v, body);
+        } else if (memcmp(line.p, "<< ", 3) == 0) {
+            cd_json want;
+            bool ok = cd_json_parse(&want, &v->arena, body, 0, NULL) == CD_OK &&
+                      same_answer(v, want, got, shape_only);
+            cd_bytes mine = evm_api_text(v, got);
+            vec_check(v, ok, "%s: %.*s", path, (int)cd_min_u64(mine.n, 2000), (const char *)mine.p);
+        }
+    }
+}
+
+static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
+{
+    vec *v = ctx;
+    cd_bytes text;
+    usize n = strlen(path);
+    if (strstr(path, "send-blob-tx") != NULL) {
+        return CD_OK; /* blobs are no part of any network that has a pool here */
+    }
+    if (kind == CD_FS_FILE && n > 3 && strcmp(path + n - 3, ".io") == 0 &&
+        vec_read(v, &text, path)) {
+        run_dialogue(v, path, text);
+    }
+    return CD_OK;
+}
+
+/* The pool's rules: no next header is made in this profile. */
+static void follow(void)
+{
+    const cd_header *h = &cd_chain_head(api.vm.chain)->header;
+    cd_txpool_head head = {
+        .fork = CD_CANCUN,
+        .chain_id = cd_chain_rules_of(api.vm.chain)->chain_id,
+        .gas_limit = h->gas_limit,
+        .base_fee = h->base_fee,
+        .time = h->time,
+    };
+    cd_txpool_set_head(api.vm.pool, &head, &api.vm.head.world.src);
+}
+
+int main(void)
+{
+    vec v = {0};
+    cd_bytes genesis;
+    cd_bytes rlps;
+    cd_errinfo why = {0};
+    if (!vec_read(&v, &genesis, vec_path(&v, "rpc-compat/genesis.json")) ||
+        !vec_read(&v, &rlps, vec_path(&v, "rpc-compat/chain.rlp"))) {
+        return vec_end(&v);
+    }
+    cd_chain_cfg cfg = {
+        .kv = cd_kv_mem_open(),
+        .genesis = genesis,
+        .is_ethereum = true,
+        .history = UINT64_MAX,
+    };
+    static const char config[] =
+        "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"debug\",\"internal-debug\","
+        "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\"]}";
+    if (evm_api_open(&api, &v, cfg, cd_bytes_str(config))) {
+        cd_err e = cd_chain_import(api.vm.chain, rlps, NULL, UINT64_MAX / 2, &why);
+        vec_check(&v, e == CD_OK && cd_chain_head(api.vm.chain)->header.number == 20, "import: %s",
+                  why.msg);
+        follow();
+        vec_walk(&v, "rpc-compat", visit);
+    }
+    evm_api_close(&api);
+    return vec_end(&v);
+}
