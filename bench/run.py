@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of spec/bench.md with Candela and the installed peers, and compares them.
 
-    bench/run.py [evm|crypto|trie|import]...    default: all four
-    bench/run.py --build                        only build the peers
+    bench/run.py [evm|crypto|trie|import|rpc|ws|proc]...    default: all seven
+    bench/run.py --build                                    only build the peers
 
 The programs run in turn on the same bytes, pinned to one CPU, for several rounds; the fastest
 round of each counts. Beside every few workloads the speed of OpenSSL's SHA-256 is measured: cal_ns
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import typing
 
+import servers
 from summary import OUT, TIME_FIELD, TITLES, print_summary
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -219,6 +220,18 @@ def run_group(group, programs, args):
     return runner
 
 
+def run_servers(group, programs, args):
+    """Runs a group that loads nodes; each workload runs for seconds, so one round is enough."""
+    runner = Runner(group, args)
+    runner.calibrate()
+    for result in servers.run_group(group, programs, args, runner.failures):
+        runner.keep(result["impl"], result["name"], 1, result)
+        print(f"{group}: {result['impl']} {result['name']} done", file=sys.stderr)
+    runner.calibrate()
+    runner.save(OUT / f"{group}.jsonl")
+    return runner
+
+
 def main():
     parser = argparse.ArgumentParser(description="benchmarks of Candela and its peers")
     add = parser.add_argument
@@ -227,6 +240,7 @@ def main():
     add("--candela", type=pathlib.Path, default=CANDELA, help="the candela-evmtool to run")
     add("--rounds", type=int, default=3, help="how often everything is run (default 3)")
     add("--only", metavar="TEXT", help="only workloads (import: the chain) of this name")
+    add("--seconds", type=int, default=10, help="how long each load of the rpc group lasts")
     add("--min-ms", type=int, default=120, help="least time of a workload in a round")
     add("--sizes", nargs="+", default=["1000", "10000", "100000"], help="numbers of trie keys")
     add("--impl", nargs="+", choices=list(TITLES), default=list(TITLES), help="run only these")
@@ -256,7 +270,7 @@ def main():
 
     failures = []
     for group in args.groups or groups:
-        runner = run_group(group, programs, args)
+        runner = (run_servers if group in servers.RUN else run_group)(group, programs, args)
         print_summary(group, args.all)
         failures += runner.failures
     for failure in dict.fromkeys(failures):

@@ -16,6 +16,7 @@ OUT = pathlib.Path(__file__).resolve().parents[1] / "build" / "bench"
 
 # The field that counts for each group, in the order of the tables; smaller is better.
 TIME_FIELD = {"evm": "ns", "crypto": "ns", "trie": "ns_per_op", "import": "cpu_ms"}
+TIME_FIELD |= {"rpc": "cpu_us_per_req", "ws": "cpu_us", "proc": "value"}
 
 TITLES = {"c": "candela", "geth": "geth", "revm": "revm"}
 PEERS = ["geth", "revm"]
@@ -39,6 +40,11 @@ FLOOR = 0.95  # no single evm workload may fall below this share of the better p
 TRIE_TARGET = 6  # insert + hash + commit at N = 100000 against geth
 SORTED_ROOT_TARGET = 1 / 0.6  # against the Rust builder
 IMPORT_TARGET = 2.7  # CPU time of a transaction against geth
+# Server CPU time of a request or notification against geth; what a node of its own may need.
+RPC_TARGETS = {"eth_getLogs_2000": 15, "eth_getBlockByNumber_400": 15}
+RPC_TARGETS |= dict.fromkeys(["eth_blockNumber", "eth_getBalance", "web3_clientVersion"], 5)
+SUBSCRIBERS_TARGET = 5  # with 1000 connections
+PROC_LIMITS = {"start_ms": 50, "rss_idle_mb": 30}
 SECOND_THREAD_TARGET = 0.6  # wall time of an import with two threads to one with one
 
 
@@ -167,11 +173,45 @@ def import_tables(results):
     table(head + ["candela wall 2 threads/1", "geth wall 2/1"], rows)
 
 
+def server_table(results, head, fields, target):
+    """One line a workload: the fields of both nodes, then how much less CPU time ours takes."""
+    rows = []
+    for name in sorted(results.names, key=lambda n: (n.split("/")[0], int(n.split("/")[1]))):
+        line = [name]
+        for field in fields:
+            line += [show(results.time(impl, name, field)) for impl in ("c", "geth")]
+        rows.append([*line, show(results.speed("c", "geth", name), target(*name.split("/")))])
+    table([head, *(f"{impl} {f}" for f in fields for impl in ("candela", "geth")), "geth/candela"], rows)
+
+
+def rpc_tables(results):
+    fields = ["cpu_us_per_req", "rps", "p50_us", "p99_us"]
+    server_table(results, "method/connections", fields, lambda name, _: RPC_TARGETS.get(name))
+
+
+def ws_tables(results):
+    def target(_, connections):
+        return SUBSCRIBERS_TARGET if connections == "1000" else None
+
+    server_table(results, "clients", ["cpu_us", "p50_ms", "p99_ms"], target)
+
+
+def proc_tables(results):
+    rows = []
+    for name in results.names:
+        ours = show(results.time("c", name), PROC_LIMITS.get(name))
+        rows.append([name, ours, show(results.time("geth", name)), show(results.speed("c", "geth", name))])
+    table(["", "candela", "geth", "geth/candela"], rows)
+
+
 TABLES = {
     "evm": evm_tables,
     "crypto": crypto_tables,
     "trie": trie_tables,
     "import": import_tables,
+    "rpc": rpc_tables,
+    "ws": ws_tables,
+    "proc": proc_tables,
 }
 
 

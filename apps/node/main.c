@@ -1,104 +1,86 @@
 /* candela - the node. Wiring only: options, log, which virtual machine, the banner. */
-#include "base/args.h"
-#include "base/hex.h"
+#include "base/fileio.h"
 #include "base/log.h"
 #include "base/term.h"
-#include "base/thread.h"
 #include "base/version.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
-#include "crypto/secp256k1.h"
-#include "node/node.h"
-#include "wallet/hd.h"
+#include "codec/json.h"
+#include "commands.h"
+#include "options.h"
+#include "report.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#define OPTIONS(X)                                                                                 \
-    X(OPT_NETWORK, .name = "network-id", .type = CD_ARG_STR, .dflt = "dev", .meta = "NAME",        \
-      .help = "which network: dev (the others come with consensus)", .group = "Network")           \
-    X(OPT_HTTP_HOST, .name = "http-host", .type = CD_ARG_STR, .dflt = "127.0.0.1", .meta = "ADDR", \
-      .help = "where the API listens", .group = "API")                                             \
-    X(OPT_HTTP_PORT, .name = "http-port", .type = CD_ARG_U64, .max = 65535, .meta = "PORT",        \
-      .help = "its port; the network's own when not given, 0 for any free one")                    \
-    X(OPT_TLS, .name = "http-tls-enabled", .type = CD_ARG_BOOL, .help = "HTTPS instead of HTTP")   \
-    X(OPT_TLS_CERT, .name = "http-tls-cert-file", .type = CD_ARG_PATH, .meta = "FILE",             \
-      .help = "its certificate, PEM, with those that lead to the root; read again at SIGHUP")      \
-    X(OPT_TLS_KEY, .name = "http-tls-key-file", .type = CD_ARG_PATH, .meta = "FILE",               \
-      .help = "the key of the certificate, PEM")                                                   \
-    X(OPT_ORIGINS, .name = "http-allowed-origins", .type = CD_ARG_STR, .dflt = "*",                \
-      .meta = "ORIGINS", .help = "origins that browsers may call from")                            \
-    X(OPT_HOSTS, .name = "http-allowed-hosts", .type = CD_ARG_LIST, .dflt = "localhost",           \
-      .meta = "HOSTS", .help = "host names that requests may name; * for any")                     \
-    X(OPT_DATA_DIR, .name = "data-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela",             \
-      .meta = "DIR", .help = "where networks keep their data, a folder each", .group = "Data")     \
-    X(OPT_IN_MEMORY, .name = "in-memory", .type = CD_ARG_BOOL, .help = "keep nothing")             \
-    X(OPT_WORKERS, .name = "workers", .type = CD_ARG_U64, .max = 256, .meta = "N",                 \
-      .help = "threads for signatures and hashing; 0 for one less than CPUs")                      \
-    X(OPT_LOG_LEVEL, .name = "log-level", .type = CD_ARG_STR, .dflt = "info",                      \
-      .choices = "trace|debug|info|warn|error|off", .meta = "LEVEL", .help = "what is logged",     \
-      .group = "Log")                                                                              \
-    X(OPT_LOG_FORMAT, .name = "log-format", .type = CD_ARG_STR, .dflt = "auto",                    \
-      .choices = "auto|plain|colors|json", .meta = "FORM",                                         \
-      .help = "auto: text on a terminal, JSON lines otherwise")
+#define VERSION_LINE "candela/" CD_VERSION " [database=v1.4.5, rpcchainvm=42]"
 
-enum { OPTIONS(CD_ARG_ID) OPT_CNT };
-static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
+/* --- the node ----------------------------------------------------------------------------------- */
 
-static int fail(const cd_errinfo *why)
+/* What a new network begins with. */
+typedef struct genesis_source {
+    const cd__file *file; /* NULL: the development network's own */
+    u64 time;             /* 0: now */
+} genesis_source;
+
+static cd_err make_genesis(void *ctx, cd_buf *out, u64 chain_id, u64 now)
 {
-    (void)fprintf(stderr, "error: %s\n", why->msg[0] != '\0' ? why->msg : cd_err_str(why->code));
-    return 1;
-}
-
-/* --- what a person sees ------------------------------------------------------------------------- */
-
-static void print_accounts(void)
-{
-    enum { SHOWN = 3 };
-    u8 seed[64];
-    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
-    for (u32 i = 0; i < SHOWN; i++) {
-        u8 secret[32];
-        u8 pub[64];
-        cd_addr20 addr;
-        char addr_text[41] = {0};
-        char secret_text[65] = {0};
-        if (cd_hd_account(secret, seed, i) != CD_OK || cd_secp256k1_pub(pub, secret) != CD_OK) {
-            return;
-        }
-        cd_secp256k1_addr(&addr, pub);
-        cd_hex_fmt(addr_text, cd_bytes_of(addr.b, 20));
-        cd_hex_fmt(secret_text, cd_bytes_of(secret, 32));
-        (void)printf("    %u  0x%s  0x%s\n", i, addr_text, secret_text);
+    const genesis_source *g = ctx;
+    if (g->file == NULL) {
+        return cd_dev_genesis(out, chain_id, g->time != 0 ? g->time : now);
     }
-    (void)printf("    …  7 more, from the phrase \"%s\"\n", CD_HD_DEV_PHRASE);
+    cd_buf_put(out, g->file->text);
+    return CD_OK;
 }
 
-static void print_banner(const cd_node *n, const cd_network *net, const char *scheme,
-                         const char *host, const char *dir, u64 ms)
+static u32 ms_of(const cd_args *a, usize id)
 {
-    unsigned port = cd_node_http_port(n);
-    (void)printf("  ╭──\n  │ ●───  candela %s · %s network %u · ready in %llu ms\n  ╰──\n\n",
-                 CD_VERSION, net->name, net->id, (unsigned long long)ms);
-    (void)printf("  RPC        %s://%s:%u           %s://%s:%u/v1/bc/C/rpc\n", scheme, host, port,
-                 scheme, host, port);
-    (void)printf("  Metrics    %s://%s:%u/v1/metrics\n", scheme, host, port);
-    (void)printf("  Chains     C    EVM chain id %llu, a block whenever a transaction arrives\n",
-                 (unsigned long long)net->evm_chain_id);
-    (void)printf("  Data       %s\n\n", dir == NULL ? "in memory, gone at the end" : dir);
-    (void)printf(
-        "  Accounts   10 with 10,000 LUX each, publicly known: never use them elsewhere\n");
-    print_accounts();
-    (void)printf(
-        "\n  Try        curl -s %s://%s:%u -H 'content-type: application/json' \\\n"
-        "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n\n"
-        "  Ctrl-C stops it.\n\n",
-        scheme, host, port);
-    (void)fflush(stdout);
+    return (u32)(cd_args_u64(a, id) / CD_NS_PER_MS);
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* Tells other programs who runs and where; "" for nobody. It need not survive the machine, so nothing waits for the disk. */
+static bool write_process_file(const char *path, const char *uri)
+{
+    char fresh[4096];
+    if (path[0] == '\0') {
+        return true;
+    }
+    (void)snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *f = fopen(fresh, "we");
+    bool is_good = f != NULL && fprintf(f, "{\n  \"pid\": %d,\n  \"uri\": \"%s\",\n  \"stakingAddress\": \"\"\n}",
+                                        getpid(), uri) > 0;
+    is_good = (f == NULL || fclose(f) == 0) && is_good && rename(fresh, path) == 0;
+    if (!is_good) {
+        cd_errinfo why;
+        (void)cd_fail(&why, CD_EIO, "%.200s: cannot write: %s", path, strerror(errno));
+        cd__report("error", NULL, why.msg, "another place: --process-context-file=FILE");
+    }
+    return is_good;
+}
+
+static int serve(cd_node *n, const cd__banner *b, cd_logger *log, bool is_person)
+{
+    if (is_person) {
+        cd__banner_print(b);
+    } else {
+        char rpc[300];
+        (void)snprintf(rpc, sizeof rpc, "%s://%s:%u", b->scheme, b->host, b->port);
+        cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION),
+                    CD_F("network", b->network->name), CD_F("network_id", b->network->id),
+                    CD_F("ms", b->ready_ms), CD_F("rpc", (const char *)rpc));
+    }
+    u64 stop = cd_node_run(n);
+    u64 blocks = cd_node_close(n);
+    u64 ms = (cd_clock_mono_ns(cd_clock_real()) - stop) / CD_NS_PER_MS;
+    if (is_person) {
+        cd__farewell_print(ms, b->dir != NULL, blocks);
+    } else {
+        cd_log_info(log, "stopped", CD_F("ms", ms), CD_F("blocks", blocks));
+    }
+    return 0;
+}
 
 static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger *log)
 {
@@ -108,12 +90,26 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     usize hosts_cnt = cd_args_list(a, OPT_HOSTS, &hosts);
     const char *dir = NULL;
     u64 start = cd_clock_mono_ns(cd_clock_real());
-    if (!cd_args_bool(a, OPT_IN_MEMORY)) {
+    bool is_kept = !cd_args_bool(a, OPT_IN_MEMORY) && strcmp(cd_args_str(a, OPT_DB_TYPE), "memdb") != 0;
+    if (is_kept) {
         dir = cd_arena_fmt(mem, "%s/%s", cd_args_path(a, mem, OPT_DATA_DIR), net->name);
     }
+    bool is_person = isatty(STDOUT_FILENO) && strcmp(cd_args_str(a, OPT_LOG_FORMAT), "json") != 0;
     bool is_tls = cd_args_bool(a, OPT_TLS);
-    const char *scheme = is_tls ? "https" : "http";
     bool has_port = cd_args_source(a, OPT_HTTP_PORT) != CD_ARG_FROM_DEFAULT;
+    cd__chain_files chain;
+    cd__file genesis_file;
+    genesis_source genesis = {.time = cd_args_u64(a, OPT_DEV_TIME)};
+    const char *genesis_path = cd_args_path(a, mem, OPT_DEV_GENESIS);
+    if (!cd__chain_files_load(&chain, a, mem) || !cd__chain_files_good(&chain, mem, is_person)) {
+        return 1;
+    }
+    if (genesis_path[0] != '\0') {
+        if (!cd__file_read(&genesis_file, mem, genesis_path, false)) {
+            return 1;
+        }
+        genesis.file = &genesis_file;
+    }
     cd_node_cfg cfg = {
         .network = net,
         .data_dir = dir,
@@ -124,79 +120,183 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .allowed_origins = cd_args_str(a, OPT_ORIGINS),
         .allowed_hosts = hosts,
         .allowed_hosts_cnt = hosts_cnt,
+        .read_timeout_ms = ms_of(a, OPT_READ_TIMEOUT),
+        .header_timeout_ms = ms_of(a, OPT_HEADER_TIMEOUT),
+        .write_timeout_ms = ms_of(a, OPT_WRITE_TIMEOUT),
+        .idle_timeout_ms = ms_of(a, OPT_IDLE_TIMEOUT),
+        .shutdown_wait_ms = ms_of(a, OPT_SHUTDOWN_WAIT),
+        .shutdown_timeout_ms = ms_of(a, OPT_SHUTDOWN_TIMEOUT),
+        .has_health = cd_args_bool(a, OPT_API_HEALTH),
+        .has_metrics = cd_args_bool(a, OPT_API_METRICS),
+        .memory = cd_args_u64(a, OPT_MEMORY),
         .workers = (u32)cd_args_u64(a, OPT_WORKERS),
         .log = log,
         .evm = cd_evm_vm_open,
-        .evm_genesis = cd_dev_genesis,
+        .evm_genesis = make_genesis,
+        .evm_genesis_ctx = &genesis,
+        .evm_config = chain.config.text,
+        .evm_upgrades = chain.upgrades.text,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
-        return fail(&why);
+        return cd__report_start(&why);
     }
-    u64 ms = (cd_clock_mono_ns(cd_clock_real()) - start) / 1000000;
-    if (isatty(STDOUT_FILENO)) {
-        print_banner(n, net, scheme, cfg.http_host, dir, ms);
-    } else {
-        char *rpc = cd_arena_fmt(mem, "%s://%s:%u", scheme, cfg.http_host, cd_node_http_port(n));
-        cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION),
-                    CD_F("network", net->name), CD_F("network_id", net->id), CD_F("ms", ms),
-                    CD_F("rpc", rpc));
+    const cd__banner banner = {
+        .network = net,
+        .scheme = is_tls ? "https" : "http",
+        .host = cfg.http_host,
+        .port = cd_node_http_port(n),
+        .dir = dir,
+        .home = getenv("HOME"),
+        .ready_ms = (cd_clock_mono_ns(cd_clock_real()) - start) / CD_NS_PER_MS,
+    };
+    const char *process_file = cd_args_path(a, mem, OPT_PROCESS_FILE);
+    if (process_file[0] == '\0' && dir != NULL) {
+        process_file = cd_arena_fmt(mem, "%s/process.json", dir);
     }
-    cd_node_run(n);
-    cd_node_close(n);
-    return 0;
+    char *uri = cd_arena_fmt(mem, "%s://%s:%u", banner.scheme, banner.host, banner.port);
+    if (!write_process_file(process_file, uri)) {
+        (void)cd_node_close(n);
+        return 1;
+    }
+    int code = serve(n, &banner, log, is_person);
+    if (process_file[0] != '\0') {
+        (void)!cd_fs_remove_tree(cd_fs_real(), process_file, NULL);
+    }
+    return code;
 }
 
 static cd_err open_log(cd_logger **out, const cd_args *a, cd_errinfo *why)
 {
     cd_log_cfg cfg = {.fd = STDOUT_FILENO};
-    CD_TRY(cd_log_level_parse(&cfg.level, cd_bytes_str(cd_args_str(a, OPT_LOG_LEVEL))));
+    const char *display = cd_args_str(a, OPT_LOG_DISPLAY);
+    const char *level = display[0] != '\0' ? display : cd_args_str(a, OPT_LOG_LEVEL);
+    CD_TRY(cd_log_level_parse(&cfg.level, cd_bytes_str(level)));
     CD_TRY(cd_log_form_parse(&cfg.form, cd_bytes_str(cd_args_str(a, OPT_LOG_FORMAT))));
     return cd_log_open(out, &cfg, why);
 }
 
-static int main_with(cd_args *a, int argc, char **argv)
+static const cd_network *network_of(const cd_args *a)
+{
+    const char *name = cd_args_bool(a, OPT_DEV) ? "dev" : cd_args_str(a, OPT_NETWORK);
+    const cd_network *net = cd_network_find(name);
+    if (net == NULL || !net->is_dev) {
+        char message[200];
+        (void)snprintf(message, sizeof message,
+                       net == NULL
+                           ? "there is no network \"%.60s\""
+                           : "network \"%.60s\" needs consensus and peers, which this version does not have",
+                       name);
+        cd__report("error", NULL, message, "what runs today: candela --network-id=dev");
+        return NULL;
+    }
+    return net;
+}
+
+static int node_cmd(const cd_args *a, cd_arena *mem)
 {
     cd_errinfo why = {0};
+    cd_logger *log = NULL;
+    const cd_network *net = network_of(a);
+    if (net == NULL) {
+        return 1;
+    }
+    if (open_log(&log, a, &why) != CD_OK) {
+        return cd__report_start(&why);
+    }
+    int code = run(a, mem, net, log);
+    cd_log_close(log);
+    return code;
+}
+
+/* --- commands ----------------------------------------------------------------------------------- */
+
+static int unknown_command(const char *word)
+{
+    static const char *const names[] = {"help", "version", "genesis", "config", "du", "top"};
+    cd_buf advice = {0};
+    char message[120];
+    (void)snprintf(message, sizeof message, "unknown command \"%.60s\"", word);
+    if (cd_args_suggest(&advice, "", word, names, CD_COUNT(names))) {
+        cd_buf_str(&advice, "\n       ");
+    }
+    cd_buf_str(&advice, "all commands and flags: candela help");
+    cd__report("error", NULL, message, cd_buf_cstr(&advice));
+    cd_buf_fini(&advice);
+    return 2;
+}
+
+static int wrong_usage(const char *usage)
+{
+    char message[100];
+    (void)snprintf(message, sizeof message, "that command goes: %s", usage);
+    cd__report("error", NULL, message, "");
+    return 2;
+}
+
+static int command(cd_args *a, cd_arena *mem, const char *const *words, usize cnt)
+{
+    bool has_check = cnt >= 2 && strcmp(words[1], "check") == 0;
+    if (strcmp(words[0], "genesis") == 0) {
+        return has_check && cnt == 3 ? cd__genesis_check_cmd(words[2])
+                                     : wrong_usage("candela genesis check FILE");
+    }
+    if (strcmp(words[0], "config") == 0) {
+        return has_check && cnt <= 3 ? cd__config_check_cmd(a, cnt == 3 ? words[2] : NULL)
+                                     : wrong_usage("candela config check [FILE]");
+    }
+    bool is_du = strcmp(words[0], "du") == 0;
+    if ((is_du || strcmp(words[0], "top") == 0) && cnt == 1) {
+        const cd_network *net = cd__config_load(a, mem) ? network_of(a) : NULL;
+        bool has_port = cd_args_source(a, OPT_HTTP_PORT) != CD_ARG_FROM_DEFAULT;
+        if (net == NULL) {
+            return 1;
+        }
+        return is_du ? cd__du_cmd(cd_arena_fmt(mem, "%s/%s", cd_args_path(a, mem, OPT_DATA_DIR),
+                                               net->name))
+                     : cd__top_cmd(cd_args_str(a, OPT_HTTP_HOST),
+                                   has_port ? (u16)cd_args_u64(a, OPT_HTTP_PORT) : net->http_port);
+    }
+    return unknown_command(words[0]);
+}
+
+static int main_with(cd_args *a, cd_arena *mem, int argc, char **argv)
+{
+    cd_errinfo why = {0};
+    usize n;
+    const char *later = cd__later_of_args(&n, argc, argv);
+    if (later != NULL) {
+        cd__report("error", NULL,
+                   cd_arena_fmt(mem, "--%.*s has no effect in this version", (int)n, later),
+                   "leave it out; all flags: candela help");
+        return 2;
+    }
     if (cd_args_parse(a, argc, argv, &why) != CD_OK) {
-        (void)fail(&why);
+        cd__report("error", NULL, why.msg, "");
         return 2;
     }
     const char *const *words;
-    bool has_word = cd_args_words(a, &words) != 0;
-    if (cd_args_wants_version(a) || (has_word && strcmp(words[0], "version") == 0)) {
-        (void)printf("candela/%s\n", CD_VERSION);
+    usize cnt = cd_args_words(a, &words);
+    if (cd_args_bool(a, OPT_VERSION_JSON)) {
+        (void)printf("{\n  \"application\": \"candela/%s\",\n  \"database\": \"v1.4.5\",\n"
+                     "  \"rpcchainvm\": 42\n}\n",
+                     CD_VERSION);
         return 0;
     }
-    if (cd_args_wants_help(a) || (has_word && strcmp(words[0], "help") == 0)) {
+    if (cd_args_wants_version(a) || (cnt != 0 && strcmp(words[0], "version") == 0)) {
+        (void)printf("%s\n", VERSION_LINE);
+        return 0;
+    }
+    if (cd_args_wants_help(a) || (cnt != 0 && strcmp(words[0], "help") == 0)) {
         cd_buf text = {0};
         cd_args_help(a, &text, cd_term_width(STDOUT_FILENO));
         (void)fputs(cd_buf_cstr(&text), stdout);
         cd_buf_fini(&text);
         return 0;
     }
-    if (has_word) {
-        (void)fprintf(stderr, "error: unknown command \"%s\"\n       all flags: candela help\n",
-                      words[0]);
-        return 2;
+    if (cnt != 0) {
+        return command(a, mem, words, cnt);
     }
-    const cd_network *net = cd_network_find(cd_args_str(a, OPT_NETWORK));
-    if (net == NULL || !net->is_dev) {
-        (void)fprintf(
-            stderr,
-            "error: network \"%s\" needs consensus and peers, which this version does not have\n"
-            "       what runs today: candela --network-id=dev\n",
-            cd_args_str(a, OPT_NETWORK));
-        return 1;
-    }
-    cd_logger *log = NULL;
-    if (open_log(&log, a, &why) != CD_OK) {
-        return fail(&why);
-    }
-    cd_arena mem = {0};
-    int code = run(a, &mem, net, log);
-    cd_arena_fini(&mem);
-    cd_log_close(log);
-    return code;
+    return cd__config_load(a, mem) ? node_cmd(a, mem) : 1;
 }
 
 int main(int argc, char **argv)
@@ -205,12 +305,20 @@ int main(int argc, char **argv)
         .program = "candela",
         .help_word = "help",
         .purpose = "runs a node",
-        .usage = "candela [flags]\ncandela help\ncandela version",
+        .usage = "candela [flags]\n"
+                 "candela genesis check FILE     is it good, and what is its hash\n"
+                 "candela config check [FILE]    configuration of node or VM, upgrade file\n"
+                 "candela du                     what the network's data takes on disk\n"
+                 "candela top                    what the running node does\n"
+                 "candela help\n"
+                 "candela version",
         .example = "candela --network-id=dev --in-memory",
-        .words_max = 1,
+        .words_max = 3,
     };
-    cd_args *a = cd_args_new(&info, options, OPT_CNT);
-    int code = main_with(a, argc, argv);
+    cd_args *a = cd_args_new(&info, cd__options, OPT_CNT);
+    cd_arena mem = {0};
+    int code = main_with(a, &mem, argc, argv);
+    cd_arena_fini(&mem);
     cd_args_free(a);
     return code;
 }

@@ -16,6 +16,9 @@ struct cd_executor {
     cd_thread thread;
     bool is_running;
     bool wants_block; /* touched by the executor's thread only */
+    u64 first_height; /* likewise: at the start */
+    cd_mutex lock;    /* protects tip */
+    cd_executor_tip tip;
 };
 
 /* --- the engine of a single node ---------------------------------------------------------------- */
@@ -71,6 +74,7 @@ cd_executor *cd_executor_new(const char *name, cd_logger *log)
     ex->name = name;
     ex->log = log;
     ex->jobs = cd_mbox_new(QUEUE, sizeof(cd_rpc_job *));
+    cd_mutex_init(&ex->lock);
     return ex;
 }
 
@@ -92,11 +96,31 @@ static i64 time_to_wake(cd_vm *vm)
     return at <= now ? 0 : (i64)((at - now + CD_NS_PER_MS - 1) / CD_NS_PER_MS);
 }
 
+static void tip_follow(cd_executor *ex)
+{
+    cd_hash32 id;
+    u64 height;
+    ex->vm->ops->last_accepted(ex->vm, &id, &height);
+    cd_mutex_lock(&ex->lock);
+    ex->tip.id = id;
+    ex->tip.height = height;
+    ex->tip.accepted = height < ex->first_height ? 0 : height - ex->first_height;
+    cd_mutex_unlock(&ex->lock);
+}
+
+void cd_executor_tip_get(cd_executor *ex, cd_executor_tip *out)
+{
+    cd_mutex_lock(&ex->lock);
+    *out = ex->tip;
+    cd_mutex_unlock(&ex->lock);
+}
+
 static void run(void *arg)
 {
     cd_executor *ex = arg;
     cd_rpc_job *job;
     on_settle(&ex->host);
+    tip_follow(ex);
     for (;;) {
         cd_err e = cd_mbox_recv(ex->jobs, &job, time_to_wake(ex->vm));
         if (e == CD_OK) {
@@ -105,12 +129,15 @@ static void run(void *arg)
         } else if (e != CD_ETIMEOUT) {
             return;
         }
+        tip_follow(ex);
     }
 }
 
 cd_err cd_executor_start(cd_executor *ex, cd_vm *vm, cd_errinfo *why)
 {
     ex->vm = vm;
+    vm->ops->last_accepted(vm, &ex->tip.id, &ex->first_height);
+    ex->tip.height = ex->first_height;
     cd_err e = cd_thread_start(&ex->thread, ex->name, run, ex, why);
     if (e != CD_OK) {
         ex->vm = NULL;
@@ -141,6 +168,7 @@ void cd_executor_free(cd_executor *ex)
     if (ex != NULL) {
         cd_executor_stop(ex);
         cd_mbox_free(ex->jobs);
+        cd_mutex_fini(&ex->lock);
         cd_free(ex);
     }
 }

@@ -25,6 +25,14 @@ cd_err cd_executor_start(cd_executor *ex, cd_vm *vm, cd_errinfo *why) CD_CHECK;
 /* cd_executor_run lets the thread run job. Any thread. Errors: CD_EFULL, CD_ECLOSED. */
 cd_err cd_executor_run(cd_executor *ex, cd_rpc_job *job) CD_CHECK;
 
+/* cd_executor_tip gives the last accepted block as of the last job. Any thread. */
+typedef struct cd_executor_tip {
+    cd_hash32 id;
+    u64 height;
+    u64 accepted; /* blocks since the start; taken back ones count no more */
+} cd_executor_tip;
+void cd_executor_tip_get(cd_executor *ex, cd_executor_tip *out);
+
 /* cd_executor_stop runs the jobs that were taken, ends the thread and closes the VM; cd_executor_free also frees
  * the executor (NULL is allowed). */
 void cd_executor_stop(cd_executor *ex);

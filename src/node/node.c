@@ -7,17 +7,22 @@
 #include "base/thread.h"
 #include "base/version.h"
 #include "net/http_server.h"
+#include "node/budget.h"
 #include "node/executor.h"
+#include "node/health.h"
+#include "node/holder.h"
+#include "node/process.h"
 #include "node/readers.h"
 #include "rpc/endpoint.h"
 #include "store/kv.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 
 enum {
-    LAYOUT = 1,           /* of what the node keeps in its store */
-    STOP_GRACE_MS = 2000, /* for requests that run when the node is asked to stop */
+    LAYOUT = 2, /* of what the node keeps in its store */
+    DISK_MIN = 512 << 20, /* free bytes below which health says no */
     GENESIS_MAX = 64 << 20,
     PATH_MAX_LEN = 4096,
     READERS_MIN = 4,      /* threads that answer from frozen views */
@@ -41,29 +46,196 @@ struct cd_node {
     cd_signal *hangup;
     cd_ws_hub *ws;
     cd_rpc_endpoint **endpoints;
+    const cd_rpc_service **services; /* of the endpoints */
     usize endpoints_cnt;
+    cd_health *health;
+    cd_budget budget;
     cd_metrics *metrics;
     cd_counter *requests;
     cd_loop_task stop_task;
     cd_loop_task kick; /* wakes readers at the end of a round; posted while is_kicking */
     bool is_kicking;
+    cd_timer *stop_timer; /* runs between the signal and the end of service */
+    u64 stop_ns;          /* when it was asked to stop; 0: not yet */
     bool is_stopping;
 };
 
-/* --- service ------------------------------------------------------------------------------------ */
+/* --- health and figures ------------------------------------------------------------------------- */
 
-static void serve_health(void *ctx, cd_http_req *req)
+static const char *check_bootstrapped(void *ctx, cd_json_w *message)
 {
     (void)ctx;
-    cd_buf_str(cd_http_req_out(req), "{\"healthy\":true}\n");
-    cd_http_reply(req, 200, "application/json");
+    cd_json_w_arr(message);
+    cd_json_w_arr_end(message);
+    return NULL;
 }
+
+static const char *check_chain(void *ctx, cd_json_w *message)
+{
+    const cd_node *n = ctx;
+    cd_executor_tip tip;
+    cd_executor_tip_get(n->executor, &tip);
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "engine");
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "consensus");
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "lastAcceptedHeight");
+    cd_json_w_u64(message, tip.height);
+    cd_json_w_key(message, "lastAcceptedID");
+    cd_json_w_hex(message, cd_bytes_of(tip.id.b, 32));
+    cd_json_w_key(message, "longestProcessingBlock");
+    cd_json_w_cstr(message, "0s");
+    cd_json_w_key(message, "processingBlocks");
+    cd_json_w_u64(message, 0);
+    cd_json_w_obj_end(message);
+    cd_json_w_key(message, "vm");
+    cd_json_w_null(message);
+    cd_json_w_obj_end(message);
+    cd_json_w_key(message, "networking");
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "percentConnected");
+    cd_json_w_u64(message, 1);
+    cd_json_w_obj_end(message);
+    cd_json_w_obj_end(message);
+    return NULL;
+}
+
+static const char *check_database(void *ctx, cd_json_w *message)
+{
+    cd_kv_stats stats;
+    (void)message;
+    return cd_kv_stats_get(((const cd_node *)ctx)->kv, &stats) == CD_OK ? NULL
+                                                                          : "the store does not answer";
+}
+
+static const char *check_disk(void *ctx, cd_json_w *message)
+{
+    struct statvfs st;
+    if (statvfs(((const cd_node *)ctx)->cfg.data_dir, &st) != 0) {
+        return "the data directory cannot be reached";
+    }
+    u64 space = (u64)st.f_bavail * st.f_frsize;
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "availableDiskBytes");
+    cd_json_w_u64(message, space);
+    cd_json_w_key(message, "availableDiskPercentage");
+    cd_json_w_u64(message, st.f_blocks == 0 ? 0 : (u64)st.f_bavail * 100 / st.f_blocks);
+    cd_json_w_obj_end(message);
+    return space < DISK_MIN ? "remaining available disk space is below the required 536870912 bytes"
+                            : NULL;
+}
+
+static const char *check_stop(void *ctx, cd_json_w *message)
+{
+    (void)ctx;
+    cd_json_w_obj(message);
+    cd_json_w_key(message, "isShuttingDown");
+    cd_json_w_bool(message, true);
+    cd_json_w_obj_end(message);
+    return "server shutting down";
+}
+
+static void open_health(cd_node *n)
+{
+    n->health = cd_health_new();
+    cd_health_add(n->health, "C", CD_HEALTH_HEALTH, check_chain, n);
+    cd_health_add(n->health, "bootstrapped", CD_HEALTH_HEALTH | CD_HEALTH_READINESS,
+                  check_bootstrapped, n);
+    cd_health_add(n->health, "database", CD_HEALTH_HEALTH, check_database, n);
+    if (n->cfg.data_dir != NULL) {
+        cd_health_add(n->health, "diskspace", CD_HEALTH_HEALTH, check_disk, n);
+    }
+}
+
+static double readers_waiting(void *ctx)
+{
+    const cd_node *n = ctx;
+    return n->readers == NULL ? 0 : (double)cd_readers_waiting(n->readers);
+}
+
+static double checks_failing(void *ctx)
+{
+    return (double)cd_health_failing(((const cd_node *)ctx)->health);
+}
+
+static void set_gauge(cd_node *n, const char *name, const char *help, cd_label label, u64 v)
+{
+    cd_gauge_set(cd_metrics_gauge(n->metrics, name, help, &label, 1), (i64)v);
+}
+
+static void open_metrics(cd_node *n)
+{
+    const struct {
+        const char *name;
+        usize bytes;
+    } shares[] = {
+        {"store", n->budget.store},
+        {"state", n->budget.state},
+        {"tries", n->budget.tries},
+        {"requests", n->budget.requests},
+    };
+    const cd_label all[] = {{"check", "health"}, {"tag", "all"}};
+    n->metrics = cd_metrics_new("lux");
+    n->requests = cd_metrics_counter(n->metrics, "rpc_requests_total",
+                                     "JSON-RPC requests and messages", NULL, 0);
+    cd_metrics_gauge_fn(n->metrics, "rpc_reads_waiting",
+                        "Reading requests that no thread has begun", NULL, 0, readers_waiting, n);
+    cd_metrics_gauge_fn(n->metrics, "health_checks_failing", "Checks that failed", all, CD_COUNT(all),
+                        checks_failing, n);
+    for (usize i = 0; i < CD_COUNT(shares); i++) {
+        set_gauge(n, "memory_budget_bytes", "Shares of the memory budget",
+                  (cd_label){"share", shares[i].name}, shares[i].bytes);
+    }
+    cd_process_metrics_open(n->metrics);
+}
+
+/* Methods that were never called are left out. Services may share a table; what was counted stays. */
+static void refresh_calls(cd_node *n, const cd_rpc_table *t)
+{
+    for (usize i = 0; i < cd_rpc_table_cnt(t); i++) {
+        const cd_rpc_method *m = cd_rpc_table_at(t, i);
+        u64 calls = cd_rpc_method_calls(m);
+        if (calls != 0) {
+            const cd_label label = {"method", m->name};
+            cd_counter *c = cd_metrics_counter(n->metrics, "rpc_calls_total", "Calls of a method",
+                                               &label, 1);
+            cd_counter_add(c, calls - cd_counter_get(c));
+        }
+    }
+}
+
+/* Those that nobody keeps up to date by himself. */
+static void refresh_metrics(cd_node *n)
+{
+    cd_executor_tip tip;
+    cd_kv_stats stats;
+    cd_executor_tip_get(n->executor, &tip);
+    set_gauge(n, "snowman_last_accepted_height", "Height of the last accepted block",
+              (cd_label){"chain", "C"}, tip.height);
+    set_gauge(n, "snowman_blks_accepted_count", "Blocks accepted since the start",
+              (cd_label){"chain", "C"}, tip.accepted);
+    if (cd_kv_stats_get(n->kv, &stats) == CD_OK) {
+        set_gauge(n, "memory_used_bytes", "What shares of the memory budget hold",
+                  (cd_label){"share", "store"}, stats.mem_bytes);
+        cd_gauge_set(cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL,
+                                      0),
+                     (i64)stats.disk_bytes);
+    }
+    cd_process_metrics(n->metrics);
+    for (usize i = 0; i < n->endpoints_cnt; i++) {
+        refresh_calls(n, n->services[i]->table);
+    }
+}
+
+/* --- service ------------------------------------------------------------------------------------ */
 
 static void serve_metrics(void *ctx, cd_http_req *req)
 {
     cd_node *n = ctx;
+    refresh_metrics(n);
     cd_metrics_fmt(n->metrics, cd_http_req_out(req));
-    cd_http_reply(req, 200, "text/plain; version=0.0.4");
+    cd_http_reply(req, 200, CD_METRICS_CONTENT_TYPE);
 }
 
 static void add_route(cd_node *n, const char *path, u32 methods, cd_http_handler *handler,
@@ -125,10 +297,12 @@ static u32 over_of(u32 vm_over)
 static void add_routes(cd_node *n, cd_vm *vm)
 {
     static const char *const roots[] = {"/v1/bc/C", "/ext/bc/C"};
+    static const char *const prefixes[] = {"/v1", "/ext"};
     usize cnt;
     const cd_vm_handler *handlers = vm->ops->handlers(vm, &cnt);
     n->ws = cd_ws_hub_new(n->loop, NULL);
     n->endpoints = cd_new_array(cd_rpc_endpoint *, cnt);
+    n->services = cd_new_array(const cd_rpc_service *, cnt);
     for (usize i = 0; i < cnt; i++) {
         cd_rpc_endpoint_cfg cfg = {
             .loop = n->loop,
@@ -137,6 +311,7 @@ static void add_routes(cd_node *n, cd_vm *vm)
             .ws = n->ws,
             .requests = n->requests,
         };
+        n->services[i] = handlers[i].service;
         n->endpoints[n->endpoints_cnt++] = cd_rpc_endpoint_new(&cfg);
         for (usize j = 0; j < CD_COUNT(roots); j++) {
             char path[128];
@@ -157,11 +332,34 @@ static void add_routes(cd_node *n, cd_vm *vm)
         };
         cd_http_server_route(n->http, &route);
     }
-    add_route(n, "/v1/health", CD_HTTP_GET, serve_health, n);
-    add_route(n, "/v1/metrics", CD_HTTP_GET, serve_metrics, n);
+    const cd_rpc_lanes lanes = {.run = run_lane, .ctx = n};
+    for (usize i = 0; i < CD_COUNT(prefixes); i++) {
+        char path[128];
+        if (n->cfg.has_health) {
+            cd_health_routes(n->health, n->http, prefixes[i], n->loop, &lanes);
+        }
+        if (n->cfg.has_metrics) {
+            (void)snprintf(path, sizeof path, "%s/metrics", prefixes[i]);
+            add_route(n, path, CD_HTTP_ANY, serve_metrics, n);
+        }
+    }
 }
 
 /* --- opening ------------------------------------------------------------------------------------ */
+
+static cd_err take_dir(cd_node *n, cd_errinfo *why)
+{
+    char path[PATH_MAX_LEN];
+    cd_holder holder;
+    cd_err e = cd_dirlock_take(cd_fs_real(), &n->lock, n->cfg.data_dir, why);
+    n->is_locked = e == CD_OK;
+    (void)snprintf(path, sizeof path, "%s/LOCK", n->cfg.data_dir);
+    if (e == CD_EBUSY && cd_holder_of_lock(&holder, path)) {
+        return cd_fail(why, e, "%s is in use by \"%s\" (process %llu)", n->cfg.data_dir, holder.name,
+                       (unsigned long long)holder.pid);
+    }
+    return e;
+}
 
 static cd_err open_store(cd_node *n, cd_errinfo *why)
 {
@@ -171,10 +369,9 @@ static cd_err open_store(cd_node *n, cd_errinfo *why)
     } else {
         char path[PATH_MAX_LEN];
         CD_TRY(cd_fs_mkdirs(cd_fs_real(), n->cfg.data_dir, 0700, why));
-        CD_TRY(cd_dirlock_take(cd_fs_real(), &n->lock, n->cfg.data_dir, why));
-        n->is_locked = true;
+        CD_TRY(take_dir(n, why));
         (void)snprintf(path, sizeof path, "%s/db", n->cfg.data_dir);
-        cd_kv_cfg cfg = {.dir = path, .layout = LAYOUT};
+        cd_kv_cfg cfg = {.dir = path, .layout = LAYOUT, .cache_bytes = n->budget.store};
         CD_TRY(cd_kv_rocksdb_open(&n->kv, &cfg, why));
     }
     n->chain_kv = cd_kv_prefix_open(n->kv, cd_bytes_of(&chain_prefix, 1));
@@ -186,7 +383,7 @@ static cd_err load_genesis(cd_node *n, cd_errinfo *why)
 {
     u64 now = cd_clock_wall_s(cd_clock_real());
     if (n->cfg.data_dir == NULL) {
-        return n->cfg.evm_genesis(&n->genesis, n->cfg.network->evm_chain_id, now);
+        return n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now);
     }
     char path[PATH_MAX_LEN];
     (void)snprintf(path, sizeof path, "%s/genesis-C.json", n->cfg.data_dir);
@@ -194,7 +391,7 @@ static cd_err load_genesis(cd_node *n, cd_errinfo *why)
     if (e != CD_ENOENT) {
         return e;
     }
-    CD_TRY(n->cfg.evm_genesis(&n->genesis, n->cfg.network->evm_chain_id, now));
+    CD_TRY(n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now));
     return cd_fs_replace_file(cd_fs_real(), path, cd_buf_bytes(&n->genesis), 0600, why);
 }
 
@@ -209,8 +406,14 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
         .log = n->cfg.log,
         .pool = n->pool,
         .host = cd_executor_host(n->executor),
+        .loop = n->loop,
         .genesis = cd_buf_bytes(&n->genesis),
+        .config = n->cfg.evm_config,
+        .upgrades = n->cfg.evm_upgrades,
         .is_dev = n->cfg.network->is_dev,
+        .metrics = n->metrics,
+        .cache_bytes = n->budget.state,
+        .trie_bytes = n->budget.tries,
     };
     CD_TRY(n->cfg.evm(&vm, &ctx, why));
     add_routes(n, vm);
@@ -230,12 +433,27 @@ static void on_http_stopped(void *ctx)
     cd_loop_stop(((cd_node *)ctx)->loop);
 }
 
-static void begin_stop(cd_node *n)
+static void end_service(void *ctx)
 {
+    cd_node *n = ctx;
     if (!n->is_stopping) {
         n->is_stopping = true;
-        cd_log_info(n->cfg.log, "stopping");
-        cd_http_server_stop(n->http, STOP_GRACE_MS, on_http_stopped, n);
+        cd_http_server_stop(n->http, n->cfg.shutdown_timeout_ms, on_http_stopped, n);
+    }
+}
+
+static void begin_stop(cd_node *n)
+{
+    if (n->stop_ns != 0) {
+        return;
+    }
+    n->stop_ns = cd_clock_mono_ns(cd_clock_real());
+    cd_log_debug(n->cfg.log, "stopping");
+    cd_health_add(n->health, "shuttingDown", CD_HEALTH_HEALTH, check_stop, n);
+    if (n->cfg.shutdown_wait_ms == 0) {
+        end_service(n);
+    } else {
+        cd_timer_start(n->stop_timer, n->cfg.shutdown_wait_ms, 0);
     }
 }
 
@@ -295,12 +513,6 @@ static cd_err open_tls(cd_node *n, cd_errinfo *why)
     return cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why);
 }
 
-static double readers_waiting(void *ctx)
-{
-    const cd_node *n = ctx;
-    return n->readers == NULL ? 0 : (double)cd_readers_waiting(n->readers);
-}
-
 static cd_err open_http(cd_node *n, cd_errinfo *why)
 {
     static const int stops[] = {SIGINT, SIGTERM};
@@ -308,41 +520,63 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
         .allowed_origins = n->cfg.allowed_origins,
         .allowed_hosts = n->cfg.allowed_hosts,
         .allowed_hosts_cnt = n->cfg.allowed_hosts_cnt,
+        .read_timeout_ms = n->cfg.read_timeout_ms,
+        .header_timeout_ms = n->cfg.header_timeout_ms,
+        .write_timeout_ms = n->cfg.write_timeout_ms,
+        .idle_timeout_ms = n->cfg.idle_timeout_ms,
     };
     CD_TRY(cd_loop_new(&n->loop, why));
+    n->stop_timer = cd_timer_new(n->loop, end_service, n);
     n->stop_task.fn = on_stop_task;
     for (usize i = 0; i < CD_COUNT(stops); i++) {
         CD_TRY(cd_signal_open(&n->signals[i], n->loop, stops[i], on_signal, n, why));
     }
     n->http = cd_http_server_new(n->loop, &cfg);
-    n->metrics = cd_metrics_new("lux");
-    n->requests = cd_metrics_counter(n->metrics, "rpc_requests_total",
-                                     "JSON-RPC requests and messages", NULL, 0);
-    cd_metrics_gauge_fn(n->metrics, "rpc_reads_waiting",
-                        "Reading requests that no thread has begun", NULL, 0, readers_waiting, n);
+    open_metrics(n);
+    open_health(n);
     return open_tls(n, why);
 }
 
 static cd_err listen_http(cd_node *n, cd_errinfo *why)
 {
-    return cd_http_server_listen_tls(n->http, n->cfg.http_host, n->cfg.http_port, n->tls, why);
+    cd_holder holder;
+    u16 port = n->cfg.http_port;
+    cd_err e = cd_http_server_listen_tls(n->http, n->cfg.http_host, port, n->tls, why);
+    if (e == CD_EADDRINUSE && cd_holder_of_port(&holder, port)) {
+        return cd_fail(why, e, "port %u is in use by \"%s\" (process %llu)", port, holder.name,
+                       (unsigned long long)holder.pid);
+    }
+    if (e == CD_EADDRINUSE) {
+        return cd_fail(why, e, "port %u is in use", port);
+    }
+    if (e == CD_EACCES) {
+        return cd_fail(why, e, "port %u needs a privilege; one above 1023 does not: --http-port=8555",
+                       port);
+    }
+    return e;
 }
 
 cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
 {
     cd_node *n = cd_new(cd_node);
     n->cfg = *cfg;
+    n->budget = cd_budget_of(cfg->memory);
     cd_err e = open_store(n, why);
     e = e != CD_OK ? e : load_genesis(n, why);
     e = e != CD_OK ? e : open_http(n, why);
     e = e != CD_OK ? e : open_chain(n, why);
     e = e != CD_OK ? e : listen_http(n, why);
     if (e != CD_OK) {
-        cd_node_close(n);
+        (void)cd_node_close(n);
         return e;
     }
     *out = n;
     return CD_OK;
+}
+
+u32 cd_node_layout(void)
+{
+    return LAYOUT;
 }
 
 u16 cd_node_http_port(const cd_node *n)
@@ -350,9 +584,10 @@ u16 cd_node_http_port(const cd_node *n)
     return cd_http_server_port(n->http);
 }
 
-void cd_node_run(cd_node *n)
+u64 cd_node_run(cd_node *n)
 {
     cd_loop_run(n->loop);
+    return n->stop_ns;
 }
 
 /* Requests whose clients are gone may still be on their way back to the loop. */
@@ -361,15 +596,20 @@ static void on_last_task(cd_loop_task *t)
     cd_loop_stop(((cd_node *)(void *)((u8 *)t - offsetof(cd_node, stop_task)))->loop);
 }
 
-void cd_node_close(cd_node *n)
+u64 cd_node_close(cd_node *n)
 {
+    cd_executor_tip tip = {.accepted = 0};
     if (n == NULL) {
-        return;
+        return 0;
     }
     if (n->readers != NULL) {
         cd_readers_stop(n->readers);
     }
-    cd_executor_free(n->executor);
+    if (n->executor != NULL) {
+        cd_executor_stop(n->executor);
+        cd_executor_tip_get(n->executor, &tip);
+        cd_executor_free(n->executor);
+    }
     if (n->loop != NULL) {
         n->stop_task.fn = on_last_task;
         cd_loop_post(n->loop, &n->stop_task);
@@ -378,10 +618,13 @@ void cd_node_close(cd_node *n)
     cd_readers_free(n->readers);
     cd_http_server_free(n->http);
     cd_tls_free(n->tls);
+    cd_timer_free(n->stop_timer);
+    cd_health_free(n->health);
     for (usize i = 0; i < n->endpoints_cnt; i++) {
         cd_rpc_endpoint_free(n->endpoints[i]);
     }
     cd_free(n->endpoints);
+    cd_free(n->services);
     cd_ws_hub_free(n->ws);
     cd_pool_free(n->pool);
     cd_kv_close(n->chain_kv);
@@ -398,4 +641,5 @@ void cd_node_close(cd_node *n)
     cd_metrics_free(n->metrics);
     cd_buf_fini(&n->genesis);
     cd_free(n);
+    return tip.accepted;
 }

@@ -2,7 +2,7 @@
  *
  *   HTTP loop ── POST /v1/bc/C/rpc ──► executor of C ──► reply
  *       │
- *       └ /v1/health  /v1/metrics
+ *       └ /v1/health  /v1/metrics, and below /ext
  *
  * Virtual machines come as factories from the program. Stopping is crashing: nothing is written that only an orderly
  * stop would write. Threading: one thread calls; the node's own threads stay inside. [spec:architecture#1] */
@@ -25,11 +25,23 @@ typedef struct cd_node_cfg {
     const char *allowed_origins;
     const char *const *allowed_hosts;
     usize allowed_hosts_cnt;
+    u32 read_timeout_ms; /* these four: 0 = as net/http_server.h */
+    u32 header_timeout_ms;
+    u32 write_timeout_ms;
+    u32 idle_timeout_ms;
+    u32 shutdown_wait_ms;    /* serve so long after a signal to stop, health failing */
+    u32 shutdown_timeout_ms; /* then wait so long for running requests */
+    bool has_health;
+    bool has_metrics;
+    u64 memory; /* the budget, bytes; at least 64 MiB */
     u32 workers; /* threads for signatures and hashing; 0 = as many as CPUs, less one */
     cd_logger *log;
     cd_vm_factory evm; /* the C-Chain */
-    /* Makes the genesis of the C-Chain of a network without data. */
-    cd_err (*evm_genesis)(cd_buf *out, u64 chain_id, u64 time);
+    /* Makes the genesis of the C-Chain of a network without data; now in Unix seconds. */
+    cd_err (*evm_genesis)(void *ctx, cd_buf *out, u64 chain_id, u64 now);
+    void *evm_genesis_ctx;
+    cd_bytes evm_config; /* these two: see cd_vm_ctx */
+    cd_bytes evm_upgrades;
 } cd_node_cfg;
 
 /* cd_node_open takes the data directory, opens the chains and listens; cfg is borrowed for ever.
@@ -37,14 +49,18 @@ typedef struct cd_node_cfg {
  * to do. */
 cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
+/* cd_node_layout gives the version of what a node keeps in its store (cd_kv_cfg). */
+u32 cd_node_layout(void);
+
 /* cd_node_http_port gives the port the API listens on, also when the system chose it. */
 u16 cd_node_http_port(const cd_node *n);
 
-/* cd_node_run serves until SIGINT or SIGTERM, or cd_node_stop from another thread. */
-void cd_node_run(cd_node *n);
+/* cd_node_run serves until SIGINT or SIGTERM, or cd_node_stop from another thread. Gives when it was asked to stop
+ * (monotonic nanoseconds). */
+u64 cd_node_run(cd_node *n);
 void cd_node_stop(cd_node *n);
 
-/* cd_node_close ends everything. NULL is allowed. */
-void cd_node_close(cd_node *n);
+/* cd_node_close ends everything; NULL is allowed. Gives the number of C-blocks that were accepted since the start. */
+u64 cd_node_close(cd_node *n);
 
 #endif

@@ -19,6 +19,8 @@ const usage = `usage: peer-geth COMMAND ...
   trie N... [--roots FILE]                trie steps for N keys; FILE holds the expected roots
   import DIR NAME [--scheme path|hash] [--tmp DIR] [--rounds N]
                                           import blocks_NAME.rlp of DIR into a fresh data base
+  node --datadir DIR --fund ADDRESS [--port N] [--chain-id N]
+                                          a development network, blocks by evm_mine
   statetest FILE...                       run state tests, one JSON line per case
   statetest -                             the same; file names come line by line on standard input,
                                           an empty line ends each answer
@@ -34,6 +36,7 @@ func main() {
 		"crypto":    runCrypto,
 		"trie":      runTrie,
 		"import":    runImport,
+		"node":      runNode,
 		"statetest": runStateTests,
 	}
 	command, ok := commands[os.Args[1]]

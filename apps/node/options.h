@@ -1,0 +1,22 @@
+/* apps/node/options.h - every flag of the node, and those of the original nodes that it does not have. Threading: frozen. */
+#ifndef CD_APPS_NODE_OPTIONS_H
+#define CD_APPS_NODE_OPTIONS_H
+
+#include "base/args.h"
+
+enum {
+#define X CD_ARG_ID
+#include "options.def"
+#undef X
+    OPT_CNT,
+};
+
+extern const cd_arg_def cd__options[OPT_CNT];
+
+/* cd__flag_is_later: the original nodes have this flag and here nothing obeys it yet. */
+bool cd__flag_is_later(cd_bytes name);
+
+/* cd__later_of_args gives the first such flag among arguments, its length in *n; NULL when there is none. */
+const char *cd__later_of_args(usize *n, int argc, char *const *argv);
+
+#endif

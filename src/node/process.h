@@ -1,0 +1,12 @@
+/* node/process.h - what the operating system knows of this process, as metrics. Threading: confined. [spec:node-api#10] */
+#ifndef CD_NODE_PROCESS_H
+#define CD_NODE_PROCESS_H
+
+#include "base/metrics.h"
+
+/* cd_process_metrics_open makes those that are asked by themselves; once.
+ * cd_process_metrics brings the process_… metrics in m up to date: memory, CPU in all and by thread, open files. */
+void cd_process_metrics_open(cd_metrics *m);
+void cd_process_metrics(cd_metrics *m);
+
+#endif
