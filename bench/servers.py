@@ -25,7 +25,10 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class BenchError(Exception):
-    pass
+    """A node or a load program did not do what it should."""
+
+
+FAILURES = (BenchError, OSError, http.client.HTTPException, subprocess.SubprocessError)
 
 
 class Server:
@@ -46,11 +49,11 @@ class Server:
         command = ["taskset", "-c", str(cpu), *program, *arguments]
         started = time.monotonic()
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port)
         self.start_ms = None
         try:
             while self.start_ms is None:
                 try:
-                    self.connection = http.client.HTTPConnection("localhost", self.port)
                     self.call("eth_blockNumber")
                     self.start_ms = (time.monotonic() - started) * 1000
                 except ConnectionRefusedError:
@@ -68,21 +71,27 @@ class Server:
         self.close()
 
     def close(self):
+        self.stop()
+        self.log.close()
+        self.folder.cleanup()
+
+    def stop(self):
         self.process.terminate()
         try:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.log.close()
-        self.folder.cleanup()
 
     def last_words(self):
         self.log.seek(0)
         return (self.log.read().strip().splitlines() or ["no message"])[-1]
 
     def post(self, body):
-        self.connection.request("POST", "/", body, {"Content-Type": "application/json"})
+        """One request on a connection of its own: an old one may have made room for a load's."""
+        self.connection.close()
+        headers = {"Content-Type": "application/json", "Host": "localhost"}
+        self.connection.request("POST", "/", body, headers)
         return self.connection.getresponse().read()
 
     def call(self, method, *params):
@@ -285,6 +294,7 @@ def run_proc(impl, program, args):
         time.sleep(10)
         figures["rss_idle_mb"] = server.rss_mb()
         figures["threads"] = server.threads()
+        server.stop()
         figures["db_kb"] = server.data_kb()
     with tempfile.NamedTemporaryFile() as stripped:
         subprocess.run(["strip", "-o", stripped.name, program[0]], check=True)
@@ -314,5 +324,5 @@ def run_group(group, programs, args, failures):
                 if result.get("errors"):
                     failures.append(f"{impl}: {result['name']}: {result['errors']} errors")
                 yield {"bench": group, **result}
-        except (BenchError, OSError, http.client.HTTPException, subprocess.SubprocessError) as error:
+        except FAILURES as error:
             failures.append(f"{group}: {error}")

@@ -181,7 +181,8 @@ def server_table(results, head, fields, target):
         for field in fields:
             line += [show(results.time(impl, name, field)) for impl in ("c", "geth")]
         rows.append([*line, show(results.speed("c", "geth", name), target(*name.split("/")))])
-    table([head, *(f"{impl} {f}" for f in fields for impl in ("candela", "geth")), "geth/candela"], rows)
+    columns = [f"{impl} {field}" for field in fields for impl in ("candela", "geth")]
+    table([head, *columns, "geth/candela"], rows)
 
 
 def rpc_tables(results):
@@ -200,7 +201,8 @@ def proc_tables(results):
     rows = []
     for name in results.names:
         ours = show(results.time("c", name), PROC_LIMITS.get(name))
-        rows.append([name, ours, show(results.time("geth", name)), show(results.speed("c", "geth", name))])
+        theirs = show(results.time("geth", name))
+        rows.append([name, ours, theirs, show(results.speed("c", "geth", name))])
     table(["", "candela", "geth", "geth/candela"], rows)
 
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { COLUMN = 31, SHOWN = 3 };
+enum { COLUMN = 32, SHOWN = 3 };
 
 /* How the stream can be written to. */
 typedef struct style {
@@ -43,9 +43,10 @@ static void print_accounts(const style *s)
 {
     const char *more = s->has_utf8 ? "…" : "...";
     u8 seed[64];
-    (void)printf("  %s%-9s%s  10 with 10,000 LUX each, from the public phrase \"test test %s junk\": "
-                 "%snever use them elsewhere%s\n",
-                 s->dim, "Accounts", s->off, more, s->alarm, s->off);
+    (void)printf(
+        "  %s%-9s%s  10 with 10,000 LUX each, from the public phrase \"test test %s junk\": "
+        "%snever use them elsewhere%s\n",
+        s->dim, "Accounts", s->off, more, s->alarm, s->off);
     cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
     for (u32 i = 0; i < SHOWN; i++) {
         u8 secret[32];
@@ -71,10 +72,11 @@ void cd__banner_print(const cd__banner *b)
     char chain[80];
     const char *dot = s.has_utf8 ? "·" : "-";
     (void)snprintf(url, sizeof url, "%s://%s:%u", b->scheme, b->host, b->port);
-    (void)printf("  %s%s%s\n  %s%s%s  candela %s %s %s network %u %s ready in %llu ms\n  %s%s%s\n\n",
-                 s.mark, s.has_utf8 ? "╭──" : ".--", s.off, s.mark, s.has_utf8 ? "│ ●───" : "| o---",
-                 s.off, CD_VERSION, dot, b->network->name, b->network->id, dot,
-                 (unsigned long long)b->ready_ms, s.mark, s.has_utf8 ? "╰──" : "'--", s.off);
+    (void)printf(
+        "  %s%s%s\n  %s%s%s  candela %s %s %s network %u %s ready in %llu ms\n  %s%s%s\n\n", s.mark,
+        s.has_utf8 ? "╭──" : ".--", s.off, s.mark, s.has_utf8 ? "│ ●───" : "| o---", s.off,
+        CD_VERSION, dot, b->network->name, b->network->id, dot, (unsigned long long)b->ready_ms,
+        s.mark, s.has_utf8 ? "╰──" : "'--", s.off);
     (void)snprintf(text, sizeof text, "%s://%s:%u/v1/bc/C/ws",
                    strcmp(b->scheme, "https") == 0 ? "wss" : "ws", b->host, b->port);
     row(&s, "RPC", url, text);
@@ -94,11 +96,11 @@ void cd__banner_print(const cd__banner *b)
     }
     (void)printf("\n");
     print_accounts(&s);
-    (void)printf("\n  %s%-9s%s  curl -s %s:%u -H 'content-type: application/json' \\\n"
-                 "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n"
-                 "             candela top --http-port=%u\n\n  Ctrl-C stops it.\n\n",
-                 s.dim, "Try", s.off, strcmp(b->scheme, "https") == 0 ? url : b->host, b->port,
-                 b->port);
+    (void)printf(
+        "\n  %s%-9s%s  curl -s %s:%u -H 'content-type: application/json' \\\n"
+        "               -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\"}'\n"
+        "             candela top --http-port=%u\n\n  Ctrl-C stops it.\n\n",
+        s.dim, "Try", s.off, strcmp(b->scheme, "https") == 0 ? url : b->host, b->port, b->port);
     (void)fflush(stdout);
 }
 

@@ -16,14 +16,13 @@ void cd__findings_print(const cd__file *f, const cd_findings *findings, bool wit
     };
     for (usize i = 0; i < findings->cnt; i++) {
         const cd_finding *one = &findings->items[i];
-        cd__place at = {
-            .file = f->name, .text = f->text, .line = one->line, .column = one->column};
+        cd__place at = {.file = f->name, .text = f->text, .line = one->line, .column = one->column};
         char message[400];
         if (one->level != CD_FINDING_ERROR && !with_warnings) {
             continue;
         }
-        (void)snprintf(message, sizeof message, "%s%s%s", one->key,
-                       one->key[0] == '\0' ? "" : ": ", one->message);
+        (void)snprintf(message, sizeof message, "%s%s%s", one->key, one->key[0] == '\0' ? "" : ": ",
+                       one->message);
         cd__report(severities[one->level], &at, message, one->suggestion);
     }
 }
@@ -33,8 +32,7 @@ static int conclude(const char *name, const cd_findings *findings, const char *g
 {
     usize others = findings->cnt < findings->errors ? 0 : findings->cnt - findings->errors;
     if (findings->errors != 0) {
-        (void)printf("%s: %zu error%s\n", name, findings->errors,
-                     findings->errors == 1 ? "" : "s");
+        (void)printf("%s: %zu error%s\n", name, findings->errors, findings->errors == 1 ? "" : "s");
         return 1;
     }
     (void)printf("%s: good%s%s", name, good[0] == '\0' ? "" : ", ", good);
@@ -61,7 +59,8 @@ int cd__genesis_check_cmd(const char *path)
         cd_hex_fmt(hash, cd_bytes_of(facts.hash.b, 32));
         cd_hex_fmt(root, cd_bytes_of(facts.state_root.b, 32));
         code = conclude(path, &findings,
-                        cd_arena_fmt(&mem, "chain id %llu, %zu account%s\n  block  0x%s\n  state  0x%s",
+                        cd_arena_fmt(&mem,
+                                     "chain id %llu, %zu account%s\n  block  0x%s\n  state  0x%s",
                                      (unsigned long long)facts.chain_id, facts.accounts,
                                      facts.accounts == 1 ? "" : "s", hash, root));
     }
@@ -123,7 +122,8 @@ static void on_miss(void *ctx, const cd__file *f, cd_bytes key)
     (void)cd_json_locate(&at.line, &at.column, f->text, name);
     m->cnt++;
     if (cd__flag_is_later(key)) {
-        cd__report("note", &at, cd_arena_fmt(m->mem, "%s: without effect in this version", name), "");
+        cd__report("note", &at, cd_arena_fmt(m->mem, "%s: without effect in this version", name),
+                   "");
         return;
     }
     const char *advice = "";
@@ -187,7 +187,8 @@ int cd__config_check_cmd(cd_args *a, const char *path)
     cd__file f;
     int code = 0;
     if (path != NULL) {
-        code = cd__file_read(&f, &mem, path, false) ? check_file(&mem, &f, kind_of(&mem, f.text)) : 1;
+        code =
+            cd__file_read(&f, &mem, path, false) ? check_file(&mem, &f, kind_of(&mem, f.text)) : 1;
     } else {
         const char *own = cd_args_path(a, &mem, OPT_CONFIG_FILE);
         cd__chain_files chain;

@@ -164,7 +164,8 @@ static bool content_load(cd__chain_files *out, cd_arena *mem, const char *conten
 
 static bool dir_load(cd__file *out, cd_arena *mem, const char *dir, const char *what)
 {
-    static const char *const forms[][2] = {{"C", ".json"}, {"C", ""}, {"evm", ".json"}, {"evm", ""}};
+    static const char *const forms[][2] = {
+        {"C", ".json"}, {"C", ""}, {"evm", ".json"}, {"evm", ""}};
     for (usize i = 0; i < CD_COUNT(forms) && !out->is_there; i++) {
         const char *path = cd_arena_fmt(mem, "%s/%s/%s%s", dir, forms[i][0], what, forms[i][1]);
         if (!cd__file_read(out, mem, path, true)) {

@@ -49,8 +49,10 @@ static bool write_process_file(const char *path, const char *uri)
     }
     (void)snprintf(fresh, sizeof fresh, "%s.new", path);
     FILE *f = fopen(fresh, "we");
-    bool is_good = f != NULL && fprintf(f, "{\n  \"pid\": %d,\n  \"uri\": \"%s\",\n  \"stakingAddress\": \"\"\n}",
-                                        getpid(), uri) > 0;
+    bool is_good =
+        f != NULL &&
+        fprintf(f, "{\n  \"pid\": %d,\n  \"uri\": \"%s\",\n  \"stakingAddress\": \"\"\n}", getpid(),
+                uri) > 0;
     is_good = (f == NULL || fclose(f) == 0) && is_good && rename(fresh, path) == 0;
     if (!is_good) {
         cd_errinfo why;
@@ -72,6 +74,7 @@ static int serve(cd_node *n, const cd__banner *b, cd_logger *log, bool is_person
                     CD_F("ms", b->ready_ms), CD_F("rpc", (const char *)rpc));
     }
     u64 stop = cd_node_run(n);
+    bool has_failed = cd_node_has_failed(n);
     u64 blocks = cd_node_close(n);
     u64 ms = (cd_clock_mono_ns(cd_clock_real()) - stop) / CD_NS_PER_MS;
     if (is_person) {
@@ -79,7 +82,24 @@ static int serve(cd_node *n, const cd__banner *b, cd_logger *log, bool is_person
     } else {
         cd_log_info(log, "stopped", CD_F("ms", ms), CD_F("blocks", blocks));
     }
-    return 0;
+    return has_failed ? 1 : 0;
+}
+
+/* Reports why the node did not open; what begins with a key of one of the chain's files is shown there. */
+static int report_open(const cd__chain_files *chain, cd_arena *mem, const cd_errinfo *why)
+{
+    const cd__file *const files[] = {&chain->upgrades, &chain->config};
+    const char *colon = strstr(why->msg, ": ");
+    for (usize i = 0; i < CD_COUNT(files) && colon != NULL; i++) {
+        cd__place at = {.file = files[i]->name, .text = files[i]->text};
+        const char *key = cd_arena_str(mem, cd_bytes_of(why->msg, (usize)(colon - why->msg)));
+        if (files[i]->is_there && cd_json_locate(&at.line, &at.column, at.text, key)) {
+            cd__place_value(&at);
+            cd__report("error", &at, why->msg, "");
+            return 1;
+        }
+    }
+    return cd__report_start(why);
 }
 
 static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger *log)
@@ -90,7 +110,8 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     usize hosts_cnt = cd_args_list(a, OPT_HOSTS, &hosts);
     const char *dir = NULL;
     u64 start = cd_clock_mono_ns(cd_clock_real());
-    bool is_kept = !cd_args_bool(a, OPT_IN_MEMORY) && strcmp(cd_args_str(a, OPT_DB_TYPE), "memdb") != 0;
+    bool is_kept =
+        !cd_args_bool(a, OPT_IN_MEMORY) && strcmp(cd_args_str(a, OPT_DB_TYPE), "memdb") != 0;
     if (is_kept) {
         dir = cd_arena_fmt(mem, "%s/%s", cd_args_path(a, mem, OPT_DATA_DIR), net->name);
     }
@@ -138,7 +159,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm_upgrades = chain.upgrades.text,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
-        return cd__report_start(&why);
+        return report_open(&chain, mem, &why);
     }
     const cd__banner banner = {
         .network = net,
@@ -181,11 +202,12 @@ static const cd_network *network_of(const cd_args *a)
     const cd_network *net = cd_network_find(name);
     if (net == NULL || !net->is_dev) {
         char message[200];
-        (void)snprintf(message, sizeof message,
-                       net == NULL
-                           ? "there is no network \"%.60s\""
-                           : "network \"%.60s\" needs consensus and peers, which this version does not have",
-                       name);
+        (void)snprintf(
+            message, sizeof message,
+            net == NULL
+                ? "there is no network \"%.60s\""
+                : "network \"%.60s\" needs consensus and peers, which this version does not have",
+            name);
         cd__report("error", NULL, message, "what runs today: candela --network-id=dev");
         return NULL;
     }

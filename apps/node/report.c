@@ -27,6 +27,7 @@ static bool is_blank(u8 c)
 /* Characters of the token at p: a string, or up to what ends a number or word. */
 static usize token_len(cd_bytes p)
 {
+    static const u8 ends[] = {',', ':', '{', '}', '[', ']'};
     usize n = 0;
     if (p.n != 0 && p.p[0] == '"') {
         for (n = 1; n < p.n && p.p[n] != '"'; n++) {
@@ -34,7 +35,7 @@ static usize token_len(cd_bytes p)
         }
         return n < p.n ? n + 1 : p.n;
     }
-    while (n < p.n && !is_blank(p.p[n]) && memchr(",:{}[]", p.p[n], 6) == NULL) {
+    while (n < p.n && !is_blank(p.p[n]) && memchr(ends, p.p[n], sizeof ends) == NULL) {
         n++;
     }
     return n == 0 ? 1 : n;

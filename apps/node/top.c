@@ -65,7 +65,8 @@ static bool ask(cd_buf *out, const char *host, u16 port)
         return false;
     }
     /* HTTP/1.0: the answer ends with the connection. */
-    int n = snprintf(request, sizeof request, "GET /v1/metrics HTTP/1.0\r\nHost: %.200s\r\n\r\n", host);
+    int n =
+        snprintf(request, sizeof request, "GET /v1/metrics HTTP/1.0\r\nHost: %.200s\r\n\r\n", host);
     bool is_good = send(fd, request, (usize)n, MSG_NOSIGNAL) == n;
     while (is_good && out->n < ANSWER_MAX) {
         u8 part[16384];
@@ -125,14 +126,21 @@ static bool take(scrape *out, const char *host, u16 port)
 
 /* --- showing ------------------------------------------------------------------------------------ */
 
-static double value_of(const scrape *s, const char *name, const char *label)
+static const sample *find(const scrape *s, const char *name, const char *label)
 {
     for (usize i = 0; i < s->cnt; i++) {
         if (strcmp(s->samples[i].name, name) == 0 && strcmp(s->samples[i].label, label) == 0) {
-            return s->samples[i].value;
+            return &s->samples[i];
         }
     }
-    return 0;
+    return NULL;
+}
+
+/* 0 for what the node does not give. */
+static double value_of(const scrape *s, const char *name, const char *label)
+{
+    const sample *one = find(s, name, label);
+    return one == NULL ? 0 : one->value;
 }
 
 typedef struct rate {
@@ -176,23 +184,31 @@ static void show(const scrape *now, const scrape *before)
     static const char *const shares[] = {"store", "state", "tries", "requests"};
     rate rows[ROWS];
     double s = (double)(now->at_ns - before->at_ns) / 1e9;
-    double requests = value_of(now, "rpc_requests_total", "") - value_of(before, "rpc_requests_total", "");
+    double requests =
+        value_of(now, "rpc_requests_total", "") - value_of(before, "rpc_requests_total", "");
     double height = value_of(now, "snowman_last_accepted_height", "C");
     double blocks = height - value_of(before, "snowman_last_accepted_height", "C");
-    (void)printf("C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f\n\n", height,
-                 s > 0 ? blocks / s : 0, s > 0 ? requests / s : 0,
-                 value_of(now, "evm_eth_txpool_pending", ""), value_of(now, "evm_eth_txpool_queued", ""),
-                 value_of(now, "rpc_reads_waiting", ""));
+    (void)printf(
+        "C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f\n\n",
+        height, s > 0 ? blocks / s : 0, s > 0 ? requests / s : 0,
+        value_of(now, "evm_eth_txpool_pending", ""), value_of(now, "evm_eth_txpool_queued", ""),
+        value_of(now, "rpc_reads_waiting", ""));
     usize cnt = rates_of(rows, ROWS, now, before, "process_thread_cpu_milliseconds");
     (void)printf("%-28s  %8s  %10s\n", "THREAD", "CPU", "SO FAR");
     for (usize i = 0; i < cnt; i++) {
-        (void)printf("%-28s  %6.1f %%  %8.1f s\n", rows[i].label, rows[i].per_s / 10, rows[i].all / 1000);
+        (void)printf("%-28s  %6.1f %%  %8.1f s\n", rows[i].label, rows[i].per_s / 10,
+                     rows[i].all / 1000);
     }
     (void)printf("\n%-28s  %8s  %10s\n", "MEMORY, MB", "USED", "BUDGET");
-    (void)printf("%-28s  %8.1f\n", "process", value_of(now, "process_resident_memory_bytes", "") / 1e6);
+    (void)printf("%-28s  %8.1f\n", "process",
+                 value_of(now, "process_resident_memory_bytes", "") / 1e6);
     for (usize i = 0; i < CD_COUNT(shares); i++) {
-        (void)printf("%-28s  %8.1f  %10.1f\n", shares[i],
-                     value_of(now, "memory_used_bytes", shares[i]) / 1e6,
+        char used[24] = "";
+        const sample *one = find(now, "memory_used_bytes", shares[i]);
+        if (one != NULL) {
+            (void)snprintf(used, sizeof used, "%.1f", one->value / 1e6);
+        }
+        (void)printf("%-28s  %8s  %10.1f\n", shares[i], used,
                      value_of(now, "memory_budget_bytes", shares[i]) / 1e6);
     }
     cnt = rates_of(rows, ROWS, now, before, "rpc_calls_total");
@@ -227,8 +243,8 @@ int cd__top_cmd(const char *host, u16 port)
         now = oldest;
         if (!take(now, host, port)) {
             char message[200];
-            (void)snprintf(message, sizeof message, "no node gives its metrics at %.100s port %u", host,
-                           port);
+            (void)snprintf(message, sizeof message, "no node gives its metrics at %.100s port %u",
+                           host, port);
             cd__report("error", NULL, message, "another port: candela top --http-port=PORT");
             code = 1;
             break;

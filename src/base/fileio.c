@@ -244,6 +244,39 @@ out:
     return err;
 }
 
+cd_err cd_fs_out_open(cd_fs_out *out, cd_fs *fs, const char *path, u32 mode, cd_errinfo *why)
+{
+    int fd = door_open(fs, path, O_WRONLY | O_CREAT | O_EXCL, mode);
+    if (fd < 0) {
+        return fail(why, path, "create");
+    }
+    *out = (cd_fs_out){.fs = fs, .path = path, .fd = fd};
+    return CD_OK;
+}
+
+cd_err cd_fs_out_put(cd_fs_out *out, cd_bytes data, cd_errinfo *why)
+{
+    return write_all(out->fs, out->fd, data, out->path, why);
+}
+
+cd_err cd_fs_out_close(cd_fs_out *out, cd_errinfo *why)
+{
+    if (door_sync(out->fs, out->fd) != 0) {
+        return fail(why, out->path, "sync");
+    }
+    CD_TRY(sync_parent(out->fs, out->path, why));
+    (void)close(out->fd);
+    out->fd = -1;
+    return CD_OK;
+}
+
+void cd_fs_out_drop(cd_fs_out *out)
+{
+    (void)close(out->fd);
+    out->fd = -1;
+    (void)door_remove(out->fs, out->path);
+}
+
 /* One directory level; an existing directory is success. */
 static cd_err mkdir_one(cd_fs *fs, const char *path, u32 mode, cd_errinfo *why)
 {

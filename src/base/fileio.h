@@ -63,6 +63,21 @@ cd_err cd_fs_read_file(cd_fs *fs, cd_buf *out, const char *path, usize max,
 cd_err cd_fs_replace_file(cd_fs *fs, const char *path, cd_bytes data, u32 mode,
                           cd_errinfo *why) CD_CHECK;
 
+/* A new file while it is written in pieces. */
+typedef struct cd_fs_out {
+    cd_fs *fs;
+    const char *path; /* borrowed */
+    int fd;
+} cd_fs_out;
+
+/* cd_fs_out_open makes path, which must not exist, put appends to it, close makes it durable; after any error, or when
+ * its maker changed its mind, drop removes it instead. */
+cd_err cd_fs_out_open(cd_fs_out *out, cd_fs *fs, const char *path, u32 mode,
+                      cd_errinfo *why) CD_CHECK;
+cd_err cd_fs_out_put(cd_fs_out *out, cd_bytes data, cd_errinfo *why) CD_CHECK;
+cd_err cd_fs_out_close(cd_fs_out *out, cd_errinfo *why) CD_CHECK;
+void cd_fs_out_drop(cd_fs_out *out);
+
 /* cd_fs_mkdirs makes the directory and its missing parents; one that exists is fine. */
 cd_err cd_fs_mkdirs(cd_fs *fs, const char *path, u32 mode, cd_errinfo *why) CD_CHECK;
 

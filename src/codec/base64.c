@@ -1,5 +1,22 @@
 #include "codec/base64.h"
 
+void cd_base64_enc(cd_buf *out, cd_bytes bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (usize i = 0; i < bytes.n; i += 3) {
+        usize n = cd_min_u64(3, bytes.n - i);
+        u32 v = 0;
+        char text[4] = {'=', '=', '=', '='};
+        for (usize k = 0; k < 3; k++) {
+            v = v << 8 | (k < n ? bytes.p[i + k] : 0u);
+        }
+        for (usize k = 0; k <= n; k++) {
+            text[k] = digits[v >> (18 - 6 * k) & 63];
+        }
+        cd_buf_put(out, cd_bytes_of(text, sizeof text));
+    }
+}
+
 /* The six bits of a character; 64 for one that has none. */
 static u32 bits_of(u8 c)
 {

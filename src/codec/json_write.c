@@ -3,25 +3,42 @@
 #include "codec/json.h"
 #include "num/u256_text.h"
 
-static void value(cd_json_w *w)
+/* Room for n bytes of the next value or key, the comma before it written; end() takes what was used. */
+static u8 *begin(cd_json_w *w, usize n)
 {
+    cd_buf *b = w->out;
+    u8 *p = b->p != NULL && b->cap - b->n > n ? b->p + b->n : cd_buf_reserve(b, n + 1);
     if (w->comma) {
-        cd_buf_u8(w->out, ',');
+        *p++ = ',';
     }
     w->comma = true;
+    return p;
+}
+
+static void end(cd_json_w *w, const u8 *p)
+{
+    w->out->n = (usize)(p - w->out->p);
+}
+
+static void value(cd_json_w *w)
+{
+    end(w, begin(w, 0));
 }
 
 static void open_with(cd_json_w *w, u8 bracket)
 {
-    value(w);
-    cd_buf_u8(w->out, bracket);
+    u8 *p = begin(w, 1);
+    *p++ = bracket;
+    end(w, p);
     w->comma = false;
 }
 
 static void close_with(cd_json_w *w, u8 bracket)
 {
-    cd_buf_u8(w->out, bracket);
-    w->comma = true;
+    w->comma = false;
+    u8 *p = begin(w, 1);
+    *p++ = bracket;
+    end(w, p);
 }
 
 void cd_json_w_obj(cd_json_w *w)
@@ -124,12 +141,13 @@ void cd_json_w_key_str(cd_json_w *w, cd_bytes key)
 void cd_json_w_key(cd_json_w *w, const char *key)
 {
     cd_bytes name = cd_bytes_str(key);
-    value(w);
-    u8 *p = cd_buf_extend(w->out, name.n + 3);
-    p[0] = '"';
-    memcpy(p + 1, name.p, name.n);
-    p[name.n + 1] = '"';
-    p[name.n + 2] = ':';
+    u8 *p = begin(w, name.n + 3);
+    *p++ = '"';
+    memcpy(p, name.p, name.n);
+    p += name.n;
+    *p++ = '"';
+    *p++ = ':';
+    end(w, p);
     w->comma = false;
 }
 
@@ -177,27 +195,30 @@ void cd_json_w_cstr(cd_json_w *w, const char *s)
 
 void cd_json_w_hex(cd_json_w *w, cd_bytes b)
 {
-    value(w);
-    u8 *p = cd_buf_extend(w->out, 2 * b.n + 4);
-    p[0] = '"';
-    p[1] = '0';
-    p[2] = 'x';
-    cd_hex_fmt((char *)p + 3, b);
-    p[2 * b.n + 3] = '"';
+    u8 *p = begin(w, 2 * b.n + 4);
+    *p++ = '"';
+    *p++ = '0';
+    *p++ = 'x';
+    cd_hex_fmt((char *)p, b);
+    p += 2 * b.n;
+    *p++ = '"';
+    end(w, p);
 }
 
 void cd_json_w_qty_u256(cd_json_w *w, const cd_u256 *v)
 {
-    char text[CD_U256_TEXT_MAX];
-    usize n = cd_u256_fmt_hex(text, v);
-    value(w);
-    cd_buf_u8(w->out, '"');
-    cd_buf_put(w->out, cd_bytes_of(text, n));
-    cd_buf_u8(w->out, '"');
+    u8 *p = begin(w, CD_U256_TEXT_MAX + 2);
+    *p++ = '"';
+    p += cd_u256_fmt_hex((char *)p, v);
+    *p++ = '"';
+    end(w, p);
 }
 
 void cd_json_w_qty(cd_json_w *w, u64 v)
 {
-    cd_u256 big = cd_u256_from_u64(v);
-    cd_json_w_qty_u256(w, &big);
+    u8 *p = begin(w, CD_U64_TEXT_MAX + 2);
+    *p++ = '"';
+    p += cd_u64_fmt_hex((char *)p, v);
+    *p++ = '"';
+    end(w, p);
 }

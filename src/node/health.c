@@ -172,10 +172,10 @@ cd_health *cd_health_new(void)
 {
     static const cd_rpc_method rows[] = {
         CD_RPC_ROW("", health.health, call_health, FAST, 0, 1, "tags?: Data -> Data", "All checks")
-        CD_RPC_ROW("", health.readiness, call_readiness, FAST, 0, 1, "tags?: Data -> Data",
-                   "Checks of whether the node can serve")
-        CD_RPC_ROW("", health.liveness, call_liveness, FAST, 0, 1, "tags?: Data -> Data",
-                   "Checks of whether the node must be started again")};
+            CD_RPC_ROW("", health.readiness, call_readiness, FAST, 0, 1, "tags?: Data -> Data",
+                       "Checks of whether the node can serve")
+                CD_RPC_ROW("", health.liveness, call_liveness, FAST, 0, 1, "tags?: Data -> Data",
+                           "Checks of whether the node must be started again")};
     cd_health *h = cd_new(cd_health);
     h->table = cd_rpc_table_new(NULL, 0);
     cd_rpc_table_add(h->table, rows, CD_COUNT(rows));

@@ -17,11 +17,13 @@
 #include "store/kv.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
 
 enum {
-    LAYOUT = 2, /* of what the node keeps in its store */
+    LAYOUT = 2,           /* of what the node keeps in its store */
+    ROOM_MIN = 32000000,  /* free bytes without which a node does not start */
     DISK_MIN = 512 << 20, /* free bytes below which health says no */
     GENESIS_MAX = 64 << 20,
     PATH_MAX_LEN = 4096,
@@ -58,6 +60,10 @@ struct cd_node {
     cd_timer *stop_timer; /* runs between the signal and the end of service */
     u64 stop_ns;          /* when it was asked to stop; 0: not yet */
     bool is_stopping;
+    cd_loop_task failed_task;
+    atomic_bool is_running; /* the loop may be told to stop */
+    atomic_bool has_failed; /* the store takes no more writes */
+    atomic_bool is_failing; /* failed_task was posted */
 };
 
 /* --- health and figures ------------------------------------------------------------------------- */
@@ -105,8 +111,9 @@ static const char *check_database(void *ctx, cd_json_w *message)
 {
     cd_kv_stats stats;
     (void)message;
-    return cd_kv_stats_get(((const cd_node *)ctx)->kv, &stats) == CD_OK ? NULL
-                                                                          : "the store does not answer";
+    return cd_kv_stats_get(((const cd_node *)ctx)->kv, &stats) == CD_OK
+               ? NULL
+               : "the store does not answer";
 }
 
 static const char *check_disk(void *ctx, cd_json_w *message)
@@ -181,8 +188,8 @@ static void open_metrics(cd_node *n)
                                      "JSON-RPC requests and messages", NULL, 0);
     cd_metrics_gauge_fn(n->metrics, "rpc_reads_waiting",
                         "Reading requests that no thread has begun", NULL, 0, readers_waiting, n);
-    cd_metrics_gauge_fn(n->metrics, "health_checks_failing", "Checks that failed", all, CD_COUNT(all),
-                        checks_failing, n);
+    cd_metrics_gauge_fn(n->metrics, "health_checks_failing", "Checks that failed", all,
+                        CD_COUNT(all), checks_failing, n);
     for (usize i = 0; i < CD_COUNT(shares); i++) {
         set_gauge(n, "memory_budget_bytes", "Shares of the memory budget",
                   (cd_label){"share", shares[i].name}, shares[i].bytes);
@@ -198,8 +205,8 @@ static void refresh_calls(cd_node *n, const cd_rpc_table *t)
         u64 calls = cd_rpc_method_calls(m);
         if (calls != 0) {
             const cd_label label = {"method", m->name};
-            cd_counter *c = cd_metrics_counter(n->metrics, "rpc_calls_total", "Calls of a method",
-                                               &label, 1);
+            cd_counter *c =
+                cd_metrics_counter(n->metrics, "rpc_calls_total", "Calls of a method", &label, 1);
             cd_counter_add(c, calls - cd_counter_get(c));
         }
     }
@@ -218,9 +225,9 @@ static void refresh_metrics(cd_node *n)
     if (cd_kv_stats_get(n->kv, &stats) == CD_OK) {
         set_gauge(n, "memory_used_bytes", "What shares of the memory budget hold",
                   (cd_label){"share", "store"}, stats.mem_bytes);
-        cd_gauge_set(cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL,
-                                      0),
-                     (i64)stats.disk_bytes);
+        cd_gauge_set(
+            cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL, 0),
+            (i64)stats.disk_bytes);
     }
     cd_process_metrics(n->metrics);
     for (usize i = 0; i < n->endpoints_cnt; i++) {
@@ -347,6 +354,21 @@ static void add_routes(cd_node *n, cd_vm *vm)
 
 /* --- opening ------------------------------------------------------------------------------------ */
 
+/* The store's engine does not survive a disk that is full while it opens, so nothing begins without room for it. */
+static cd_err check_room(const char *dir, cd_errinfo *why)
+{
+    struct statvfs st;
+    if (statvfs(dir, &st) != 0) {
+        return cd_fail(why, CD_EIO, "%s: cannot be looked at", dir);
+    }
+    u64 space = (u64)st.f_bavail * st.f_frsize;
+    if ((st.f_flag & ST_RDONLY) == 0 && space < ROOM_MIN) {
+        return cd_fail(why, CD_ENOSPC, "no space left for %s: %llu kB are free, %u kB are needed",
+                       dir, (unsigned long long)space / 1000, ROOM_MIN / 1000);
+    }
+    return CD_OK;
+}
+
 static cd_err take_dir(cd_node *n, cd_errinfo *why)
 {
     char path[PATH_MAX_LEN];
@@ -355,10 +377,32 @@ static cd_err take_dir(cd_node *n, cd_errinfo *why)
     n->is_locked = e == CD_OK;
     (void)snprintf(path, sizeof path, "%s/LOCK", n->cfg.data_dir);
     if (e == CD_EBUSY && cd_holder_of_lock(&holder, path)) {
-        return cd_fail(why, e, "%s is in use by \"%s\" (process %llu)", n->cfg.data_dir, holder.name,
-                       (unsigned long long)holder.pid);
+        return cd_fail(why, e, "%s is in use by \"%s\" (process %llu)", n->cfg.data_dir,
+                       holder.name, (unsigned long long)holder.pid);
     }
     return e;
+}
+
+static void stop_failed(cd_node *n)
+{
+    if (atomic_load(&n->is_running) && atomic_load(&n->has_failed) &&
+        !atomic_exchange(&n->is_failing, true)) {
+        cd_loop_post(n->loop, &n->failed_task);
+    }
+}
+
+/* On the thread that wrote. What was acknowledged is on disk; a node that can keep nothing more is of no use. */
+static void on_store_failed(void *ctx, const cd_errinfo *why)
+{
+    cd_node *n = ctx;
+    cd_log_error(n->cfg.log,
+                 why->code == CD_ENOSPC
+                     ? "the disk is full: make room, then start again; nothing acknowledged is lost"
+                     : "the data directory cannot be written: look at the disk, then start again; "
+                       "nothing acknowledged is lost",
+                 CD_F("dir", n->cfg.data_dir), CD_F("error", (const char *)why->msg));
+    atomic_store(&n->has_failed, true);
+    stop_failed(n);
 }
 
 static cd_err open_store(cd_node *n, cd_errinfo *why)
@@ -369,9 +413,12 @@ static cd_err open_store(cd_node *n, cd_errinfo *why)
     } else {
         char path[PATH_MAX_LEN];
         CD_TRY(cd_fs_mkdirs(cd_fs_real(), n->cfg.data_dir, 0700, why));
+        CD_TRY(check_room(n->cfg.data_dir, why));
         CD_TRY(take_dir(n, why));
         (void)snprintf(path, sizeof path, "%s/db", n->cfg.data_dir);
         cd_kv_cfg cfg = {.dir = path, .layout = LAYOUT, .cache_bytes = n->budget.store};
+        cfg.failed = on_store_failed;
+        cfg.failed_ctx = n;
         CD_TRY(cd_kv_rocksdb_open(&n->kv, &cfg, why));
     }
     n->chain_kv = cd_kv_prefix_open(n->kv, cd_bytes_of(&chain_prefix, 1));
@@ -383,7 +430,8 @@ static cd_err load_genesis(cd_node *n, cd_errinfo *why)
 {
     u64 now = cd_clock_wall_s(cd_clock_real());
     if (n->cfg.data_dir == NULL) {
-        return n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now);
+        return n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id,
+                                  now);
     }
     char path[PATH_MAX_LEN];
     (void)snprintf(path, sizeof path, "%s/genesis-C.json", n->cfg.data_dir);
@@ -391,7 +439,8 @@ static cd_err load_genesis(cd_node *n, cd_errinfo *why)
     if (e != CD_ENOENT) {
         return e;
     }
-    CD_TRY(n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now));
+    CD_TRY(
+        n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now));
     return cd_fs_replace_file(cd_fs_real(), path, cd_buf_bytes(&n->genesis), 0600, why);
 }
 
@@ -468,6 +517,11 @@ static void on_stop_task(cd_loop_task *t)
     begin_stop((cd_node *)(void *)((u8 *)t - offsetof(cd_node, stop_task)));
 }
 
+static void on_failed_task(cd_loop_task *t)
+{
+    begin_stop((cd_node *)(void *)((u8 *)t - offsetof(cd_node, failed_task)));
+}
+
 void cd_node_stop(cd_node *n)
 {
     cd_loop_post(n->loop, &n->stop_task);
@@ -509,7 +563,12 @@ static cd_err open_tls(cd_node *n, cd_errinfo *why)
                        "HTTPS needs a certificate and a key: "
                        "--http-tls-cert-file=FILE --http-tls-key-file=FILE");
     }
-    CD_TRY(cd_tls_new(&n->tls, n->loop, &cfg, why));
+    cd_errinfo reason = {0};
+    cd_err e = cd_tls_new(&n->tls, n->loop, &cfg, &reason);
+    if (e != CD_OK) {
+        return cd_fail(why, e, "HTTPS cannot use %.80s with %.80s: %.60s", cfg.cert_file,
+                       cfg.key_file, reason.msg);
+    }
     return cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why);
 }
 
@@ -528,6 +587,7 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
     CD_TRY(cd_loop_new(&n->loop, why));
     n->stop_timer = cd_timer_new(n->loop, end_service, n);
     n->stop_task.fn = on_stop_task;
+    n->failed_task.fn = on_failed_task;
     for (usize i = 0; i < CD_COUNT(stops); i++) {
         CD_TRY(cd_signal_open(&n->signals[i], n->loop, stops[i], on_signal, n, why));
     }
@@ -550,8 +610,8 @@ static cd_err listen_http(cd_node *n, cd_errinfo *why)
         return cd_fail(why, e, "port %u is in use", port);
     }
     if (e == CD_EACCES) {
-        return cd_fail(why, e, "port %u needs a privilege; one above 1023 does not: --http-port=8555",
-                       port);
+        return cd_fail(
+            why, e, "port %u needs a privilege; one above 1023 does not: --http-port=8555", port);
     }
     return e;
 }
@@ -586,8 +646,16 @@ u16 cd_node_http_port(const cd_node *n)
 
 u64 cd_node_run(cd_node *n)
 {
+    atomic_store(&n->is_running, true);
+    stop_failed(n);
     cd_loop_run(n->loop);
+    atomic_store(&n->is_running, false);
     return n->stop_ns;
+}
+
+bool cd_node_has_failed(const cd_node *n)
+{
+    return atomic_load(&n->has_failed);
 }
 
 /* Requests whose clients are gone may still be on their way back to the loop. */

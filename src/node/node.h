@@ -33,7 +33,7 @@ typedef struct cd_node_cfg {
     u32 shutdown_timeout_ms; /* then wait so long for running requests */
     bool has_health;
     bool has_metrics;
-    u64 memory; /* the budget, bytes; at least 64 MiB */
+    u64 memory;  /* the budget, bytes; at least 64 MiB */
     u32 workers; /* threads for signatures and hashing; 0 = as many as CPUs, less one */
     cd_logger *log;
     cd_vm_factory evm; /* the C-Chain */
@@ -55,10 +55,13 @@ u32 cd_node_layout(void);
 /* cd_node_http_port gives the port the API listens on, also when the system chose it. */
 u16 cd_node_http_port(const cd_node *n);
 
-/* cd_node_run serves until SIGINT or SIGTERM, or cd_node_stop from another thread. Gives when it was asked to stop
+/* cd_node_run serves until SIGINT or SIGTERM, or cd_node_stop from another thread, or until the store cannot be written. Gives when it was asked to stop
  * (monotonic nanoseconds). */
 u64 cd_node_run(cd_node *n);
 void cd_node_stop(cd_node *n);
+
+/* cd_node_has_failed tells whether the store could not be written; the log says why. */
+bool cd_node_has_failed(const cd_node *n);
 
 /* cd_node_close ends everything; NULL is allowed. Gives the number of C-blocks that were accepted since the start. */
 u64 cd_node_close(cd_node *n);

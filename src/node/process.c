@@ -42,7 +42,8 @@ static bool parse_stat(thread_cpu *out, const char *text)
     (void)snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);
     /* "worker-3" and "worker-4" are both "worker" */
     usize n = strlen(out->name);
-    while (n > 1 && ((out->name[n - 1] >= '0' && out->name[n - 1] <= '9') || out->name[n - 1] == '-')) {
+    while (n > 1 &&
+           ((out->name[n - 1] >= '0' && out->name[n - 1] <= '9') || out->name[n - 1] == '-')) {
         out->name[--n] = '\0';
     }
     out->ms = (user + kernel) * 1000 / ticks;

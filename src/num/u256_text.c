@@ -1,5 +1,6 @@
 #include "num/u256_text.h"
 
+#include "base/hex.h"
 #include "num/div.h"
 
 /* The largest power of ten in a word, and its digits: text is converted a word at a time. */
@@ -94,12 +95,12 @@ usize cd_u256_fmt_dec(char out[CD_U256_TEXT_MAX], const cd_u256 *a)
 
 static usize fmt_hex_digits(char *out, const cd_u256 *a, usize digits)
 {
+    cd_hash32 bytes = cd_u256_to_hash(a);
+    char all[2 * sizeof bytes.b];
+    cd_hex_fmt(all, cd_bytes_of(bytes.b, sizeof bytes.b));
     out[0] = '0';
     out[1] = 'x';
-    for (usize i = 0; i < digits; i++) {
-        usize nibble = digits - 1 - i;
-        out[2 + i] = "0123456789abcdef"[a->w[nibble / 16] >> (4 * (nibble % 16)) & 15];
-    }
+    memcpy(out + 2, all + sizeof all - digits, digits);
     out[2 + digits] = 0;
     return 2 + digits;
 }

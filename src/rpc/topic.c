@@ -24,8 +24,8 @@ struct cd_rpc_topic {
 typedef struct step {
     cd_loop_task task; /* first */
     cd_rpc_topic *topic;
-    cd_rpc_note *note; /* published, or NULL */
-    cd_rpc_topic *to;  /* moved there, or NULL */
+    cd_rpc_note *note;     /* published, or NULL */
+    cd_rpc_topic *to;      /* moved there, or NULL */
     void (*fn)(void *ctx); /* called, or NULL */
     void *ctx;
 } step;

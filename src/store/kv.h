@@ -152,6 +152,10 @@ typedef struct cd_kv_cfg {
     usize cache_bytes; /* block cache; 0 = 64 MiB */
     u32 layout;        /* the caller's version of what it stores; another number is refused */
     bool read_only;    /* the directory must exist and is not changed */
+    /* Told once, on the thread that commits, when a write to disk failed: from then on every commit fails, reads go on,
+     * and only another process opens the directory again. NULL = nobody. */
+    void (*failed)(void *ctx, const cd_errinfo *why);
+    void *failed_ctx;
 } cd_kv_cfg;
 
 /* cd_kv_rocksdb_open opens or makes the directory of the embedded engine.

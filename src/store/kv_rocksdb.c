@@ -11,6 +11,7 @@
 
 #include <rocksdb/c.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ enum {
     DEFAULT_CACHE = 64 << 20,
     MAX_OPEN_FILES = 512,
     OPEN_TRIES = 8,
+    INFO_LOG_HEADER = 5,
 };
 
 typedef struct rocks_kv {
@@ -36,6 +38,9 @@ typedef struct rocks_kv {
     rocksdb_writeoptions_t *write_sync;
     rocksdb_cache_t *cache;
     u32 layout;
+    atomic_int failure; /* cd_err of the first write that failed */
+    void (*failed)(void *ctx, const cd_errinfo *why);
+    void *failed_ctx;
 } rocks_kv;
 
 /* The engine is told the bounds of the range: it then does not search through deleted keys outside of it. */
@@ -220,7 +225,8 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache, int compression)
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
     rocksdb_options_set_keep_log_file_num(o, 2);
-    rocksdb_options_set_info_log_level(o, 2); /* warnings */
+    /* No diary after the start: the engine aborts when it writes there after a write there has failed. */
+    rocksdb_options_set_info_log_level(o, INFO_LOG_HEADER);
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_filter_policy(
         table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
@@ -290,6 +296,8 @@ cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
     r->db = db;
     r->cache = cache;
     r->layout = cfg->layout;
+    r->failed = cfg->failed;
+    r->failed_ctx = cfg->failed_ctx;
     r->read = rocksdb_readoptions_create();
     r->write = rocksdb_writeoptions_create();
     r->write_sync = rocksdb_writeoptions_create();
@@ -306,8 +314,11 @@ static void rocks_close(cd_kv *kv)
     rocksdb_readoptions_destroy(r->read);
     rocksdb_writeoptions_destroy(r->write);
     rocksdb_writeoptions_destroy(r->write_sync);
-    rocksdb_close(r->db);
-    rocksdb_cache_destroy(r->cache);
+    /* After a failed write the engine may not be asked to write its files to an end: it aborts. Its next start does. */
+    if (atomic_load(&r->failure) == CD_OK) {
+        rocksdb_close(r->db);
+        rocksdb_cache_destroy(r->cache);
+    }
     cd_free(r);
 }
 
@@ -378,17 +389,36 @@ static cd_err rocks_has(cd_kv *kv, bool *found, cd_bytes key)
     return CD_OK;
 }
 
+/* What is on disk behind a failed write is known only after the engine has read it again, in another process. */
+static cd_err note_failure(rocks_kv *r, char *msg, cd_errinfo *why)
+{
+    int none = CD_OK;
+    cd_errinfo engine = {0};
+    cd_err err = rocks_err(msg, &engine);
+    bool is_first =
+        err != CD_EACCES && atomic_compare_exchange_strong(&r->failure, &none, (int)err);
+    if (is_first && r->failed != NULL) {
+        r->failed(r->failed_ctx, &engine);
+    }
+    return cd_fail(why, err, "%s", engine.msg);
+}
+
 static cd_err rocks_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)
 {
     rocks_kv *r = (rocks_kv *)kv;
+    cd_err gone = (cd_err)atomic_load(&r->failure);
     if (b->cnt == 0) {
         return CD_OK;
+    }
+    if (gone != CD_OK) {
+        return cd_fail(why, gone, "the store was closed to writes after an error: %s",
+                       cd_err_str(gone));
     }
     rocksdb_writebatch_t *wb = rocksdb_writebatch_create_from((const char *)b->rec.p, b->rec.n);
     char *msg = NULL;
     rocksdb_write(r->db, sync == CD_KV_SYNC ? r->write_sync : r->write, wb, &msg);
     rocksdb_writebatch_destroy(wb);
-    return rocks_err(msg, why);
+    return msg == NULL ? CD_OK : note_failure(r, msg, why);
 }
 
 static cd_err frozen_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)

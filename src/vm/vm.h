@@ -92,15 +92,16 @@ typedef struct cd_vm_ctx {
     struct cd_pool *pool;
     cd_vm_host *host;
     struct cd_loop *loop; /* where the sessions of its services live; NULL: they have none */
-    cd_bytes genesis;  /* as the chain was created with */
-    cd_bytes config;   /* what the operator set for this chain; empty = defaults */
-    cd_bytes upgrades; /* what is changed at times to come; empty = nothing */
+    cd_bytes genesis;     /* as the chain was created with */
+    cd_bytes config;      /* what the operator set for this chain; empty = defaults */
+    cd_bytes upgrades;    /* what is changed at times to come; empty = nothing */
     u32 network_id;
     cd_hash32 chain_id;
-    bool is_dev;      /* the row of the dev network: unlocked accounts, blocks on demand */
+    bool is_dev; /* the row of the dev network: unlocked accounts, blocks on demand */
     struct cd_metrics *metrics; /* NULL: nobody looks */
-    usize cache_bytes; /* of the memory budget: for state kept from the store; 0 = as the VM likes */
-    usize trie_bytes;  /* for tries, likewise */
+    usize
+        cache_bytes;  /* of the memory budget: for state kept from the store; 0 = as the VM likes */
+    usize trie_bytes; /* for tries, likewise */
 } cd_vm_ctx;
 
 /* A factory opens a VM on its store, or makes a new chain of the genesis in an empty one. */

@@ -9,8 +9,8 @@ and nonce (creation there, EIP-7610, is where public clients part ways).
 
 import copy
 
-FORKS = ["Istanbul", "Berlin", "London", "Paris", "Shanghai", "Cancun"]
-BERLIN, LONDON, PARIS, CANCUN = 1, 2, 3, 5
+FORKS = ["Istanbul", "Berlin", "London", "Paris", "Shanghai", "Cancun", "Prague"]
+BERLIN, LONDON, PARIS, CANCUN, PRAGUE = 1, 2, 3, 5, 6
 
 # Opcodes that mutations prefer, by kind; the others, undefined ones too, come by a random byte.
 STATE_OPS = bytes.fromhex("313b3c3f40475455 5c5df0f1f2f4f5fa ff")
@@ -55,7 +55,7 @@ def unhex(text):
 
 
 def precompile(rng):
-    return rng.randrange(1, 12).to_bytes(20, "big")
+    return rng.randrange(1, 19).to_bytes(20, "big")
 
 
 def word(rng, addresses):
@@ -261,6 +261,11 @@ def flatten(test, rng):
     return {"env": env, "pre": copy.deepcopy(test["pre"]), "transaction": flat}
 
 
+def is_delegation(code):
+    """Code that names another account (EIP-7702)."""
+    return code.startswith("0xef0100") and len(code) == 2 + 2 * 23
+
+
 def fit_fork(case, fork):
     """Makes the environment and the transaction sayable at the fork; see the module's comment."""
     env, tx = case["env"], case["transaction"]
@@ -306,10 +311,9 @@ def fit_fork(case, fork):
         bare = account["code"] in ("", "0x") and parse_int(account["nonce"]) == 0
         if bare and any(parse_int(v) for v in account["storage"].values()):
             account["nonce"] = "0x01"
-        if (
-            account["code"].lower().startswith("0xef01")
-        ):  # a delegation (EIP-7702) to those who know it
-            account["code"] = "0x00" + account["code"][4:]
+        code = account["code"].lower()
+        if code.startswith("0xef01") and (fork < PRAGUE or not is_delegation(code)):
+            account["code"] = "0x00" + code[4:]  # some take it for a delegation, or refuse it
     case["post"] = {
         FORKS[fork]: [
             {
@@ -338,7 +342,7 @@ class Mutator:
                     self.pool.append(code)
                 elif rng.random() < 0.05:
                     self.pool[rng.randrange(256)] = code
-        fork = rng.choice((0, 1, 2, 3, 4, 5, 5, 5))
+        fork = rng.choice((0, 1, 2, 3, 4, 5, 5, 5, PRAGUE, PRAGUE))
         steps = rng.choice((1, 1, 2, 3, 5))
         for _ in range(steps):
             kind = rng.random()
@@ -461,7 +465,7 @@ class Mutator:
         addresses = sorted(pre)
         address = rng.choice(addresses)
         account = pre[address]
-        kind = rng.randrange(7)
+        kind = rng.randrange(8)
         if kind == 0:
             account["balance"] = quantity(
                 rng.choice(
@@ -507,6 +511,8 @@ class Mutator:
                     "storage": {},
                 },
             )
+        elif kind == 6:
+            account["code"] = "0xef0100" + rng.choice(addresses)[2:]
         else:
             other = rng.choice(addresses)
             if case["transaction"]["sender"] not in (address, other):

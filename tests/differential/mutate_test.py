@@ -79,6 +79,8 @@ class Cases(unittest.TestCase):
                 stored = any(mutate.parse_int(value) for value in account["storage"].values())
                 bare = account["code"] == "0x" and mutate.parse_int(account["nonce"]) == 0
                 self.assertFalse(stored and bare)
+                if account["code"].startswith("0xef01"):
+                    self.assertTrue(fork >= mutate.PRAGUE and mutate.is_delegation(account["code"]))
 
     def test_numbers_have_whole_bytes(self):
         self.assertEqual([mutate.quantity(n) for n in (0, 15, 256)], ["0x00", "0x0f", "0x0100"])

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import ROOT, Skip
+from harness import ROOT, Skip, same
 
 HERE = ROOT / "tests" / "e2e"
 WORK = ROOT / "build" / "e2e"  # packages and what is compiled live here, out of the source tree
@@ -69,15 +69,17 @@ def install():
 
 
 def install_python():
+    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode != 0:
+        missing("pip is not installed")
     with Lock():
         once("installed-python", [HERE / "requirements.txt"],
              [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--upgrade",
               "--target", str(PYTHON), "-r", str(HERE / "requirements.txt")])
 
 
-def run_script(env, command, cwd=WORK, extra=None):
+def run_script(env, command, extra=None):
     """Runs a script that prints a line a check, "ok NAME" or "FAIL NAME: reason"."""
-    p = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=SCRIPT_LIMIT_S,
+    p = subprocess.run(command, cwd=WORK, capture_output=True, text=True, timeout=SCRIPT_LIMIT_S,
                        env={**os.environ, **(extra or {})})
     lines = [line for line in p.stdout.splitlines() if line.startswith(("ok ", "FAIL "))]
     for line in lines:
@@ -86,8 +88,19 @@ def run_script(env, command, cwd=WORK, extra=None):
         raise AssertionError(f"{command[1]} ended with {p.returncode}: {p.stderr[-800:]}")
 
 
-def run_python(env, script, *args):
+def run_javascript(env, script):
+    """A JavaScript against a node of its own, which ends as it should."""
+    install()
+    node = env.start()
+    run_script(env, ["node", script, node.url])
+    same(node.end(), 0, "exit code after SIGTERM")
+
+
+def run_python(env, script):
     """The same for a script of ours with the packages of requirements.txt."""
+    install()
     install_python()
-    run_script(env, [sys.executable, str(HERE / script), *args],
-               extra={"PYTHONPATH": str(PYTHON), "PYTHONDONTWRITEBYTECODE": "1"})
+    node = env.start()
+    run_script(env, [sys.executable, str(HERE / script), node.url],
+               {"PYTHONPATH": str(PYTHON), "PYTHONDONTWRITEBYTECODE": "1"})
+    same(node.end(), 0, "exit code after SIGTERM")

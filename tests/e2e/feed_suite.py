@@ -2,8 +2,10 @@
 however often a client is killed and comes back [spec:eth-rpc#7] [spec:dev-rpc#2.8]."""
 import json
 import pathlib
+import signal
 import sys
 import threading
+import time
 
 from harness import ACCOUNTS, RpcError, same, match
 
@@ -245,8 +247,37 @@ def test_slow_client(env):
     back("eth_subscribe", "logs", {"address": addr, "cursor": cursor})
     while len(seen) < 24 * 4000:
         seen.append(key(back.note()["result"]))
-    same(seen, [(2 + i // 4000, i % 4000) for i in range(24 * 4000)])
+    want = [(2 + i // 4000, i % 4000) for i in range(24 * 4000)]
+    same(seen, want)
     back.close()
+    # What lies in the past waits for its client, however slow.
+    late = Ws(node)
+    late("eth_subscribe", "logs", {"address": addr, "fromBlock": "0x0"})
+    emit(rpc, addr, 1)
+    time.sleep(1)
+    same([key(late.note()["result"]) for _ in range(len(want) + 1)], want + [(26, 0)])
+    late.close()
+
+
+def test_stop_with_subscribers(env):
+    node = env.start()
+    rpc = node.rpc()
+    addr = deploy(rpc)
+    for _ in range(5):
+        emit(rpc, addr, 200)
+    clients = [Ws(node) for _ in range(20)]
+    for i, ws in enumerate(clients):
+        ws("eth_subscribe", "logs", {"address": addr, "fromBlock": "0x0"} if i % 2 else {})
+        ws("eth_subscribe", "newHeads")
+        ws("eth_subscribe", "newPendingTransactions", i % 3 == 0)
+    rpc("eth_newPendingTransactionFilter")
+    emit(rpc, addr, 100)
+    node.process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    for ws in clients:
+        ws.close()
+    same(node.end(), 0)
+    assert not any("Sanitizer" in line for line in node.lines), node.lines[-20:]
 
 
 def test_killed_subscriber(env):

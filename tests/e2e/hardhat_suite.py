@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 from clients import HERE, SCRIPT_LIMIT_S, WORK, install
+from harness import same
 
 PROJECT = WORK / "hardhat"
 REPORT = PROJECT / "report.json"
@@ -20,8 +21,8 @@ def copy_project():
 
 def hardhat(node, *args, **extra):
     command = ["node", "../node_modules/hardhat/internal/cli/bootstrap.js", *args]
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=SCRIPT_LIMIT_S,
-                          env={**os.environ, "CANDELA_URL": node.url, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true", **extra})
+    env = {**os.environ, "CANDELA_URL": node.url, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true", **extra}
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=SCRIPT_LIMIT_S, env=env)
 
 
 def test_project_of_tokens_governor_and_exchanges(env):
@@ -35,6 +36,7 @@ def test_project_of_tokens_governor_and_exchanges(env):
     for t in report["passes"]:
         env.note(True, f"ok {t['fullTitle']} ({t['duration'] / 1000:.1f} s)")
     for t in report["failures"]:
-        env.note(False, f"FAIL {t['fullTitle']}: {t['err'].get('message', '')[:400]} {t['err'].get('stack', '')[-200:]}")
-    printed = "\n".join(node.lines)
-    assert "the lamp is 42 bright" in printed, "console.log of a contract is not in the log"
+        why = t["err"]
+        env.note(False, f"FAIL {t['fullTitle']}: {why.get('message', '')[:400]} {why.get('stack', '')[-200:]}")
+    same(node.end(), 0, "exit code after SIGTERM")
+    assert "the lamp is 42 bright" in "\n".join(node.lines), "console.log of a contract is not in the log"

@@ -85,7 +85,8 @@ await check("web3.js subscribes to blocks, transactions and logs", async () => {
     const live = new Web3(wsUrl);
     try {
         const seen = { heads: [], logs: [], hashes: [] };
-        const listen = async (name, to, args) => (await live.eth.subscribe(name, args)).on("data", (x) => seen[to].push(x));
+        const listen = async (name, to, args) =>
+            (await live.eth.subscribe(name, args)).on("data", (x) => seen[to].push(x));
         await listen("newBlockHeaders", "heads");
         await listen("newPendingTransactions", "hashes");
         await listen("logs", "logs", { address });

@@ -1,12 +1,10 @@
 """Unchanged clients that listen: filters by polling, subscriptions over WebSocket."""
-from clients import install, run_python, run_script
+from clients import run_javascript, run_python
 
 
 def test_clients_of_javascript(env):
-    install()
-    run_script(env, ["node", "live.mjs", env.start().url])
+    run_javascript(env, "live.mjs")
 
 
 def test_web3_py(env):
-    install()
-    run_python(env, "web3_live.py", env.start().url)
+    run_python(env, "web3_live.py")

@@ -177,7 +177,8 @@ await check("the node's signatures are those of the key", async () => {
     const signature = await unlocked.signTypedData(typed);
     assert.equal(signature, await bob.signTypedData(typed));
     assert.ok(await reader.verifyTypedData({ ...typed, address: bob.address, signature }));
-    assert.ok(await reader.verifyMessage({ address: bob.address, message, signature: await bob.signMessage({ message }) }));
+    const signed = await bob.signMessage({ message });
+    assert.ok(await reader.verifyMessage({ address: bob.address, message, signature: signed }));
 });
 
 await check("proofs lead to the block's state root", async () => {
@@ -194,7 +195,8 @@ await check("proofs lead to the block's state root", async () => {
             });
         const account = await verified(root, address, proof.accountProof);
         const [nonce, , storageRoot, codeHash] = fromRlp(toHex(account), "hex");
-        assert.deepEqual([BigInt(nonce), storageRoot, codeHash], [1n, proof.storageHash, keccak256(await reader.getCode(token))]);
+        const code = await reader.getCode(token);
+        assert.deepEqual([BigInt(nonce), storageRoot, codeHash], [1n, proof.storageHash, keccak256(code)]);
         const value = await verified(storageRoot, slot, proof.storageProof[0].proof);
         assert.equal(BigInt(fromRlp(toHex(value), "hex")), 1_000_000n);
         const nobody = await reader.getProof({ address: pad("0x99", { size: 20 }), storageKeys: [], blockNumber });
@@ -320,6 +322,23 @@ for (const mode of ["anvil", "hardhat"]) {
         }
     });
 }
+
+await check("a transaction is replaced by one that pays more", async () => {
+    const dev = createTestClient({ ...common, mode: "anvil", transport: http() });
+    const send = (value, fee) => wallet.sendTransaction({ ...tx, value, maxFeePerGas: fee, maxPriorityFeePerGas: fee });
+    const tx = await wallet.prepareTransactionRequest({ to: bob.address });
+    await dev.setAutomine(false);
+    try {
+        const hash = await send(0n, parseGwei("10"));
+        await assert.rejects(send(1n, parseGwei("10") + 1n), /underpriced/);
+        const other = await send(1n, parseGwei("11"));
+        await dev.mine({ blocks: 1 });
+        await mined(other);
+        await assert.rejects(reader.getTransaction({ hash }), /could not be found/);
+    } finally {
+        await dev.setAutomine(true);
+    }
+});
 
 await check("a state dumped is loaded again", async () => {
     const dev = createTestClient({ ...common, mode: "anvil", transport: http() }).extend(publicActions);

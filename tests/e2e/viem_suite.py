@@ -1,7 +1,6 @@
 """An unchanged viem client: public, wallet and test actions, proofs checked by an independent verifier."""
-from clients import install, run_script
+from clients import run_javascript
 
 
 def test_viem_client(env):
-    install()
-    run_script(env, ["node", "viem.mjs", env.start().url])
+    run_javascript(env, "viem.mjs")

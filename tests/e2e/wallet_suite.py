@@ -1,7 +1,6 @@
 """The requests of a browser's wallet."""
-from clients import install, run_script
+from clients import run_javascript
 
 
 def test_wallet_in_a_browser(env):
-    install()
-    run_script(env, ["node", "wallet.mjs", env.start().url])
+    run_javascript(env, "wallet.mjs")

@@ -5,7 +5,8 @@ import rlp
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from trie import HexaryTrie
-from web3.exceptions import ContractCustomError, ContractLogicError, ContractPanicError, TransactionNotFound, Web3RPCError
+from web3.exceptions import (ContractCustomError, ContractLogicError, ContractPanicError, TransactionNotFound,
+                             Web3RPCError)
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 
 from web3_kit import alice, bob, carol, check, connect, deploy, fails, finish, mined, w3
@@ -77,11 +78,13 @@ def calls_go_in_a_batch_and_run_on_a_changed_state():
         batch.add(token.functions.totalSupply())
         block, balance, supply = batch.execute()
     assert (block.number, supply) == (0, 1_000_000) and balance > 0
-    turns = {carol: {"code": w3.eth.get_code(beacon.address).to_0x_hex(), "stateDiff": {"0x" + "00" * 32: f"0x{9:064x}"}}}
+    code = w3.eth.get_code(beacon.address).to_0x_hex()
+    turns = {carol: {"code": code, "stateDiff": {"0x" + "00" * 32: f"0x{9:064x}"}}}
     data = w3.eth.call({"to": carol, "data": beacon.encode_abi("turns")}, "latest", turns)
     assert int(data.hex(), 16) == 9
     assert w3.eth.estimate_gas({"from": alice, "to": bob, "value": 1}) == 21000
-    listed = w3.eth.create_access_list({"from": alice, "to": token.address, "data": token.encode_abi("transfer", [bob, 1])})
+    transfer = token.encode_abi("transfer", [bob, 1])
+    listed = w3.eth.create_access_list({"from": alice, "to": token.address, "data": transfer})
     assert len(listed.accessList[0].storageKeys) == 2
 
 

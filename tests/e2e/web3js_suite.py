@@ -1,7 +1,6 @@
-"""An unchanged web3.js 4 client over HTTP and WebSocket."""
-from clients import install, run_script
+"""An unchanged web3.js 4 client over HTTP."""
+from clients import run_javascript
 
 
 def test_web3_js_client(env):
-    install()
-    run_script(env, ["node", "web3js.mjs", env.start().url])
+    run_javascript(env, "web3js.mjs")

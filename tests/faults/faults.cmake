@@ -1,10 +1,23 @@
-# Every I/O call of a scripted chain failed once. The calls are those of libc: the program's own definitions stand before them.
-add_executable(fault_run ${CMAKE_CURRENT_LIST_DIR}/fault_run.c ${CMAKE_CURRENT_LIST_DIR}/io_faults.c)
+# A disk that fails, a process that is fed nonsense. The calls to be failed are those of libc: io_faults.c stands before them,
+# linked into a program or preloaded into one, so its definitions are visible.
+set(io_faults ${CMAKE_CURRENT_LIST_DIR}/io_faults.c)
+set_source_files_properties(${io_faults} PROPERTIES COMPILE_OPTIONS "-fvisibility=default;-D_GNU_SOURCE")
+
+add_executable(fault_run ${CMAKE_CURRENT_LIST_DIR}/fault_run.c ${io_faults})
 set_target_properties(fault_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
 target_compile_options(fault_run PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
 target_include_directories(fault_run PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_options(fault_run PRIVATE ${CD_LDFLAGS})
 target_link_libraries(fault_run PRIVATE cd_chains_evmchain ${CMAKE_DL_LIBS})
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/io_faults.c PROPERTIES COMPILE_OPTIONS "-fvisibility=default;-D_GNU_SOURCE")
 add_test(NAME e2e/faults COMMAND fault_run ${CMAKE_BINARY_DIR}/test/fault_run.data)
-set_tests_properties(e2e/faults PROPERTIES LABELS e2e TIMEOUT 14400)
+
+# Preloaded before a sanitizer's library it would not start: the node runs without one here.
+add_library(io_faults MODULE ${io_faults})
+set_target_properties(io_faults PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+target_compile_options(io_faults PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+target_include_directories(io_faults PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(io_faults PRIVATE ${CMAKE_DL_LIBS})
+add_test(NAME e2e/disk COMMAND ${CMAKE_CURRENT_LIST_DIR}/disk.py --bin $<TARGET_FILE:candela> --shim $<TARGET_FILE:io_faults>)
+
+add_test(NAME e2e/hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela>)
+set_tests_properties(e2e/faults e2e/disk e2e/hostile PROPERTIES LABELS e2e TIMEOUT 14400)

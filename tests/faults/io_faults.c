@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,6 +87,9 @@ static void die(void)
 static io_fault next_fault(io_op op, const char *name, const char *path)
 {
     if (state == NULL) {
+        if ((op == IO_CREATE || op == IO_MKDIR) && path_exists(path)) {
+            return IO_NONE;
+        }
         if (needs_space(op) && path_exists(when_full)) {
             return IO_ENOSPC;
         }
@@ -194,25 +198,20 @@ static io_op open_op(int flags)
     return (flags & O_CREAT) != 0 ? IO_CREATE : IO_OPEN;
 }
 
-int open(const char *path, int flags, ...)
+/* Under libc's names; the third argument comes in the same place whether or not it is declared. */
+int io_open(const char *path, int flags, mode_t mode) __asm__("open");
+int io_open64(const char *path, int flags, mode_t mode) __asm__("open64");
+
+int io_open(const char *path, int flags, mode_t mode)
 {
     REAL(open)
-    va_list ap;
-    va_start(ap, flags);
-    mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(ap, mode_t) : 0;
-    va_end(ap);
     io_fault f = path_fault(open_op(flags), "open", path);
     return fails(f) ? -1 : opened(real(path, flags, mode), path, f);
 }
 
-int open64(const char *path, int flags, ...);
-int open64(const char *path, int flags, ...)
+int io_open64(const char *path, int flags, mode_t mode)
 {
-    va_list ap;
-    va_start(ap, flags);
-    mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(ap, mode_t) : 0;
-    va_end(ap);
-    return open(path, flags, mode);
+    return io_open(path, flags, mode);
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -272,6 +271,18 @@ int mkdir(const char *path, mode_t mode)
     }
     int rc = real(path, mode);
     after(f);
+    return rc;
+}
+
+/* The engine waits for room before it tries again. */
+int statvfs(const char *path, struct statvfs *out)
+{
+    REAL(statvfs)
+    int rc = real(path, out);
+    if (rc == 0 && path_exists(when_full)) {
+        out->f_bfree = 0;
+        out->f_bavail = 0;
+    }
     return rc;
 }
 

@@ -22,6 +22,12 @@ evm_suite(state_general_direct statetest ethereum-state/general ARGS --tier dire
 evm_suite(state_general_cells statetest ethereum-state/general ARGS --tier cells ${slow_list})
 evm_suite(blocktests blocktest ethereum-blockchain)
 
+# Prague, for which the conformance data has no state tests: random cases around EIP-7702 and EIP-7623
+# with the roots and logs that go-ethereum and revm agree on (bench/peers).
+add_test(NAME vector/state_prague
+         COMMAND candela-evmtool statetest ${PROJECT_SOURCE_DIR}/tests/vectors/prague_state.json)
+set_tests_properties(vector/state_prague PROPERTIES LABELS state TIMEOUT 120)
+
 if(EXISTS ${CD_TESTDATA}/ethereum-state/slow.txt)
   file(STRINGS ${CD_TESTDATA}/ethereum-state/slow.txt slow_files)
   foreach(file IN LISTS slow_files)

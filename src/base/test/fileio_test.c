@@ -129,6 +129,51 @@ static void test_replace_faults(void **state)
     assert_int_equal(failures, 3 * 6); /* 2 opens, 1 write, 2 syncs, 1 rename */
 }
 
+static cd_err write_pieces(cd_fs *fs, const char *path)
+{
+    cd_fs_out out;
+    CD_TRY(cd_fs_out_open(&out, fs, path, 0600, NULL));
+    cd_err e = cd_fs_out_put(&out, cd_bytes_str("one "), NULL);
+    e = e != CD_OK ? e : cd_fs_out_put(&out, cd_bytes_str("two"), NULL);
+    e = e != CD_OK ? e : cd_fs_out_close(&out, NULL);
+    if (e != CD_OK) {
+        cd_fs_out_drop(&out);
+    }
+    return e;
+}
+
+/* Whatever call fails, the file is whole or not there; one that exists stays as it is. */
+static void test_out(void **state)
+{
+    (void)state;
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/pieces", root);
+    u32 failures = 0;
+    for (cd_fs_op op = CD_FS_OPEN; op <= CD_FS_LOCK; op++) {
+        for (u64 n = 1; n <= 3; n++) {
+            cd_fs_faulty f;
+            cd_fs_faulty_init(&f, op, n, EIO);
+            cd_err err = write_pieces(&f.fs, path);
+            assert_int_equal(err, f.seen >= n ? CD_EIO : CD_OK);
+            failures += err != CD_OK;
+            assert_int_equal(access(path, F_OK), err == CD_OK ? 0 : -1);
+            if (err == CD_OK) {
+                assert_holds(path, "one two");
+                assert_int_equal(unlink(path), 0);
+            }
+            cd_fs_faulty_init(&f, op, n, 0); /* short */
+            assert_int_equal(write_pieces(&f.fs, path), CD_OK);
+            assert_holds(path, "one two");
+            assert_int_equal(unlink(path), 0);
+        }
+    }
+    assert_int_equal(failures, 6); /* 2 opens, 2 writes, 2 syncs */
+    assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_str("old"), 0600, NULL),
+                     CD_OK);
+    assert_int_equal(write_pieces(cd_fs_real(), path), CD_EEXIST);
+    assert_holds(path, "old");
+}
+
 static void test_mkdirs(void **state)
 {
     (void)state;
@@ -227,9 +272,9 @@ static void test_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),   cmocka_unit_test(test_replace_faults),
-        cmocka_unit_test(test_mkdirs), cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_read), cmocka_unit_test(test_replace_faults),
+        cmocka_unit_test(test_out),  cmocka_unit_test(test_mkdirs),
+        cmocka_unit_test(test_walk), cmocka_unit_test(test_lock),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rd.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <setjmp.h>
@@ -160,6 +161,27 @@ static void test_hex(void **state)
     cd_arena_fini(&a);
 }
 
+/* Every length around the width of a vector, against printf; buffers of the exact size, for the sanitizer. */
+static void test_hex_fmt(void **state)
+{
+    (void)state;
+    for (usize n = 0; n <= 67; n++) {
+        u8 *in = cd_new_array(u8, n);
+        char *out = cd_new_array(char, 2 * n);
+        for (usize i = 0; i < n; i++) {
+            in[i] = (u8)(i * 37 + n * 101);
+        }
+        cd_hex_fmt(out, cd_bytes_of(in, n));
+        for (usize i = 0; i < n; i++) {
+            char want[3];
+            (void)snprintf(want, sizeof want, "%02x", in[i]);
+            assert_memory_equal(out + 2 * i, want, 2);
+        }
+        cd_free(in);
+        cd_free(out);
+    }
+}
+
 static void test_err(void **state)
 {
     (void)state;
@@ -195,9 +217,9 @@ static void test_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arena), cmocka_unit_test(test_buf), cmocka_unit_test(test_rd),
-        cmocka_unit_test(test_bytes), cmocka_unit_test(test_hex), cmocka_unit_test(test_err),
-        cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_arena), cmocka_unit_test(test_buf),  cmocka_unit_test(test_rd),
+        cmocka_unit_test(test_bytes), cmocka_unit_test(test_hex),  cmocka_unit_test(test_hex_fmt),
+        cmocka_unit_test(test_err),   cmocka_unit_test(test_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

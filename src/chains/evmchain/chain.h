@@ -183,8 +183,8 @@ u64 cd_chain_version(const cd_chain *c);
  * Errors: CD_EMISSING when that state is not kept, the store's. */
 cd_err cd_chain_truncate(cd_chain *c, u64 version, cd_errinfo *why) CD_CHECK;
 
-/* cd_chain_mine_empty makes cnt (1 or more) empty blocks on the head, interval seconds apart, in one batch; wish is for the
- * first of them. Errors: as build and accept. [spec:dev-rpc#3.2] */
+/* cd_chain_mine_empty makes cnt (1 or more) empty blocks on the head, interval seconds apart; wish is for the first of them.
+ * The first is a batch of its own, the others are one as far as their rules are the same: a crash may leave fewer. Errors: as build and accept. [spec:dev-rpc#3.2] */
 cd_err cd_chain_mine_empty(cd_chain *c, u64 cnt, u64 interval, const cd_header_wish *wish,
                            cd_errinfo *why) CD_CHECK;
 

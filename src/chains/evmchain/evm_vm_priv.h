@@ -25,7 +25,7 @@ typedef struct cd__vm_metrics {
     cd_gauge *head;
     cd_gauge *pending;
     cd_gauge *queued;
-    cd_gauge *state_bytes;
+    cd_gauge *state_bytes; /* reserved */
     cd_gauge *trie_bytes;
     cd_gauge *trie_lag;
     cd_gauge *history;
@@ -73,6 +73,9 @@ void cd__vm_metrics_follow(cd_evm_vm *e);
 
 /* cd__dev_account_of gives the account of an address, or NULL. */
 const cd__dev_account *cd__dev_account_of(const cd_evm_vm *e, const cd_addr20 *addr);
+
+/* cd__api_send_raw puts a signed transaction into the pool and answers with its hash. OWNER. */
+cd_err cd__api_send_raw(cd_rpc_call *call, cd_bytes raw) CD_CHECK;
 
 /* cd__api_send serves eth_sendTransaction; needs_no_key: whoever sends need not be one of ours (development network). */
 cd_err cd__api_send(cd_rpc_call *call, bool needs_no_key) CD_CHECK;

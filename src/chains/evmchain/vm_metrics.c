@@ -5,11 +5,10 @@ static cd_gauge *gauge(cd_evm_vm *e, const char *name, const char *help)
     return cd_metrics_gauge(e->ctx.metrics, name, help, NULL, 0);
 }
 
-static cd_gauge *memory(cd_evm_vm *e, const char *share)
+static cd_gauge *memory(cd_evm_vm *e, const char *name, const char *help, const char *share)
 {
     const cd_label label = {"share", share};
-    return cd_metrics_gauge(e->ctx.metrics, "memory_used_bytes",
-                            "What shares of the memory budget hold", &label, 1);
+    return cd_metrics_gauge(e->ctx.metrics, name, help, &label, 1);
 }
 
 void cd__vm_metrics_open(cd_evm_vm *e)
@@ -21,8 +20,11 @@ void cd__vm_metrics_open(cd_evm_vm *e)
         .head = gauge(e, "evm_eth_chain_head_block", "Height of the EVM chain"),
         .pending = gauge(e, "evm_eth_txpool_pending", "Executable transactions that wait"),
         .queued = gauge(e, "evm_eth_txpool_queued", "Transactions that wait for one before them"),
-        .state_bytes = memory(e, "state"),
-        .trie_bytes = memory(e, "tries"),
+        .state_bytes =
+            memory(e, "memory_reserved_bytes",
+                   "Addresses that shares of the memory budget may come to use", "state"),
+        .trie_bytes =
+            memory(e, "memory_used_bytes", "What shares of the memory budget hold", "tries"),
         .trie_lag = gauge(e, "evm_trie_lag_blocks", "Blocks by which stored tries are behind"),
         .history = gauge(e, "evm_history_entries", "Earlier values of the state that are kept"),
     };

@@ -31,10 +31,32 @@ static void test_vectors(void **state)
     }
 }
 
+static void test_enc(void **state)
+{
+    static const char *const rows[][2] = {{"", ""},
+                                          {"f", "Zg=="},
+                                          {"fo", "Zm8="},
+                                          {"foo", "Zm9v"},
+                                          {"foob", "Zm9vYg=="},
+                                          {"fooba", "Zm9vYmE="},
+                                          {"foobar", "Zm9vYmFy"},
+                                          {"\xfb\xff\xbf", "+/+/"}};
+    (void)state;
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_buf b = {0};
+        cd_buf_str(&b, "before");
+        cd_base64_enc(&b, cd_bytes_str(rows[i][0]));
+        assert_int_equal(b.n, 6 + strlen(rows[i][1]));
+        assert_memory_equal(b.p + 6, rows[i][1], b.n - 6);
+        cd_buf_fini(&b);
+    }
+}
+
 static void test_refused(void **state)
 {
-    static const char *const texts[] = {"Z",     "Zg",     "Zg=",   "Zh==",  "Zm9=",  "=",    "====",
-                                        "Zg==Zg==", "Z===", "Zm9v=", "Zm-v",  "Zm 9v", "Zg=v", "Zg==="};
+    static const char *const texts[] = {
+        "Z",        "Zg",   "Zg=",   "Zh==", "Zm9=",  "=",    "====",
+        "Zg==Zg==", "Z===", "Zm9v=", "Zm-v", "Zm 9v", "Zg=v", "Zg==="};
     (void)state;
     for (usize i = 0; i < CD_COUNT(texts); i++) {
         cd_buf b = {0};
@@ -49,6 +71,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_enc),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,9 +100,9 @@ static void state_access_prices(void **state)
 {
     (void)state;
     static const u32 sload[CD_FORK_COUNT] = {50,  50,  200, 200, 200, 200, 200,
-                                             800, 100, 100, 100, 100, 100};
+                                             800, 100, 100, 100, 100, 100, 100};
     static const u32 balance[CD_FORK_COUNT] = {20,  20,  400, 400, 400, 400, 400,
-                                               700, 100, 100, 100, 100, 100};
+                                               700, 100, 100, 100, 100, 100, 100};
     for (cd_fork f = 0; f < CD_FORK_COUNT; f++) {
         cd_gas g = cd_gas_of(f);
         assert_int_equal(g.sload, sload[f]);
@@ -116,7 +116,11 @@ static void precompiles_by_fork(void **state)
 {
     (void)state;
     for (cd_fork f = 0; f < CD_FORK_COUNT; f++) {
-        usize want = f < CD_BYZANTIUM ? 4 : f < CD_ISTANBUL ? 8 : f < CD_CANCUN ? 9 : 10;
+        usize want = f < CD_BYZANTIUM  ? 4
+                     : f < CD_ISTANBUL ? 8
+                     : f < CD_CANCUN   ? 9
+                     : f < CD_PRAGUE   ? 10
+                                       : 17;
         const cd_precompile_table *t = cd_precompile_eth(f);
         usize cnt;
         const cd_precompile *list = cd_precompile_list(t, &cnt);

@@ -3,7 +3,9 @@
 #include "evm/transition.h"
 
 #include "crypto/keccak.h"
+#include "evm/delegation.h"
 #include "evm/gas.h"
+#include "types/tx_codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -336,6 +338,22 @@ static void blob_poor(world *w)
     w->src.sender_balance = 100000 * 10 + 3 + 131072 - 1;
 }
 
+static void set_code_create(world *w)
+{
+    w->tx.type = CD_TX_SET_CODE;
+    w->tx.is_create = true;
+}
+static void set_code_none(world *w)
+{
+    w->tx.type = CD_TX_SET_CODE;
+}
+static void below_floor(world *w)
+{
+    static const u8 ones[100] = {[0 ... 99] = 1};
+    w->tx.data = cd_bytes_of(ones, sizeof ones);
+    w->tx.gas_limit = 21000 + 4000 - 1; /* 40 a byte; 16 is what it costs without the floor */
+}
+
 static void every_reason_is_found_and_nothing_changes(void **state)
 {
     (void)state;
@@ -363,10 +381,15 @@ static void every_reason_is_found_and_nothing_changes(void **state)
         {blob_many, CD_TX_BLOB_TOO_MANY, "blob transaction has too many blobs"},
         {blob_version, CD_TX_BLOB_HASH_VERSION, "blob hash version mismatch"},
         {blob_cheap, CD_TX_BLOB_FEE_CAP, "max fee per blob gas less than block blob gas fee"},
+        {set_code_create, CD_TX_SET_CODE_CREATE,
+         "EIP-7702 transaction cannot be used to create contract"},
+        {set_code_none, CD_TX_SET_CODE_NONE, "EIP-7702 transaction with empty auth list"},
+        {below_floor, CD_TX_FLOOR_GAS, "insufficient gas for floor data gas cost"},
     };
     for (usize i = 0; i < CD_COUNT(rows); i++) {
         world w;
-        setup(&w, CD_CANCUN, CD_PROFILE_ETHEREUM);
+        bool is_late = rows[i].want >= CD_TX_SET_CODE_CREATE && rows[i].want <= CD_TX_FLOOR_GAS;
+        setup(&w, is_late ? CD_PRAGUE : CD_CANCUN, CD_PROFILE_ETHEREUM);
         rows[i].spoil(&w);
         assert_int_equal(apply(&w), rows[i].want);
         assert_string_equal(cd_tx_invalid_str(rows[i].want), rows[i].words);
@@ -395,6 +418,10 @@ static void types_need_their_fork_and_profile(void **state)
         {CD_TX_BLOB, CD_CANCUN, CD_PROFILE_ETHEREUM, CD_TX_VALID},
         {CD_TX_BLOB, CD_CANCUN, CD_PROFILE_L1, CD_TX_TYPE_UNSUPPORTED},
         {CD_TX_BLOB, CD_CANCUN, CD_PROFILE_C, CD_TX_TYPE_UNSUPPORTED},
+        {CD_TX_SET_CODE, CD_CANCUN, CD_PROFILE_ETHEREUM, CD_TX_TYPE_UNSUPPORTED},
+        {CD_TX_SET_CODE, CD_CANCUN, CD_PROFILE_L1, CD_TX_TYPE_UNSUPPORTED},
+        {CD_TX_SET_CODE, CD_CANCUN, CD_PROFILE_C, CD_TX_TYPE_UNSUPPORTED},
+        {CD_TX_SET_CODE, CD_PRAGUE, CD_PROFILE_ETHEREUM, CD_TX_SET_CODE_NONE},
     };
     for (usize i = 0; i < CD_COUNT(rows); i++) {
         world w;
@@ -469,6 +496,113 @@ static void intrinsic_gas_by_fork(void **state)
     assert_int_equal(cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL), CD_TX_INTRINSIC_GAS);
 }
 
+static void data_has_a_floor_price(void **state)
+{
+    (void)state;
+    static const u8 data[100] = {[50 ... 99] = 1};
+    static const struct {
+        cd_fork fork;
+        u64 want;
+    } rows[] = {{CD_CANCUN, 21000 + 50 * 4 + 50 * 16}, {CD_PRAGUE, 21000 + 50 * 10 + 50 * 40}};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        world w;
+        setup(&w, rows[i].fork, CD_PROFILE_ETHEREUM);
+        w.tx.data = cd_bytes_of(data, sizeof data);
+        assert_int_equal(apply(&w), CD_TX_VALID);
+        assert_int_equal(w.res.gas_used, rows[i].want);
+        assert_int_equal(balance(&w, SENDER), 1000000000 - 3 - rows[i].want * 10);
+        teardown(&w);
+    }
+}
+
+/* signed_by fills an authorization of key number k for addr, and gives who that is. */
+static cd_addr20 signed_by(cd_authorization *out, u8 k, cd_addr20 addr, u64 chain_id, u64 nonce)
+{
+    cd_addr20 who;
+    const u8 secret[32] = {[31] = k};
+    *out = (cd_authorization){.chain_id = cd_u256_from_u64(chain_id), .addr = addr, .nonce = nonce};
+    assert_int_equal(cd_authorization_sign(out, secret), CD_OK);
+    assert_int_equal(cd_authorization_recover(&who, out), CD_OK);
+    return who;
+}
+
+/* authorize runs tx with one authorization, to whoever signed it. */
+static cd_addr20 authorize(world *w, u8 k, cd_addr20 addr, u64 chain_id, u64 nonce)
+{
+    cd_authorization auth;
+    cd_addr20 who = signed_by(&auth, k, addr, chain_id, nonce);
+    w->tx.type = CD_TX_SET_CODE;
+    w->tx.to = who;
+    w->tx.value = cd_u256_zero();
+    w->tx.auths = &auth;
+    w->tx.auth_cnt = 1;
+    assert_int_equal(apply(w), CD_TX_VALID);
+    w->tx.nonce++;
+    w->tx.auths = NULL;
+    w->tx.auth_cnt = 0;
+    return who;
+}
+
+static void accounts_run_the_code_they_name(void **state)
+{
+    (void)state;
+    static const u8 store[] = {0x60, 9, 0x60, 4, 0x55}; /* slot 4 = 9 */
+    enum { STORE_GAS = 3 + 3 + 20000 + 2100 };
+    world w;
+    u8 names[CD_DELEGATION_SIZE];
+    cd_addr20 found;
+    cd_u256 four = cd_u256_from_u64(4);
+    setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+    w.src.code = cd_bytes_of(store, sizeof store);
+    cd_addr20 who = authorize(&w, 1, TARGET, 1, 0);
+    cd_acct *a = cd_state_acct(w.st, &who);
+    cd_delegation_enc(names, &TARGET);
+    assert_true(cd_bytes_eq(cd_state_code(w.st, a), cd_bytes_of(names, sizeof names)));
+    assert_true(cd_delegation_dec(&found, cd_state_code(w.st, a)) && cd_addr20_eq(&found, &TARGET));
+    assert_int_equal(a->nonce, 1);
+    assert_int_equal(cd_state_slot(w.st, a, &four)->value.w[0], 9);
+    /* A new account: nothing back. Its code is warm, for it is the recipient's. */
+    assert_int_equal(w.res.gas_used, 21000 + 25000 + STORE_GAS);
+    assert_int_equal(w.res.gas_refunded, 0);
+    /* Whoever has such code may still send. */
+    cd_tx_relax relax = {.nonce = true};
+    cd_tx own = w.tx;
+    own.type = CD_TX_DYNAMIC_FEE;
+    own.sender = who;
+    own.nonce = 1;
+    own.tip_cap = own.fee_cap = cd_u256_zero();
+    relax.base_fee = true;
+    assert_int_equal(cd_tx_apply(w.evm, &w.res, &w.pool, &own, &relax), CD_TX_VALID);
+    assert_int_equal(a->nonce, 2);
+    /* The zero address takes the code away; half of the price comes back, as far as refunds go. */
+    (void)authorize(&w, 1, (cd_addr20){0}, 0, 2);
+    assert_int_equal(cd_state_code(w.st, a).n, 0);
+    assert_int_equal(a->nonce, 3);
+    assert_int_equal(w.res.gas_refunded, (21000 + 25000) / 5);
+    teardown(&w);
+}
+
+static void what_nobody_may_authorize_is_passed_over(void **state)
+{
+    (void)state;
+    static const struct {
+        u64 chain_id;
+        u64 nonce;
+    } rows[] = {{2, 0}, {1, 1}, {1, UINT64_MAX}, {0, UINT64_MAX}};
+    static const u8 store[] = {0x60, 9, 0x60, 4, 0x55};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        world w;
+        setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+        w.src.code = cd_bytes_of(store, sizeof store);
+        cd_addr20 who = authorize(&w, 1, TARGET, rows[i].chain_id, rows[i].nonce);
+        const cd_acct *a = cd_state_acct(w.st, &who);
+        assert_int_equal(a->flags & CD_ACCT_EXISTS, 0);
+        assert_int_equal(a->nonce, 0);
+        assert_int_equal(w.res.gas_used, 21000 + 25000);
+        teardown(&w);
+    }
+}
+
 static void a_source_error_is_reported(void **state)
 {
     (void)state;
@@ -494,6 +628,9 @@ int main(void)
         cmocka_unit_test(blob_gas_is_paid_and_burnt),
         cmocka_unit_test(a_simulation_skips_what_it_is_told),
         cmocka_unit_test(intrinsic_gas_by_fork),
+        cmocka_unit_test(data_has_a_floor_price),
+        cmocka_unit_test(accounts_run_the_code_they_name),
+        cmocka_unit_test(what_nobody_may_authorize_is_passed_over),
         cmocka_unit_test(a_source_error_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

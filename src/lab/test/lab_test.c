@@ -291,12 +291,57 @@ static void test_t8n(void **state)
     cd_t8n_out_fini(&out);
 }
 
+/* Prague: the parent's hash goes to its contract (EIP-2935); requests are refused in words. */
+static void test_t8n_prague(void **state)
+{
+    (void)state;
+    cd_errinfo why = {0};
+    cd_t8n_out out = {0};
+    cd_t8n_cfg cfg = {
+        /* slot 0 = the input */
+        .alloc =
+            cd_bytes_str("{\"0x0000f90827f1c53a10cb7a02335b175320002935\":{\"balance\":\"0x0\","
+                         "\"nonce\":\"0x1\",\"code\":\"0x6000356000550000\"}}"),
+        .env = cd_bytes_str(
+            "{\"currentCoinbase\":\"0x00000000000000000000000000000000000000cc\","
+            "\"currentNumber\":\"5\",\"currentTimestamp\":\"1000\",\"currentGasLimit\":"
+            "\"0x1000000\",\"currentRandom\":\"0x0\",\"currentBaseFee\":\"0x7\","
+            "\"blockHashes\":{\"4\":"
+            "\"0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e"
+            "1f20\"},\"withdrawals\":[],\"parentBeaconBlockRoot\":\"0x00000000000000000000000000000"
+            "00000000000000000000000000000000000\"}"),
+        .txs = cd_bytes_str("[]"),
+        .fork = CD_PRAGUE,
+        .chain_id = 1,
+    };
+    assert_int_equal(cd_t8n_run(&out, &cfg, &why), CD_OK);
+    assert_non_null(strstr(cd_buf_cstr(&out.alloc),
+                           "0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20"));
+    assert_non_null(strstr(cd_buf_cstr(&out.result),
+                           "\"requestsHash\":\"0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca4"
+                           "95991b7852b855\",\"requests\":[]"));
+    cd_t8n_out_fini(&out);
+    out = (cd_t8n_out){0};
+    cfg.fork = CD_CANCUN;
+    assert_int_equal(cd_t8n_run(&out, &cfg, &why), CD_OK);
+    assert_null(strstr(cd_buf_cstr(&out.alloc), "0102030405060708"));
+    cd_t8n_out_fini(&out);
+    out = (cd_t8n_out){0};
+    cfg.fork = CD_PRAGUE;
+    cfg.alloc = cd_bytes_str("{\"0x00000961ef480eb55e80d19ad83579a64c007002\":{\"balance\":\"0x0\","
+                             "\"nonce\":\"0x1\",\"code\":\"0x00\"}}");
+    assert_int_equal(cd_t8n_run(&out, &cfg, &why), CD_EUNSUPPORTED);
+    assert_string_equal(why.msg, "blocks with requests (EIP-7685) are not supported: contract "
+                                 "0x00000961Ef480Eb55e80D19ad83579A64c007002");
+    cd_t8n_out_fini(&out);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mapstate),    cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_suite_order), cmocka_unit_test(test_run),
-        cmocka_unit_test(test_t8n),
+        cmocka_unit_test(test_t8n),         cmocka_unit_test(test_t8n_prague),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,10 @@ static cd_tx sample(cd_tx_type type)
 {
     static const cd_hash32 keys[2] = {{{1}}, {{2}}};
     static const cd_hash32 blobs[1] = {{{1, 9}}};
+    static const cd_authorization auths[2] = {
+        {.chain_id = {.w = {1}}, .addr = {{9}}, .nonce = 300, .y_parity = 1, .r = {.w = {5, 6}}},
+        {.chain_id = {.w = {0, 0, 0, 7}}, .nonce = UINT64_MAX, .y_parity = 255, .s = {.w = {8}}},
+    };
     static const cd_access_tuple access[2] = {
         {.addr = {{7}}, .keys = keys, .key_cnt = 2},
         {.addr = {{8}}},
@@ -85,6 +89,10 @@ static cd_tx sample(cd_tx_type type)
         tx.access = access;
         tx.access_cnt = 2;
     }
+    if (type == CD_TX_SET_CODE) {
+        tx.auths = auths;
+        tx.auth_cnt = 2;
+    }
     if (type == CD_TX_BLOB) {
         tx.blob_hashes = blobs;
         tx.blob_cnt = 1;
@@ -98,13 +106,13 @@ static void test_round_trip(void **state)
     (void)state;
     u8 secret[32];
     memset(secret, 0x11, sizeof secret);
-    for (int type = CD_TX_LEGACY; type <= CD_TX_BLOB; type++) {
+    for (int type = CD_TX_LEGACY; type <= CD_TX_SET_CODE; type++) {
         for (int create = 0; create < 2; create++) {
             cd_arena a = {0};
             cd_buf out = {0};
             cd_buf item = {0};
             cd_tx tx = sample((cd_tx_type)type);
-            tx.is_create = create != 0 && type != CD_TX_BLOB;
+            tx.is_create = create != 0 && type < CD_TX_BLOB;
             assert_int_equal(cd_tx_sign(&tx, secret), CD_OK);
             cd_tx_enc(&out, &tx);
             cd_tx back;
@@ -117,6 +125,16 @@ static void test_round_trip(void **state)
             assert_int_equal(back.is_create, tx.is_create);
             assert_int_equal(back.access_cnt, tx.access_cnt);
             assert_true(cd_bytes_eq(back.data, tx.data));
+            assert_int_equal(back.auth_cnt, tx.auth_cnt);
+            for (usize i = 0; i < tx.auth_cnt; i++) {
+                const cd_authorization *x = &back.auths[i];
+                const cd_authorization *y = &tx.auths[i];
+                assert_true(cd_u256_eq(&x->chain_id, &y->chain_id));
+                assert_true(cd_addr20_eq(&x->addr, &y->addr));
+                assert_int_equal(x->nonce, y->nonce);
+                assert_int_equal(x->y_parity, y->y_parity);
+                assert_true(cd_u256_eq(&x->r, &y->r) && cd_u256_eq(&x->s, &y->s));
+            }
             if (type != CD_TX_LEGACY) {
                 assert_memory_equal(back.access[0].keys, tx.access[0].keys, 64);
             }
@@ -173,6 +191,49 @@ static void test_v(void **state)
     assert_int_equal(cd_tx_set_v(&tx, &huge), CD_ERANGE);
 }
 
+/* Signed by other hands (a few lines of Python) with key 11: chain 1, nonce 7. */
+static void test_authorization(void **state)
+{
+    (void)state;
+    static const char r[] = "f973a0b87062c389d125d8199e803b832b6ac6bf7867a4f6cd87506060fc4c58";
+    static const char s[] = "050ac75222858ce92c174b9432bc73fe5897db1dcc9539bc418ec12ed5cceff9";
+    cd_arena a = {0};
+    cd_addr20 signer;
+    cd_authorization auth = {.chain_id = {.w = {1}}, .nonce = 7, .y_parity = 1};
+    memset(auth.addr.b, 0xcc, sizeof auth.addr.b);
+    cd_u256_load_be(&auth.r, hex(&a, r).p);
+    cd_u256_load_be(&auth.s, hex(&a, s).p);
+    assert_int_equal(cd_authorization_recover(&signer, &auth), CD_OK);
+    assert_addr(&signer, "3da8d322cb2435da26e9c9fee670f9fb7fe74e49");
+    /* Every field is signed. */
+    cd_authorization other = auth;
+    cd_addr20 who;
+    other.nonce++;
+    assert_true(cd_authorization_recover(&who, &other) != CD_OK || !cd_addr20_eq(&who, &signer));
+    other = auth;
+    other.addr.b[19] ^= 1;
+    assert_true(cd_authorization_recover(&who, &other) != CD_OK || !cd_addr20_eq(&who, &signer));
+    other = auth;
+    other.chain_id.w[3] ^= 1;
+    assert_true(cd_authorization_recover(&who, &other) != CD_OK || !cd_addr20_eq(&who, &signer));
+    /* Parities that there are not, a high s, nothing. */
+    other = auth;
+    other.y_parity = 27;
+    assert_int_equal(cd_authorization_recover(&who, &other), CD_ESIG);
+    other = auth;
+    other.s.w[3] |= 1ULL << 63;
+    assert_int_equal(cd_authorization_recover(&who, &other), CD_ESIG);
+    other = (cd_authorization){.nonce = 7};
+    assert_int_equal(cd_authorization_recover(&who, &other), CD_ESIG);
+    /* The same key signs the same again. */
+    u8 secret[32] = {[31] = 11};
+    assert_int_equal(cd_authorization_sign(&auth, secret), CD_OK);
+    assert_int_equal(cd_authorization_recover(&who, &auth), CD_OK);
+    assert_true(cd_addr20_eq(&who, &signer));
+    assert_int_equal(cd_authorization_sign(&auth, (const u8[32]){0}), CD_EKEY);
+    cd_arena_fini(&a);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -180,7 +241,7 @@ static void test_refused(void **state)
     cd_tx tx;
     cd_errinfo why = {0};
     assert_int_equal(cd_tx_dec(&tx, &a, (cd_bytes){0}, &why), CD_ESHORT);
-    assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "04c0"), &why), CD_EUNSUPPORTED);
+    assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "05c0"), &why), CD_EUNSUPPORTED);
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "00c0"), &why), CD_EUNSUPPORTED);
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "c0"), &why), CD_ESHORT);
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "03c1c0"), &why), CD_EUNSUPPORTED); /* with blobs */
@@ -212,9 +273,8 @@ static void test_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eip155),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_v),
+        cmocka_unit_test(test_eip155),  cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_v),       cmocka_unit_test(test_authorization),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

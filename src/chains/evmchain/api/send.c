@@ -22,7 +22,7 @@ static cd_err added(cd_rpc_call *call, cd_err e, const cd_hash32 *hash, const cd
     return CD_OK;
 }
 
-static cd_err add_raw(cd_rpc_call *call, cd_bytes raw)
+cd_err cd__api_send_raw(cd_rpc_call *call, cd_bytes raw)
 {
     cd_hash32 hash;
     cd_errinfo why = {0};
@@ -43,7 +43,7 @@ cd_err cd__eth_send_raw(cd_rpc_call *call)
 {
     cd_bytes raw;
     CD_TRY(cd_rpc_read_data(call, &raw, cd_rpc_arg(call, 0), 0));
-    return add_raw(call, raw);
+    return cd__api_send_raw(call, raw);
 }
 
 const cd__dev_account *cd__dev_account_of(const cd_evm_vm *e, const cd_addr20 *addr)
@@ -113,7 +113,7 @@ cd_err cd__api_send(cd_rpc_call *call, bool needs_no_key)
     }
     cd_buf raw = {0};
     cd_tx_enc(&raw, &args.tx);
-    cd_err err = add_raw(call, cd_buf_bytes(&raw));
+    cd_err err = cd__api_send_raw(call, cd_buf_bytes(&raw));
     cd_buf_fini(&raw);
     return err;
 }

@@ -119,10 +119,8 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
         .log = e->ctx.log,
     };
     e->feed = cd_feed_new(&feed);
-    if (cfg->home != NULL) {
-        api->rpc.kinds = cd_feed_kinds;
-        api->rpc.kinds_cnt = cd_feed_kinds_cnt;
-    }
+    api->rpc.kinds = cd_feed_kinds;
+    api->rpc.kinds_cnt = cd_feed_kinds_cnt;
     cd_rpc_info info = {
         .title = "EVM chain",
         .version = CD_VERSION,

@@ -1,4 +1,5 @@
-/* Transactions filled in or signed for the client, not sent. [spec:eth-rpc#5] */
+/* Transactions filled in or signed for the client, and waiting ones signed anew. [spec:eth-rpc#5] */
+#include "base/hex.h"
 #include "chains/evmchain/api/json.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "codec/rlp.h"
@@ -128,6 +129,70 @@ cd_err cd__eth_sign_tx(cd_rpc_call *call)
     }
     write_filled(call->out, &args.tx, true);
     return CD_OK;
+}
+
+/* Whether a transaction like tx, but for the signature, waits to be executed. */
+static bool waits(const cd_evm_vm *e, const cd_tx *tx)
+{
+    cd_txpool_account a;
+    cd_hash32 want;
+    cd_tx_sign_hash(&want, tx);
+    bool has_any = cd_txpool_account_of(e->pool, &a, &tx->sender);
+    for (usize i = 0; has_any && i < a.pending_cnt; i++) {
+        cd_hash32 got;
+        cd_tx_sign_hash(&got, &a.txs[i]->tx);
+        if (cd_hash32_eq(&got, &want)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cd_err fail_not_waiting(cd_rpc_call *call, const cd_tx *tx)
+{
+    cd_buf raw = {0};
+    cd_hash32 hash;
+    char text[65] = {0};
+    encode(&raw, tx, false);
+    cd_keccak256(&hash, cd_buf_bytes(&raw));
+    cd_buf_fini(&raw);
+    cd_hex_fmt(text, cd_bytes_of(hash.b, 32));
+    return cd_rpc_fail(call, CD_RPC_SERVER, "transaction 0x%s not found", text);
+}
+
+cd_err cd__eth_resend(cd_rpc_call *call)
+{
+    cd__tx_args args;
+    cd_u256 price = cd_u256_zero();
+    u64 gas = 0;
+    CD_TRY(cd__api_tx_args(call, &args, 0));
+    if (cd_rpc_has_arg(call, 1)) {
+        CD_TRY(cd_rpc_read_u256(call, &price, cd_rpc_arg(call, 1), 1));
+    }
+    if (cd_rpc_has_arg(call, 2)) {
+        CD_TRY(cd_rpc_read_u64(call, &gas, cd_rpc_arg(call, 2), 2));
+    }
+    if (!args.has_nonce) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "missing transaction nonce in transaction spec");
+    }
+    CD_TRY(cd__api_complete(call, &args));
+    if (!waits(cd__vm_of(call), &args.tx)) {
+        return fail_not_waiting(call, &args.tx);
+    }
+    if (!cd_u256_is_zero(&price)) {
+        args.tx.fee_cap = price;
+        args.tx.tip_cap = price;
+    }
+    args.tx.gas_limit = gas != 0 ? gas : args.tx.gas_limit;
+    const cd__dev_account *from = cd__dev_account_of(cd__vm_of(call), &args.tx.sender);
+    if (from == NULL || cd_tx_sign(&args.tx, from->secret) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
+    }
+    cd_buf raw = {0};
+    cd_tx_enc(&raw, &args.tx);
+    cd_err e = cd__api_send_raw(call, cd_buf_bytes(&raw));
+    cd_buf_fini(&raw);
+    return e;
 }
 
 /* Outside of development networks the node holds no keys. */

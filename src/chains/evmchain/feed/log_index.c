@@ -53,7 +53,7 @@ static posting *postings_of(usize *cnt, const cd_block *block, const cd_receipt 
     for (usize i = 0; i < block->tx_cnt; i++) {
         max += receipts[i].log_cnt * PLACES;
     }
-    posting *all = max == 0 ? NULL : cd_new_array(posting, max);
+    posting *all = cd_new_array(posting, max);
     usize n = 0;
     for (usize i = 0; i < block->tx_cnt; i++) {
         for (usize j = 0; j < receipts[i].log_cnt; j++) {

@@ -1,10 +1,14 @@
 /* The methods as a whole: whatever is thrown at a row of the tables is answered, and errors are errors; methods in another
  * lane give the same. */
+#include "base/fileio.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
+#include "codec/base64.h"
+#include "codec/gzip.h"
 #include "rpc/jsonrpc.h"
 #include "store/kv.h"
 #include "vm/vm.h"
@@ -14,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -51,7 +56,7 @@ static void open_node(node *n, bool is_dev)
         .config = cd_bytes_str("{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
                                "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
                                "\"internal-account\",\"internal-tx-pool\",\"internal-debug\","
-                               "\"debug\",\"debug-tracer\"],\"log-level\":\"error\"}"),
+                               "\"debug\",\"debug-tracer\",\"admin\"],\"log-level\":\"error\"}"),
     };
     if (cd_evm_vm_open(&n->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
@@ -120,7 +125,7 @@ static const char *const values[] = {
     "[]",
     "[[]]",
     "[null]",
-    "[" HASH "]",
+    ("[" HASH "]"),
     "[50]",
     "[-1, 101]",
     "{}",
@@ -138,14 +143,12 @@ static const char *const values[] = {
     "{\"tracer\":7,\"timeout\":{}}",
 };
 
-/* Methods that undo or flood the network under test. */
+/* Methods that undo or flood the network under test, or write files anywhere. */
 static bool is_left_out(const char *name)
 {
-    static const char *const names[] = {"mine",
-                                        "increaseTime",
-                                        "setNextBlockTimestamp",
-                                        "setTime",
-                                        "setBlockTimestampInterval",
+    static const char *const names[] = {"exportChain",      "mine",
+                                        "increaseTime",     "setNextBlockTimestamp",
+                                        "setTime",          "setBlockTimestampInterval",
                                         "setIntervalMining"};
     const char *method = strchr(name, '_');
     for (usize i = 0; method != NULL && i < CD_COUNT(names); i++) {
@@ -325,6 +328,260 @@ static void a_payment_estimates_within_its_means(void **state)
     close_node(&n);
 }
 
+/* --- the state taken apart ---------------------------------------------------------------------- */
+
+/* What the first account of the development network makes with its first transaction, and the hashes of slots 0 and 1. */
+#define PAYEE   "\"address\":\"0x00000000000000000000000000000000000000aa\""
+#define MADE    "\"0x5fbdb2315678afecb367f032d93f642f64180aa3\""
+#define HASH_0  "\"0x290decd9548b62a8d60345a988386fc84ba6bc95484008f6362f93160ef3e563\""
+#define HASH_1  "\"0xb10e2d527612073b26eecdfd717e6a320cf44b4afac2b0732d9fcbe2b7fa0cf6\""
+#define WORD(d) "\"0x000000000000000000000000000000000000000000000000000000000000000" d "\""
+
+/* Block 1 makes a contract of one byte with 7 in slot 0 and 9 in slot 1, block 2 pays 0xaa. */
+static void open_made(node *n, cd_arena *a)
+{
+    open_node(n, true);
+    (void)result(n, a, "eth_sendTransaction",
+                 "[{\"from\":" ADDR ",\"data\":\"0x6007600055600960015560016000f3\"}]");
+    (void)result(n, a, "eth_sendTransaction",
+                 "[{\"from\":" ADDR ",\"value\":\"0x1\","
+                 "\"to\":\"0x00000000000000000000000000000000000000aa\"}]");
+    assert_string_equal(result(n, a, "eth_blockNumber", "[]"), "\"0x2\"");
+}
+
+static void storage_in_pieces(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    node n;
+    open_made(&n, &a);
+    /* as of before the block: the contract is not there yet */
+    assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x1\",0," MADE ",\"0x\",10]"),
+                        "{\"storage\":null,\"nextKey\":null}");
+    assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE ",\"0x\",1]"),
+                        "{\"storage\":{" HASH_0
+                        ":{\"key\":" WORD("0") ",\"value\":" WORD("7") "}},\"nextKey\":" HASH_1
+                                                                       "}");
+    assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE "," HASH_1 ",1]"),
+                        "{\"storage\":{" HASH_1
+                        ":{\"key\":" WORD("1") ",\"value\":" WORD("9") "}},\"nextKey\":null}");
+    assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE ",\"0xb2\",1]"),
+                        "{\"storage\":{},\"nextKey\":null}");
+    assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x0\",0," MADE ",\"0x\",1]"),
+                        "\"no transaction in genesis\"");
+    assert_non_null(strstr(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",1," MADE ",\"0x\",1]"),
+                           "\"transaction index 1 out of range for block 0x"));
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+/* All accounts of the newest state, cnt a request. */
+static usize count_accounts(node *n, cd_arena *a, int cnt)
+{
+    usize sum = 0;
+    const char *start = "";
+    while (start != NULL) {
+        cd_bytes next;
+        cd_json r = cd_json_get(
+            ask(n, a, "debug_accountRange",
+                cd_arena_fmt(a, "[\"latest\",\"0x%s\",%d,true,true,false]", start, cnt)),
+            "result");
+        usize page = cd_json_len(cd_json_get(r, "accounts"));
+        sum += page;
+        start = NULL;
+        if (cd_json_str(&next, cd_json_get(r, "next"), NULL) == CD_OK) {
+            cd_buf hash = {0};
+            char text[65] = {0};
+            assert_int_equal(page, cnt);
+            assert_int_equal(cd_base64_dec(&hash, next), CD_OK);
+            assert_int_equal(hash.n, 32);
+            cd_hex_fmt(text, cd_buf_bytes(&hash));
+            start = cd_arena_fmt(a, "%s", text);
+            cd_buf_fini(&hash);
+        }
+    }
+    return sum;
+}
+
+static void accounts_in_pieces(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    node n;
+    open_made(&n, &a);
+    const char *dump = result(&n, &a, "debug_dumpBlock", "[\"0x1\"]");
+    const char *made = strstr(dump, "\"0x5FbDB2315678afecb367f032d93F642f64180aa3\":{");
+    assert_non_null(made);
+    made = strchr(made, '{');
+    /* its fields, in go-ethereum's order */
+    static const char fields[] = "{\"balance\":\"0\",\"nonce\":1,\"root\":\"0x";
+    assert_int_equal(strncmp(made, fields, sizeof fields - 1), 0);
+    assert_non_null(strstr(made, ",\"code\":\"0x00\",\"storage\":{" WORD("0") ":\"07\"," WORD(
+                                     "1") ":\"09\"},\"address\":" MADE ",\"key\":\"0x"));
+    assert_null(strstr(dump, PAYEE));
+    assert_non_null(strstr(result(&n, &a, "debug_dumpBlock", "[\"0x2\"]"), PAYEE));
+    assert_null(strstr(result(&n, &a, "debug_dumpBlock", "[\"0x0\"]"), MADE));
+    const char *bare = result(&n, &a, "debug_accountRange", "[\"0x1\",\"0x\",256,true,true,false]");
+    assert_non_null(strstr(bare, MADE));
+    assert_null(strstr(bare, "\"code\":"));
+    assert_null(strstr(bare, "\"storage\":"));
+    usize all = count_accounts(&n, &a, 256);
+    assert_true(all > 3);
+    assert_int_equal(count_accounts(&n, &a, 1), all);
+    assert_int_equal(count_accounts(&n, &a, 3), all);
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+/* A node that was not told to keep them knows no addresses. */
+static void accounts_without_addresses(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    node n;
+    open_node(&n, false);
+    const char *dump = result(&n, &a, "debug_dumpBlock", "[\"0x0\"]");
+    assert_non_null(strstr(dump, ",\"accounts\":{}}"));
+    assert_null(strstr(dump, "next"));
+    dump = result(&n, &a, "debug_accountRange", "[\"0x0\",\"0x\",1,true,true,true]");
+    assert_non_null(strstr(dump, ",\"accounts\":{\"pre(0x"));
+    assert_non_null(strstr(dump, ",\"next\":\""));
+    assert_string_equal(result(&n, &a, "debug_preimage", "[" HASH_0 "]"), "\"unknown preimage\"");
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+static void changes_between_blocks(void **state)
+{
+    (void)state;
+    static const char by_hash[] = "debug_getModifiedAccountsByHash";
+    static const char by_number[] = "debug_getModifiedAccountsByNumber";
+    cd_arena a = {0};
+    node n;
+    cd_bytes hashes[3];
+    open_made(&n, &a);
+    for (int i = 0; i < 3; i++) {
+        cd_json block = ask(&n, &a, "eth_getBlockByNumber", cd_arena_fmt(&a, "[\"0x%x\"]", i));
+        block = cd_json_get(cd_json_get(block, "result"), "hash");
+        assert_int_equal(cd_json_str(&hashes[i], block, NULL), CD_OK);
+    }
+    const char *first = result(&n, &a, by_number, "[1]");
+    const char *second = result(&n, &a, by_number, "[1,2]");
+    const char *both = result(&n, &a, by_number, "[0,2]");
+    assert_non_null(strstr(first, MADE));
+    assert_non_null(strstr(first, ADDR));
+    assert_null(strstr(first, "00aa\""));
+    assert_non_null(strstr(second, "00aa\""));
+    assert_null(strstr(second, MADE));
+    assert_non_null(strstr(both, "00aa\""));
+    assert_non_null(strstr(both, MADE));
+    assert_string_equal(
+        result(&n, &a, by_hash, cd_arena_fmt(&a, "[\"%.66s\"]", (const char *)hashes[1].p)), first);
+    assert_string_equal(result(&n, &a, by_hash,
+                               cd_arena_fmt(&a, "[\"%.66s\",\"%.66s\"]", (const char *)hashes[0].p,
+                                            (const char *)hashes[2].p)),
+                        both);
+    assert_string_equal(result(&n, &a, by_number, "[2,1]"),
+                        "\"start block height (2) must be less than end block height (1)\"");
+    assert_string_equal(result(&n, &a, by_number, "[17]"), "\"start block 11 not found\"");
+    assert_string_equal(result(&n, &a, by_number, "[1,17]"), "\"end block 17 not found\"");
+    assert_string_equal(result(&n, &a, by_number, "[0]"), "\"block 0 has no parent\"");
+    assert_string_equal(
+        result(&n, &a, by_hash, "[" HASH "]"),
+        "\"start block 0100000000000000000000000000000000000000000000000000000000000000 not "
+        "found\"");
+    assert_string_equal(result(&n, &a, "debug_preimage", "[" HASH_1 "]"), WORD("1"));
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+/* The file holds the blocks one after another. */
+static void exporting(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"blocks", "blocks.gz"};
+    cd_arena a = {0};
+    node n;
+    char dir[] = "/tmp/candela-api-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    open_made(&n, &a);
+    cd_buf want = {0};
+    for (int i = 0; i < 3; i++) {
+        cd_bytes raw;
+        cd_json block = ask(&n, &a, "debug_getRawBlock", cd_arena_fmt(&a, "[\"0x%x\"]", i));
+        assert_int_equal(cd_json_hex(&raw, &a, cd_json_get(block, "result"), NULL), CD_OK);
+        cd_buf_put(&want, raw);
+    }
+    for (usize i = 0; i < CD_COUNT(names); i++) {
+        cd_buf file = {0};
+        cd_buf plain = {0};
+        const char *path = cd_arena_fmt(&a, "%s/%s", dir, names[i]);
+        const char *params = cd_arena_fmt(&a, "[\"%s\"]", path);
+        assert_string_equal(result(&n, &a, "admin_exportChain", params), "true");
+        assert_string_equal(result(&n, &a, "admin_exportChain", params),
+                            "\"location would overwrite an existing file\"");
+        assert_int_equal(cd_fs_read_file(cd_fs_real(), &file, path, 1 << 20, NULL), CD_OK);
+        if (i == 1) {
+            assert_int_equal(cd_gzip_dec(&plain, cd_buf_bytes(&file), 1 << 20), CD_OK);
+        } else {
+            cd_buf_put(&plain, cd_buf_bytes(&file));
+        }
+        assert_true(cd_bytes_eq(cd_buf_bytes(&plain), cd_buf_bytes(&want)));
+        cd_buf_fini(&file);
+        cd_buf_fini(&plain);
+    }
+    /* what fails leaves no file */
+    const char *other = cd_arena_fmt(&a, "%s/other", dir);
+    assert_string_equal(
+        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",2,1]", other)),
+        "\"export failed: first (2) is greater than last (1)\"");
+    assert_string_equal(
+        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",1,3]", other)),
+        "\"export failed on #3: not found\"");
+    assert_string_equal(
+        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",null,1]", other)),
+        "\"last cannot be specified without first\"");
+    cd_fs_stat st;
+    assert_int_equal(cd_fs_stat_get(cd_fs_real(), &st, other, NULL), CD_ENOENT);
+    assert_int_equal(cd_fs_remove_tree(cd_fs_real(), dir, NULL), CD_OK);
+    cd_buf_fini(&want);
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+/* A waiting transaction at another price. */
+static void resending(void **state)
+{
+    (void)state;
+#define PAY(nonce)                                                                                 \
+    "{\"from\":" ADDR ",\"to\":" ADDR                                                              \
+    ",\"gas\":\"0x5208\",\"gasPrice\":\"0x77359400\",\"nonce\":" nonce "}"
+    cd_arena a = {0};
+    node n;
+    open_node(&n, true);
+    (void)result(&n, &a, "evm_setAutomine", "[false]");
+    const char *hash = result(&n, &a, "eth_sendTransaction", "[" PAY("\"0x0\"") "]");
+    const char *anew =
+        result(&n, &a, "eth_resend", "[" PAY("\"0x0\"") ",\"0xee6b2800\",\"0x7530\"]");
+    assert_int_equal(strlen(hash), 68);
+    assert_int_equal(strlen(anew), 68);
+    assert_string_not_equal(hash, anew);
+    assert_string_equal(result(&n, &a, "txpool_status", "[]"),
+                        "{\"pending\":\"0x1\",\"queued\":\"0x0\"}");
+    const char *tx = result(&n, &a, "eth_getTransactionByHash", cd_arena_fmt(&a, "[%s]", anew));
+    assert_non_null(strstr(tx, "\"gasPrice\":\"0xee6b2800\""));
+    assert_non_null(strstr(tx, "\"gas\":\"0x7530\""));
+    /* what waited first is not there any more */
+    const char *gone = result(&n, &a, "eth_resend", "[" PAY("\"0x0\"") ",\"0xffffffff\"]");
+    assert_non_null(strstr(gone, "\"transaction 0x"));
+    assert_non_null(strstr(gone, " not found\""));
+    assert_string_equal(result(&n, &a, "eth_resend", "[{\"from\":" ADDR ",\"to\":" ADDR "}]"),
+                        "\"missing transaction nonce in transaction spec\"");
+    cd_arena_fini(&a);
+    close_node(&n);
+#undef PAY
+}
+
 /* --- many threads ------------------------------------------------------------------------------- */
 
 enum { READERS = 3, ROUNDS = 60 };
@@ -390,6 +647,12 @@ int main(void)
         cmocka_unit_test(failures_name_the_instruction),
         cmocka_unit_test(proofs_agree),
         cmocka_unit_test(a_payment_estimates_within_its_means),
+        cmocka_unit_test(storage_in_pieces),
+        cmocka_unit_test(accounts_in_pieces),
+        cmocka_unit_test(accounts_without_addresses),
+        cmocka_unit_test(changes_between_blocks),
+        cmocka_unit_test(exporting),
+        cmocka_unit_test(resending),
         cmocka_unit_test(readers_and_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

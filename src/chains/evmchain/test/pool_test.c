@@ -189,6 +189,7 @@ static void refusals(void **state)
         t.is_protected = false; t.chain_id = 0);
     ROW("tx fee (2100.00 ether) exceeds the configured cap (100.00 ether)",
         t.fee_cap = cd_u256_from_u64(100000000 * gwei));
+    ROW("transaction type not supported", t.type = CD_TX_SET_CODE);
     ROW("oversized data: transaction size 131188, limit 131072",
         t.data = cd_bytes_of(zeros, sizeof zeros));
     ROW("max initcode size exceeded: code size 49153, limit 49152", t.is_create = true;

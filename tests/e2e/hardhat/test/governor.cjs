@@ -2,6 +2,7 @@ const { expect } = require("chai");
 const { ethers } = require("hardhat");
 const { loadFixture, mine, mineUpTo, time } = require("@nomicfoundation/hardhat-network-helpers");
 
+const wrongState = "GovernorUnexpectedProposalState";
 const DAY = 24 * 3600;
 const Against = 0;
 const For = 1;
@@ -32,7 +33,7 @@ describe("OpenZeppelin Governor", () => {
     it("carries a proposal from its vote through the time lock to its execution", async () => {
         const { alice, bob, carol, lumen, council, proposal, text, id } = await loadFixture(government);
         expect(await council.state(id)).to.equal(Pending);
-        await expect(council.castVote(id, For)).to.be.revertedWithCustomError(council, "GovernorUnexpectedProposalState");
+        await expect(council.castVote(id, For)).to.be.revertedWithCustomError(council, wrongState);
         await mine(7200);
         await mine();
         expect(await council.state(id)).to.equal(Active);
@@ -52,6 +53,6 @@ describe("OpenZeppelin Governor", () => {
         const { council, proposal, text, id } = await loadFixture(government);
         await mineUpTo((await council.proposalDeadline(id)) + 1n);
         expect(await council.state(id)).to.equal(Defeated);
-        await expect(council.queue(...proposal, text)).to.be.revertedWithCustomError(council, "GovernorUnexpectedProposalState");
+        await expect(council.queue(...proposal, text)).to.be.revertedWithCustomError(council, wrongState);
     });
 });

@@ -50,7 +50,10 @@ describe("OpenZeppelin tokens", () => {
         const { v, r, s } = ethers.Signature.from(signature);
         await expect(lumen.connect(bob).permit(alice, bob, 33n, deadline, v, r, s)).to.emit(lumen, "Approval");
         expect(await lumen.allowance(alice, bob)).to.equal(33n);
-        await expect(lumen.permit(alice, bob, 33n, deadline, v, r, s)).to.be.revertedWithCustomError(lumen, "ERC2612InvalidSigner");
+        await expect(lumen.permit(alice, bob, 33n, deadline, v, r, s)).to.be.revertedWithCustomError(
+            lumen,
+            "ERC2612InvalidSigner",
+        );
     });
 
     it("are owned one by one", async () => {

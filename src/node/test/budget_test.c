@@ -1,0 +1,26 @@
+#include "node/budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void test_without_rest(void **state)
+{
+    static const u64 sizes[] = {64u << 20, (64u << 20) + 15, 1u << 30, 12345678901u, (u64)1 << 40};
+    (void)state;
+    for (usize i = 0; i < CD_COUNT(sizes); i++) {
+        cd_budget b = cd_budget_of(sizes[i]);
+        assert_int_equal(b.store + b.state + b.tries + b.requests, sizes[i]);
+        assert_true(b.requests >= sizes[i] / 8 && b.store >= sizes[i] / 5 && b.tries > b.state);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
