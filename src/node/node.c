@@ -572,6 +572,15 @@ static cd_err open_tls(cd_node *n, cd_errinfo *why)
     return cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why);
 }
 
+/* Connections may not take the files that the store needs. */
+static u32 conns_max(void)
+{
+    enum { FOR_STORE = 512, CONNS_MAX = 8192, CONNS_MIN = 64 };
+    u64 files = cd_process_files_max();
+    u64 left = files > FOR_STORE ? files - FOR_STORE : 0;
+    return (u32)cd_max_u64(CONNS_MIN, cd_min_u64(CONNS_MAX, left));
+}
+
 static cd_err open_http(cd_node *n, cd_errinfo *why)
 {
     static const int stops[] = {SIGINT, SIGTERM};
@@ -583,6 +592,7 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
         .header_timeout_ms = n->cfg.header_timeout_ms,
         .write_timeout_ms = n->cfg.write_timeout_ms,
         .idle_timeout_ms = n->cfg.idle_timeout_ms,
+        .conns_max = conns_max(),
     };
     CD_TRY(cd_loop_new(&n->loop, why));
     n->stop_timer = cd_timer_new(n->loop, end_service, n);

@@ -145,3 +145,14 @@ void cd_process_metrics(cd_metrics *m)
                      (i64)threads[i].ms);
     }
 }
+
+u64 cd_process_files_max(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
+        return 256; /* the least that systems give */
+    }
+    rlim_t soft = files.rlim_cur;
+    files.rlim_cur = files.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : soft;
+}

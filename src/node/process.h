@@ -1,4 +1,5 @@
-/* node/process.h - what the operating system knows of this process, as metrics. Threading: confined. [spec:node-api#10] */
+/* node/process.h - what the operating system knows of this process and allows it. Threading: confined.
+ * [spec:node-api#10] */
 #ifndef CD_NODE_PROCESS_H
 #define CD_NODE_PROCESS_H
 
@@ -8,5 +9,8 @@
  * cd_process_metrics brings the process_… metrics in m up to date: memory, CPU in all and by thread, open files. */
 void cd_process_metrics_open(cd_metrics *m);
 void cd_process_metrics(cd_metrics *m);
+
+/* cd_process_files_max raises the limit of open files as far as it goes and gives it. */
+u64 cd_process_files_max(void);
 
 #endif

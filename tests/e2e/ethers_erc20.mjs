@@ -355,13 +355,12 @@ async function before() {
             await assert.rejects(provider.send("eth_sendRawTransaction", [raw]), words);
         };
         await refused({ chainId: 1 }, /invalid sender/);
-        await refused({ maxPriorityFeePerGas: 0n }, /transaction underpriced: gas tip cap 0, minimum needed 1/);
         await refused({ value: parseEther("10001") }, /insufficient funds for gas \* price \+ value/);
         await refused({ gasLimit: 20999n }, /intrinsic gas too low/);
         await refused({ gasLimit: 30000001n }, /exceeds block gas limit/);
         await refused({ type: 3, maxFeePerBlobGas: 1n, blobVersionedHashes: ["0x01" + "00".repeat(31)] },
                       /transaction type not supported/);
-        await refused({ maxFeePerGas: 1n }, /transaction underpriced: .* < pool minimum fee cap/);
+        await refused({ maxFeePerGas: 1n }, /max fee per gas less than block base fee/);
         const raw = await frank.signTransaction(base);
         await mined(await provider.broadcastTransaction(raw));
         await assert.rejects(provider.send("eth_sendRawTransaction", [raw]), /nonce too low/);

@@ -76,11 +76,13 @@ cd_err cd__vm_follow(cd_evm_vm *e)
         err = cd_chain_next_header_as(e->chain, &next, &a, &cfg.wish, NULL);
     }
     if (err == CD_OK) {
+        /* On the dev network somebody may choose a base fee of zero: what is too low for the next block is told there. */
+        cd_u256 least = e->ctx.is_dev ? cd_u256_zero() : child.fee.min_base_fee;
         cd_txpool_head head = {
             .fork = cd_chain_rules_fork(r, next.number, next.time),
             .chain_id = r->chain_id,
             .gas_limit = next.gas_limit,
-            .min_fee_cap = child.fee.min_base_fee,
+            .min_fee_cap = least,
             .base_fee = next.base_fee,
             .schedule = r->schedule,
             .time = next.time,
@@ -316,6 +318,7 @@ static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
         .lifetime_s = c->pool_lifetime / CD_NS_PER_SEC,
         .price_bump = c->pool_price_bump,
         .tip_min = c->pool_price_limit,
+        .takes_no_tip = e->ctx.is_dev && c->pool_price_limit <= 1,
         .fee_cap = c->rpc_tx_fee_cap,
         .allow_unprotected = c->allow_unprotected,
         .unprotected_cnt = c->unprotected_hashes.cnt,

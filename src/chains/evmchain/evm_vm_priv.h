@@ -127,6 +127,8 @@ typedef struct cd__tx_args {
     bool has_gas;
     bool has_nonce;
     bool has_price; /* gasPrice, or one of the 1559 caps */
+    bool has_fee_cap;
+    bool has_tip_cap;
 } cd__tx_args;
 
 /* cd__api_tx_args reads parameter idx. */

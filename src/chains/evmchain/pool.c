@@ -32,7 +32,7 @@ cd_txpool *cd_txpool_new(const cd_txpool_cfg *cfg)
     p->cfg.global_queue = or_default(cfg->global_queue, 1024);
     p->cfg.lifetime_s = or_default(cfg->lifetime_s, 600);
     p->cfg.price_bump = or_default(cfg->price_bump, 10);
-    p->cfg.tip_min = or_default(cfg->tip_min, 1);
+    p->cfg.tip_min = cfg->takes_no_tip ? 0 : or_default(cfg->tip_min, 1);
     if (cfg->clock == NULL) {
         p->cfg.clock = cd_clock_real();
     }

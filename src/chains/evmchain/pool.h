@@ -59,6 +59,7 @@ typedef struct cd_txpool_cfg {
     u64 lifetime_s;    /* of queued ones whose sender is silent; 600 */
     u64 price_bump;    /* per cent more that a replacement must pay; 10 */
     u64 tip_min;       /* wei; 1 */
+    bool takes_no_tip; /* development network: a tip of zero will do */
     double
         fee_cap; /* most that a transaction over RPC may spend on gas, in units of 10^18 wei; 0 = any */
     bool allow_unprotected;

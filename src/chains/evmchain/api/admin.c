@@ -1,5 +1,6 @@
-/* admin_ methods. [spec:eth-rpc#4] */
+/* admin_ methods, and those of debug_ that steer the process. [spec:eth-rpc#4] */
 #include "base/fileio.h"
+#include "base/log.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "codec/gzip.h"
 
@@ -104,5 +105,24 @@ cd_err cd__admin_export_chain(cd_rpc_call *call)
         return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg[0] != '\0' ? why.msg : cd_err_str(e));
     }
     cd_json_w_bool(call->out, true);
+    return CD_OK;
+}
+
+/* The levels count as go-ethereum's do: 0 critical, 1 error, 2 warn, 3 info, 4 debug, 5 trace. */
+cd_err cd__debug_verbosity(cd_rpc_call *call)
+{
+    static const cd_log_level levels[] = {CD_LOG_ERROR, CD_LOG_ERROR, CD_LOG_WARN,
+                                          CD_LOG_INFO,  CD_LOG_DEBUG, CD_LOG_TRACE};
+    cd_logger *log = cd__vm_of(call)->ctx.log;
+    u64 level;
+    if (cd_json_u64(&level, cd_rpc_arg(call, 0), NULL) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument 0: json: cannot unmarshal value into Go value of "
+                           "type int");
+    }
+    if (log != NULL) {
+        cd_log_set_level(log, levels[cd_min_u64(level, CD_COUNT(levels) - 1)]);
+    }
+    cd_json_w_null(call->out);
     return CD_OK;
 }

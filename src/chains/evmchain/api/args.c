@@ -50,6 +50,8 @@ static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize 
     cd_json fee_cap = cd_json_get(v, "maxFeePerGas");
     cd_json tip_cap = cd_json_get(v, "maxPriorityFeePerGas");
     bool has_caps = cd_json_has(fee_cap) || cd_json_has(tip_cap);
+    out->has_fee_cap = cd_json_has(fee_cap);
+    out->has_tip_cap = cd_json_has(tip_cap);
     out->has_price = has_caps || cd_json_has(price);
     if (cd_json_has(price)) {
         if (has_caps) {

@@ -201,8 +201,9 @@ static cd_err estimate_at(cd_rpc_call *call, u64 *out, const cd__tx_args *args,
 cd_err cd__api_estimate(cd_rpc_call *call, u64 *out, const cd__tx_args *args)
 {
     usize none = SIZE_MAX;
-    return estimate_at(call, out, args,
-                       &(cd__trial_args){.block = none, .state = none, .env = none});
+    return estimate_at(
+        call, out, args,
+        &(cd__trial_args){.block = none, .state = none, .env = none, .is_pending_meant = true});
 }
 
 cd_err cd__eth_estimate_gas(cd_rpc_call *call)
@@ -210,7 +211,9 @@ cd_err cd__eth_estimate_gas(cd_rpc_call *call)
     cd__tx_args args;
     u64 gas = 0;
     CD_TRY(cd__api_tx_args(call, &args, 0));
-    CD_TRY(estimate_at(call, &gas, &args, &(cd__trial_args){.block = 1, .state = 2, .env = 3}));
+    CD_TRY(
+        estimate_at(call, &gas, &args,
+                    &(cd__trial_args){.block = 1, .state = 2, .env = 3, .is_pending_meant = true}));
     cd_json_w_qty(call->out, gas);
     return CD_OK;
 }

@@ -74,13 +74,13 @@ cd_err cd__api_complete(cd_rpc_call *call, cd__tx_args *args)
         cd_u256 tip;
         cd_u256 fee_cap;
         CD_TRY(cd__api_prices(call, &tip, &fee_cap));
-        if (cd_u256_is_zero(&tx->fee_cap)) {
+        if (!args->has_fee_cap) {
             tx->fee_cap = fee_cap;
             if (cd_u256_lt(&tx->fee_cap, &tx->tip_cap)) {
                 cd_u256_add(&tx->fee_cap, &fee_cap, &tx->tip_cap);
             }
         }
-        if (cd_u256_is_zero(&tx->tip_cap)) {
+        if (!args->has_tip_cap) {
             tx->tip_cap = cd_u256_lt(&tx->fee_cap, &tip) ? tx->fee_cap : tip;
         }
     }

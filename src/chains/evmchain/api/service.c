@@ -35,6 +35,9 @@ static cd_rpc_lane lane_of(void *ctx, const cd_rpc_method *m, cd_json params)
     if (e->ctx.is_dev && (m->fn == cd__eth_base_fee || m->fn == cd__eth_gas_price)) {
         return CD_RPC_OWNER; /* somebody may have chosen the next one */
     }
+    if (e->ctx.is_dev && m->fn == cd__eth_estimate_gas && !cd_json_has(cd_json_at(params, 1))) {
+        return CD_RPC_OWNER; /* what runs next runs in the pending block: its time decides */
+    }
     while (cd_json_next(&it)) {
         if (is_word(it.val, "pending")) {
             return CD_RPC_OWNER;

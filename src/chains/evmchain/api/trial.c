@@ -63,6 +63,10 @@ cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *
     const cd_accepted *pending;
     cd_view *view = cd__api_view(call);
     CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, args->block), args->block));
+    if (args->is_pending_meant && cd__vm_of(call)->ctx.is_dev &&
+        !cd_rpc_has_arg(call, args->block)) {
+        ref.tag = CD_TAG_PENDING;
+    }
     CD_TRY(cd__dev_pending(call, &pending, &ref));
     CD_TRY(cd__api_number(call, &number, &found, &ref));
     if (!found) {

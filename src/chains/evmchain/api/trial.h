@@ -15,8 +15,9 @@
 /* Which parameters of the call say on what it is tried; past the last one: nothing does. */
 typedef struct cd__trial_args {
     usize block;
-    usize state; /* overrides */
-    usize env;   /* overrides of the block */
+    usize state;           /* overrides */
+    usize env;             /* overrides of the block */
+    bool is_pending_meant; /* without a block, a development network takes the pending one */
 } cd__trial_args;
 
 typedef struct cd__trial {

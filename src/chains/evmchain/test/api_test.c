@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -48,15 +49,19 @@ static void open_node(node *n, bool is_dev)
     *n = (node){.kv = cd_kv_mem_open()};
     n->host = (cd_vm_host){.wants_block = nothing, .settle = nothing};
     assert_int_equal(cd_dev_genesis(&n->genesis, CHAIN_ID, START), CD_OK);
+    assert_int_equal(
+        cd_log_open(&n->log, &(cd_log_cfg){.fd = STDERR_FILENO, .level = CD_LOG_OFF}, &why), CD_OK);
     cd_vm_ctx ctx = {
+        .log = n->log,
         .kv = n->kv,
         .host = &n->host,
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
-        .config = cd_bytes_str("{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
-                               "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
-                               "\"internal-account\",\"internal-tx-pool\",\"internal-debug\","
-                               "\"debug\",\"debug-tracer\",\"admin\"],\"log-level\":\"error\"}"),
+        .config = cd_bytes_str(
+            "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
+            "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
+            "\"internal-account\",\"internal-tx-pool\",\"internal-debug\","
+            "\"debug\",\"debug-tracer\",\"debug-handler\",\"admin\"],\"log-level\":\"error\"}"),
     };
     if (cd_evm_vm_open(&n->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
@@ -67,6 +72,7 @@ static void open_node(node *n, bool is_dev)
 static void close_node(node *n)
 {
     n->vm->ops->close(n->vm);
+    cd_log_close(n->log);
     cd_kv_close(n->kv);
     cd_buf_fini(&n->genesis);
 }
@@ -129,26 +135,30 @@ static const char *const values[] = {
     "[50]",
     "[-1, 101]",
     "{}",
-    "{\"blockHash\":" HASH "}",
+    ("{\"blockHash\":" HASH "}"),
     "{\"blockNumber\":\"0x0\",\"requireCanonical\":7}",
-    "{\"from\":" ADDR ",\"to\":" ADDR ",\"value\":\"0x1\"}",
+    ("{\"from\":" ADDR ",\"to\":" ADDR ",\"value\":\"0x1\"}"),
     "{\"from\":7,\"to\":[],\"accessList\":[{\"address\":1}]}",
     "{\"accessList\":{\"a\":[]},\"data\":\"0x0\"}",
     "{\"data\":\"0xfe\",\"gas\":\"0x0\",\"gasPrice\":\"0x1\"}",
-    "{" ADDR ":{\"code\":\"0xfe\",\"state\":{" HASH ":" HASH "}}}",
-    "{" ADDR ":[],\"x\":{}}",
-    "{\"fromBlock\":\"0x0\",\"toBlock\":\"latest\",\"topics\":[[null],null,[" HASH "]]}",
+    ("{" ADDR ":{\"code\":\"0xfe\",\"state\":{" HASH ":" HASH "}}}"),
+    ("{" ADDR ":[],\"x\":{}}"),
+    ("{\"fromBlock\":\"0x0\",\"toBlock\":\"latest\",\"topics\":[[null],null,[" HASH "]]}"),
     "{\"address\":{},\"topics\":\"0x\"}",
     "{\"tracer\":\"callTracer\",\"tracerConfig\":[]}",
     "{\"tracer\":7,\"timeout\":{}}",
 };
 
-/* Methods that undo or flood the network under test, or write files anywhere. */
+/* Methods that undo or flood the network under test, or write files and lines anywhere. */
 static bool is_left_out(const char *name)
 {
-    static const char *const names[] = {"exportChain",      "mine",
-                                        "increaseTime",     "setNextBlockTimestamp",
-                                        "setTime",          "setBlockTimestampInterval",
+    static const char *const names[] = {"exportChain",
+                                        "verbosity",
+                                        "mine",
+                                        "increaseTime",
+                                        "setNextBlockTimestamp",
+                                        "setTime",
+                                        "setBlockTimestampInterval",
                                         "setIntervalMining"};
     const char *method = strchr(name, '_');
     for (usize i = 0; method != NULL && i < CD_COUNT(names); i++) {
@@ -549,6 +559,28 @@ static void exporting(void **state)
     close_node(&n);
 }
 
+static void verbosity(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params;
+        cd_log_level level;
+    } rows[] = {
+        {"[0]", CD_LOG_ERROR}, {"[1]", CD_LOG_ERROR}, {"[2]", CD_LOG_WARN},  {"[3]", CD_LOG_INFO},
+        {"[4]", CD_LOG_DEBUG}, {"[5]", CD_LOG_TRACE}, {"[9]", CD_LOG_TRACE},
+    };
+    cd_arena a = {0};
+    node n;
+    open_node(&n, false);
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        assert_string_equal(result(&n, &a, "debug_verbosity", rows[i].params), "null");
+        assert_true(cd_log_is_on(n.log, rows[i].level));
+        assert_true(rows[i].level == CD_LOG_TRACE || !cd_log_is_on(n.log, rows[i].level - 1));
+    }
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
 /* A waiting transaction at another price. */
 static void resending(void **state)
 {
@@ -586,7 +618,8 @@ static void resending(void **state)
 
 enum { READERS = 3, ROUNDS = 60 };
 
-/* Asks what the READ lane serves; the balance of a payee never falls. */
+/* Asks what the READ lane serves (estimates at a block: without one they are the owner's); the balance of a payee never
+ * falls. */
 static void read_along(void *arg)
 {
     node *n = arg;
@@ -602,8 +635,8 @@ static void read_along(void *arg)
         assert_string_equal(
             result(n, &a, "eth_call", "[{\"data\":\"0x60aa60005260206000f3\"}]"),
             "\"0x00000000000000000000000000000000000000000000000000000000000000aa\"");
-        assert_string_equal(result(n, &a, "eth_estimateGas", "[" TO "]"), "\"0x5208\"");
-        (void)result(n, &a, "eth_createAccessList", "[" TO "]");
+        assert_string_equal(result(n, &a, "eth_estimateGas", "[" TO ",\"latest\"]"), "\"0x5208\"");
+        (void)result(n, &a, "eth_createAccessList", "[" TO ",\"latest\"]");
         (void)result(n, &a, "eth_feeHistory", "[\"0x8\",\"latest\",[50]]");
         (void)result(n, &a, "eth_maxPriorityFeePerGas", "[]");
         cd_arena_reset(&a);
@@ -652,6 +685,7 @@ int main(void)
         cmocka_unit_test(accounts_without_addresses),
         cmocka_unit_test(changes_between_blocks),
         cmocka_unit_test(exporting),
+        cmocka_unit_test(verbosity),
         cmocka_unit_test(resending),
         cmocka_unit_test(readers_and_blocks),
     };
