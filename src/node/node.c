@@ -27,8 +27,9 @@ enum {
     DISK_MIN = 512 << 20, /* free bytes below which health says no */
     GENESIS_MAX = 64 << 20,
     PATH_MAX_LEN = 4096,
-    READERS_MIN = 4,      /* threads that answer from frozen views */
-    READERS_QUEUE = 4096, /* requests that wait for them */
+    READERS_MIN = 4,       /* threads that answer from frozen views */
+    READERS_QUEUE = 4096,  /* requests that wait for them */
+    CALLS_GRACE_MS = 2000, /* for those that run when service ends */
 };
 
 struct cd_node {
@@ -58,6 +59,7 @@ struct cd_node {
     cd_loop_task kick; /* wakes readers at the end of a round; posted while is_kicking */
     bool is_kicking;
     cd_timer *stop_timer; /* runs between the signal and the end of service */
+    cd_timer *late_timer; /* runs from there; then requests that still run are told to end */
     u64 stop_ns;          /* when it was asked to stop; 0: not yet */
     bool is_stopping;
     cd_loop_task failed_task;
@@ -482,11 +484,20 @@ static void on_http_stopped(void *ctx)
     cd_loop_stop(((cd_node *)ctx)->loop);
 }
 
+static void end_calls(void *ctx)
+{
+    cd_node *n = ctx;
+    for (usize i = 0; i < n->endpoints_cnt; i++) {
+        cd_rpc_table_end(n->services[i]->table);
+    }
+}
+
 static void end_service(void *ctx)
 {
     cd_node *n = ctx;
     if (!n->is_stopping) {
         n->is_stopping = true;
+        cd_timer_start(n->late_timer, CALLS_GRACE_MS, 0);
         cd_http_server_stop(n->http, n->cfg.shutdown_timeout_ms, on_http_stopped, n);
     }
 }
@@ -596,6 +607,7 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
     };
     CD_TRY(cd_loop_new(&n->loop, why));
     n->stop_timer = cd_timer_new(n->loop, end_service, n);
+    n->late_timer = cd_timer_new(n->loop, end_calls, n);
     n->stop_task.fn = on_stop_task;
     n->failed_task.fn = on_failed_task;
     for (usize i = 0; i < CD_COUNT(stops); i++) {
@@ -697,6 +709,7 @@ u64 cd_node_close(cd_node *n)
     cd_http_server_free(n->http);
     cd_tls_free(n->tls);
     cd_timer_free(n->stop_timer);
+    cd_timer_free(n->late_timer);
     cd_health_free(n->health);
     for (usize i = 0; i < n->endpoints_cnt; i++) {
         cd_rpc_endpoint_free(n->endpoints[i]);

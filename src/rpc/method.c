@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "rpc/jsonrpc.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,7 +22,8 @@ struct cd_rpc_table {
     const cd_rpc_method **rows;
     usize rows_cnt;
     const cd_rpc_method **slots;
-    usize mask; /* of slots; 0 before the first row */
+    usize mask;           /* of slots; 0 before the first row */
+    atomic_bool *is_over; /* a place of its own: the table is frozen when this changes */
 };
 
 static u64 name_hash(cd_bytes name)
@@ -40,6 +42,7 @@ cd_rpc_table *cd_rpc_table_new(const cd_rpc_group *groups, usize cnt)
     t->groups = groups;
     t->groups_cnt = cnt;
     t->is_on = cd_new_array(bool, cnt);
+    t->is_over = cd_new(atomic_bool);
     return t;
 }
 
@@ -50,6 +53,7 @@ void cd_rpc_table_free(cd_rpc_table *t)
             cd_free((row *)(usize)t->rows[i]);
         }
         cd_free(t->is_on);
+        cd_free(t->is_over);
         cd_free(t->rows);
         cd_free(t->slots);
         cd_free(t);
@@ -184,8 +188,16 @@ void cd_rpc_set_error(cd_rpc_call *call, int code, const char *fmt, ...)
     call->error_message = cd_arena_str(call->arena, cd_bytes_str(text));
 }
 
+void cd_rpc_table_end(const cd_rpc_table *t)
+{
+    atomic_store_explicit(t->is_over, true, memory_order_relaxed);
+}
+
 bool cd_rpc_is_late(const cd_rpc_call *call)
 {
+    if (atomic_load_explicit(call->service->table->is_over, memory_order_relaxed)) {
+        return true;
+    }
     return call->deadline_ns != UINT64_MAX &&
            cd_clock_mono_ns(cd_clock_real()) >= call->deadline_ns;
 }

@@ -115,6 +115,10 @@ typedef struct cd_rpc_table cd_rpc_table;
 cd_rpc_table *cd_rpc_table_new(const cd_rpc_group *groups, usize cnt);
 void cd_rpc_table_free(cd_rpc_table *t); /* NULL is allowed */
 
+/* cd_rpc_table_end makes all calls of the service late from now on, those that run too: for a server that stops and has
+ * waited long enough. Any thread. */
+void cd_rpc_table_end(const cd_rpc_table *t);
+
 /* cd_rpc_table_enable switches a group on by its name or alias, _enable_default those that are on by themselves.
  * Errors: CD_ENOENT `API service %s not found`. */
 cd_err cd_rpc_table_enable(cd_rpc_table *t, cd_bytes group, cd_errinfo *why) CD_CHECK;

@@ -14,7 +14,7 @@ add_test(NAME e2e/faults COMMAND fault_run ${CMAKE_BINARY_DIR}/test/fault_run.da
 # Preloaded before a sanitizer's library it would not start: the node runs without one here.
 add_library(io_faults MODULE ${io_faults})
 set_target_properties(io_faults PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-target_compile_options(io_faults PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+target_compile_options(io_faults PRIVATE ${CD_WARNINGS} ${CD_CFLAGS} -fPIC)
 target_include_directories(io_faults PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(io_faults PRIVATE ${CMAKE_DL_LIBS})
 add_test(NAME e2e/disk COMMAND ${CMAKE_CURRENT_LIST_DIR}/disk.py --bin $<TARGET_FILE:candela> --shim $<TARGET_FILE:io_faults>)

@@ -357,7 +357,7 @@ def test_node(env):
             files.certify("another")
             node.process.send_signal(signal.SIGHUP)
             out = run("curl", "-sS", "--cacert", files.cert, f"https://localhost:{node.port}/v1/health")
-            same(json.loads(out), {"healthy": True})
+            same(json.loads(out)["healthy"], True)
         finally:
             same(node.end(), 0)
         for flags, why in (([], "HTTPS needs a certificate and a key"),

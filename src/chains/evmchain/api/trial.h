@@ -39,8 +39,9 @@ typedef struct cd__trials {
     cd__trial *idle;
 } cd__trials;
 
+/* cd__trials_init makes the empty store; cd__trials_fini frees the idle ones, every trial has been closed before. */
 void cd__trials_init(cd__trials *ts);
-void cd__trials_fini(cd__trials *ts); /* every trial has been closed */
+void cd__trials_fini(cd__trials *ts);
 
 /* cd__trial_open stands behind the block of the parameter; close ends that. Errors are the call's. */
 cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *args) CD_CHECK;

@@ -15,8 +15,9 @@
 
 typedef struct cd_console cd_console;
 
+/* cd_console_new makes the table of known selectors; cd_console_free ends it (NULL is allowed). */
 cd_console *cd_console_new(void);
-void cd_console_free(cd_console *c); /* NULL is allowed */
+void cd_console_free(cd_console *c);
 
 /* cd_console_text appends what a call with that input prints; false when its selector is unknown. */
 bool cd_console_text(const cd_console *c, cd_buf *out, cd_bytes input);

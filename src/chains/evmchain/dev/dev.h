@@ -107,6 +107,7 @@ const cd_addr20 *cd__dev_coinbase(const cd__dev *d);
 
 /* --- for the files of this folder --------------------------------------------------------------- */
 
+/* cd__dev_of borrows the development network's own state from the VM that serves the call. */
 CD_INLINE cd__dev *cd__dev_of(const cd_rpc_call *call)
 {
     return cd__vm_of(call)->dev_net;

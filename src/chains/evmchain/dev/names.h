@@ -11,8 +11,9 @@
 
 typedef struct cd_names cd_names;
 
+/* cd_names_new knows no names yet; cd_names_free forgets them (NULL is allowed). */
 cd_names *cd_names_new(void);
-void cd_names_free(cd_names *n); /* NULL is allowed */
+void cd_names_free(cd_names *n);
 
 /* cd_names_add takes in an ABI, an array. Errors: CD_EFORMAT, CD_EDEPTH with what is wrong; entries before it stay. */
 cd_err cd_names_add(cd_names *n, cd_json abi, cd_errinfo *why) CD_CHECK;

@@ -10,7 +10,8 @@
 
 typedef struct cd_filters cd_filters;
 
-cd_filters *cd_filters_new(const cd_clock *clock); /* borrowed */
+/* cd_filters_new holds no filters yet, clock is borrowed; cd_filters_free drops all. */
+cd_filters *cd_filters_new(const cd_clock *clock);
 void cd_filters_free(cd_filters *fs);
 
 /* cd_filters_pending notes a transaction that became executable. */

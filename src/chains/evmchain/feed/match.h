@@ -23,8 +23,9 @@ typedef struct cd__match {
     struct cd__match_link *any;
 } cd__match;
 
+/* cd__match_init finds nothing yet; cd__match_fini releases its memory, all streams have been taken out before. */
 void cd__match_init(cd__match *m);
-void cd__match_fini(cd__match *m); /* empty again */
+void cd__match_fini(cd__match *m);
 
 /* cd__match_add lets row take part as long as it and its criteria stay; cd__match_del ends that. */
 void cd__match_add(cd__match *m, cd__match_row *row);

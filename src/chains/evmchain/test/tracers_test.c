@@ -628,7 +628,7 @@ static void put_end(acct *a, cd_rng *rng, const world *w)
 static void make_world(world *w, cd_rng *rng)
 {
     w->cnt = 0;
-    for (u8 i = 0; i < ACCTS; i++) {
+    for (usize i = 0; i < ACCTS; i++) {
         (void)add(w, i == 0 ? sender : (cd_addr20){.b = {[19] = (u8)(0xc0 + i)}},
                   cd_rng_below(rng, 100), NULL, 0);
     }
