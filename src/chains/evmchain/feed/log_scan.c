@@ -26,6 +26,7 @@ cd_err cd_log_scan_init(cd_log_scan *s, cd_view *view, const cd_log_criteria *wa
     s->to = to;
     s->cost = 0;
     s->has_index = is_whole;
+    s->has_known = false;
     s->known = 0;
     s->cnt = 0;
     s->at = 0;
@@ -43,7 +44,7 @@ static cd_err seek(cd_log_scan *s, u64 last)
             s->next = s->heights[s->at];
             return CD_OK;
         }
-        if (s->cnt != 0 || s->known != 0) {
+        if (s->has_known) {
             s->next = cd_max_u64(s->next, s->known + 1);
         }
         if (s->next > last) {
@@ -52,6 +53,7 @@ static cd_err seek(cd_log_scan *s, u64 last)
         s->at = 0;
         CD_TRY(cd_log_index_find(cd_view_kv(s->view), s->heights, &s->cnt, &s->known, s->want,
                                  s->next, last, CD_LOG_SCAN_CHUNK));
+        s->has_known = true;
     }
 }
 

@@ -17,7 +17,8 @@ typedef struct cd_log_scan {
     u64 to;
     u64 cost; /* blocks looked at in the store */
     bool has_index;
-    u64 known; /* heights holds every candidate below next … known */
+    bool has_known;
+    u64 known; /* with has_known: heights holds every candidate up to here */
     u64 heights[CD_LOG_SCAN_CHUNK];
     usize cnt;
     usize at;

@@ -447,6 +447,15 @@ static void scans_agree(void **state)
         }
         cd_buf_fini(&expect);
     }
+    /* The genesis alone: nothing found up to height 0 is an answer, too. */
+    cd_log_criteria any = {.addrs = &s.emitter, .addr_cnt = 1};
+    cd_arena a = {0};
+    cd_log_scan scan;
+    const cd_accepted *acc;
+    assert_int_equal(cd_log_scan_init(&scan, v, &any, 0, 0), CD_OK);
+    assert_true(scan.has_index);
+    assert_int_equal(cd_log_scan_next(&scan, &acc, &a, UINT64_MAX), CD_ENOENT);
+    cd_arena_fini(&a);
     cd_view_unref(v);
     source_close(&s);
 }
