@@ -22,6 +22,23 @@ static cd_err load(cd_rpc_call *call, const cd_accepted **out, bool *found, cons
     return e == CD_OK || e == CD_ENOENT ? CD_OK : cd__api_store(call, e);
 }
 
+/* What a method writes of the block that its first parameter names. */
+typedef cd_err block_writer(cd_rpc_call *call, const cd_block_ref *ref);
+
+static cd_err by_number(cd_rpc_call *call, block_writer *write)
+{
+    cd_block_ref ref;
+    CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 0), 0));
+    return write(call, &ref);
+}
+
+static cd_err by_hash(cd_rpc_call *call, block_writer *write)
+{
+    cd_block_ref ref = {.tag = CD_TAG_HASH};
+    CD_TRY(cd_rpc_read_hash(call, &ref.hash, cd_rpc_arg(call, 0), 0));
+    return write(call, &ref);
+}
+
 static cd_err write_block(cd_rpc_call *call, const cd_block_ref *ref)
 {
     const cd_view *v = cd__api_view(call);
@@ -48,16 +65,12 @@ static cd_err write_block(cd_rpc_call *call, const cd_block_ref *ref)
 
 cd_err cd__eth_get_block_by_number(cd_rpc_call *call)
 {
-    cd_block_ref ref;
-    CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 0), 0));
-    return write_block(call, &ref);
+    return by_number(call, write_block);
 }
 
 cd_err cd__eth_get_block_by_hash(cd_rpc_call *call)
 {
-    cd_block_ref ref = {.tag = CD_TAG_HASH};
-    CD_TRY(cd_rpc_read_hash(call, &ref.hash, cd_rpc_arg(call, 0), 0));
-    return write_block(call, &ref);
+    return by_hash(call, write_block);
 }
 
 static cd_err write_header(cd_rpc_call *call, const cd_block_ref *ref)
@@ -75,16 +88,12 @@ static cd_err write_header(cd_rpc_call *call, const cd_block_ref *ref)
 
 cd_err cd__eth_get_header_by_number(cd_rpc_call *call)
 {
-    cd_block_ref ref;
-    CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 0), 0));
-    return write_header(call, &ref);
+    return by_number(call, write_header);
 }
 
 cd_err cd__eth_get_header_by_hash(cd_rpc_call *call)
 {
-    cd_block_ref ref = {.tag = CD_TAG_HASH};
-    CD_TRY(cd_rpc_read_hash(call, &ref.hash, cd_rpc_arg(call, 0), 0));
-    return write_header(call, &ref);
+    return by_hash(call, write_header);
 }
 
 /* Blocks here have no uncles. */
@@ -192,16 +201,12 @@ static cd_err write_tx_at(cd_rpc_call *call, const cd_block_ref *ref)
 
 cd_err cd__eth_get_tx_by_number_and_index(cd_rpc_call *call)
 {
-    cd_block_ref ref;
-    CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 0), 0));
-    return write_tx_at(call, &ref);
+    return by_number(call, write_tx_at);
 }
 
 cd_err cd__eth_get_tx_by_hash_and_index(cd_rpc_call *call)
 {
-    cd_block_ref ref = {.tag = CD_TAG_HASH};
-    CD_TRY(cd_rpc_read_hash(call, &ref.hash, cd_rpc_arg(call, 0), 0));
-    return write_tx_at(call, &ref);
+    return by_hash(call, write_tx_at);
 }
 
 /* The bytes of a transaction: its canonical encoding. */
