@@ -3,18 +3,17 @@
 #include <zlib.h>
 
 enum {
-    LEVEL = 6,
     WINDOW_BITS = 15,
     GZIP_WRAP = 16, /* added to the window bits */
     MEM_LEVEL = 8,
     STEP = 64 * 1024,
 };
 
-void cd_gzip_enc(cd_buf *out, cd_bytes in)
+void cd_gzip_enc(cd_buf *out, cd_bytes in, cd_gzip_level level)
 {
     z_stream z = {0};
-    int rc =
-        deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW_BITS + GZIP_WRAP, MEM_LEVEL, Z_DEFAULT_STRATEGY);
+    int rc = deflateInit2(&z, (int)level, Z_DEFLATED, WINDOW_BITS + GZIP_WRAP, MEM_LEVEL,
+                          Z_DEFAULT_STRATEGY);
     CD_ASSERT(rc == Z_OK && in.n <= UINT32_MAX);
     uLong bound = deflateBound(&z, in.n);
     CD_ASSERT(bound <= UINT32_MAX);

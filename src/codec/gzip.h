@@ -6,8 +6,13 @@
 
 #include "base/buf.h"
 
+typedef enum cd_gzip_level {
+    CD_GZIP_FAST = 1,  /* for somebody who waits */
+    CD_GZIP_SMALL = 6, /* for a file */
+} cd_gzip_level;
+
 /* cd_gzip_enc appends in, at most 2^32 - 1 bytes of it, compressed. */
-void cd_gzip_enc(cd_buf *out, cd_bytes in);
+void cd_gzip_enc(cd_buf *out, cd_bytes in, cd_gzip_level level);
 
 /* cd_gzip_dec appends what in holds, which may be several members in a row. out is unchanged on failure.
  * Errors: CD_EFORMAT when in is damaged or cut, CD_ELIMIT when more than max bytes come out. */

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/num_text.h"
-#include "net/gzip.h"
+#include "codec/gzip.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,7 +141,7 @@ static void compress(cd_http_req *r)
     cd_buf_str(&r->lines, "Vary: Accept-Encoding\r\n");
     if (r->out.n <= max && cd_http_accepts(cd_http_req_header(r, "accept-encoding"), "gzip")) {
         cd_buf packed = {0};
-        cd_gzip(&packed, cd_buf_bytes(&r->out));
+        cd_gzip_enc(&packed, cd_buf_bytes(&r->out), CD_GZIP_FAST);
         cd_buf_fini(&r->out);
         r->out = packed;
         cd_buf_str(&r->lines, "Content-Encoding: gzip\r\n");

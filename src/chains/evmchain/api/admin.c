@@ -27,7 +27,7 @@ static cd_err write_blocks(cd_rpc_call *call, cd_fs_out *file, bool gzip, u64 fi
             continue;
         }
         if (gzip) {
-            cd_gzip_enc(&packed, cd_buf_bytes(&piece));
+            cd_gzip_enc(&packed, cd_buf_bytes(&piece), CD_GZIP_SMALL);
         }
         e = cd_fs_out_put(file, cd_buf_bytes(gzip ? &packed : &piece), why);
         cd_buf_clear(&piece);

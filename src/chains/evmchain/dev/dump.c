@@ -139,7 +139,7 @@ cd_err cd__dev_dump(cd_rpc_call *call)
     cd_buf packed = {0};
     cd_err e = write_dump(&text, cd__api_view(call));
     if (e == CD_OK) {
-        cd_gzip_enc(&packed, cd_buf_bytes(&text));
+        cd_gzip_enc(&packed, cd_buf_bytes(&text), CD_GZIP_SMALL);
         cd_json_w_hex(call->out, cd_buf_bytes(&packed));
     }
     cd_buf_fini(&text);

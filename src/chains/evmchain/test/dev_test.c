@@ -6,7 +6,6 @@
 #include "chains/evmchain/dev/typed_data.h"
 #include "chains/evmchain/evm_vm.h"
 #include "codec/abi.h"
-#include "codec/gzip.h"
 #include "num/u256_text.h"
 
 #include <setjmp.h>
@@ -496,7 +495,7 @@ static void calls_and_errors_by_name(void **state)
     cd_arena_fini(&a);
 }
 
-/* --- amounts, gzip ------------------------------------------------------------------------------ */
+/* --- amounts ------------------------------------------------------------------------------------ */
 
 static void amounts_in_words(void **state)
 {
@@ -527,32 +526,6 @@ static void amounts_in_words(void **state)
     }
 }
 
-static void gzip_there_and_back(void **state)
-{
-    (void)state;
-    cd_buf in = {0};
-    cd_buf packed = {0};
-    cd_buf out = {0};
-    for (u32 i = 0; i < 50000; i++) {
-        cd_buf_fmt(&in, "%u,", i);
-    }
-    cd_gzip_enc(&packed, cd_buf_bytes(&in));
-    assert_true(packed.n < in.n / 2);
-    assert_int_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n), CD_OK);
-    assert_true(cd_bytes_eq(cd_buf_bytes(&in), cd_buf_bytes(&out)));
-    cd_buf_clear(&out);
-    assert_int_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n - 1), CD_ELIMIT);
-    for (usize cut = 0; cut < packed.n; cut += 997) {
-        assert_int_equal(cd_gzip_dec(&out, cd_bytes_of(packed.p, cut), in.n), CD_EFORMAT);
-    }
-    packed.p[packed.n / 2] ^= 0x55;
-    assert_int_not_equal(cd_gzip_dec(&out, cd_buf_bytes(&packed), in.n), CD_OK);
-    assert_int_equal(out.n, 0);
-    cd_buf_fini(&in);
-    cd_buf_fini(&packed);
-    cd_buf_fini(&out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,7 +540,6 @@ int main(void)
         cmocka_unit_test(any_parameters_get_an_answer),
         cmocka_unit_test(calls_and_errors_by_name),
         cmocka_unit_test(amounts_in_words),
-        cmocka_unit_test(gzip_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
