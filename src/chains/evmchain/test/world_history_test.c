@@ -268,7 +268,7 @@ static void an_archive_is_pruned_in_steps(void **state)
         cd_world_source_init(&src, w, NULL);
         cd_state *st = cd_state_new(&src.src);
         cd_state_begin_tx(st);
-        cd_addr20 addr = past_addr(1);
+        cd_addr20 addr = world_addr(1);
         cd_acct *a = cd_state_acct(st, &addr);
         cd_state_set_nonce(st, a, h + 1);
         for (u64 k = 0; k < (h < BLOCKS ? SLOTS : 10); k++) {

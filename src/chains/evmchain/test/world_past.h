@@ -6,7 +6,7 @@
 #define CD_CHAINS_EVMCHAIN_TEST_WORLD_PAST_H
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "chains/evmchain/test/world_change.h"
 #include "chains/evmchain/world/world_priv.h"
 
 enum { PAST_ADDRS = 9, PAST_KEYS = 6, PAST_VERSIONS = 400 };
@@ -41,12 +41,7 @@ typedef struct past {
     usize cnt;
 } past;
 
-static inline cd_addr20 past_addr(u64 i)
-{
-    cd_addr20 a = {.b = {0x20}};
-    a.b[19] = (u8)i;
-    return a;
-}
+static const world_space past_space = {.addrs = PAST_ADDRS, .keys = PAST_KEYS};
 
 static inline cd_err past_get(cd_kv *kv, cd_buf *out, cd_bytes key)
 {
@@ -115,48 +110,12 @@ static inline cd_err past_open(past *p, u64 commit_interval, u64 history)
     return cd_world_open(&p->world, &p->cfg, &p->why);
 }
 
-/* Some transactions' worth of changes. */
-static inline void past_change(past *p, cd_state *st, u64 cnt)
-{
-    cd_state_begin_tx(st);
-    for (; cnt > 0; cnt--) {
-        cd_addr20 addr = past_addr(cd_rng_below(&p->rng, PAST_ADDRS));
-        cd_acct *a = cd_state_acct(st, &addr);
-        cd_u256 v = cd_u256_from_u64(cd_rng_below(&p->rng, 4) * 77);
-        cd_u256 key = cd_u256_from_u64(cd_rng_below(&p->rng, PAST_KEYS));
-        switch (cd_rng_below(&p->rng, 9)) {
-        case 0:
-            cd_state_set_balance(st, a, &v);
-            break;
-        case 1:
-            cd_state_set_nonce(st, a, 1 + cd_rng_below(&p->rng, 1000));
-            break;
-        case 2:
-            cd_state_set_code(st, a, cd_bytes_of(&key, sizeof key));
-            break;
-        case 3:
-            cd_state_destroy(st, a);
-            break;
-        case 4:
-            cd_state_end_tx(st, true);
-            cd_state_begin_tx(st);
-            break;
-        default:
-            cd_state_touch(st, a, false);
-            cd_state_set_nonce(st, a, 7);
-            cd_state_set_slot(st, cd_state_slot(st, a, &key), &v);
-            break;
-        }
-    }
-    cd_state_end_tx(st, true);
-}
-
 static inline cd_err past_read(past_state *out, cd_state_source *src)
 {
     memset(out->accts, 0, sizeof out->accts);
     for (u64 i = 0; i < PAST_ADDRS; i++) {
         past_acct *a = &out->accts[i];
-        cd_addr20 addr = past_addr(i);
+        cd_addr20 addr = world_addr(i);
         CD_TRY(src->account(src, &a->account, &a->found, &addr));
         if (a->found && !cd_hash32_eq(&a->account.code_hash, &CD_HASH_EMPTY_CODE)) {
             cd_bytes code;
@@ -196,7 +155,7 @@ static inline cd_err past_accept(past *p, u64 height, u64 cnt)
     past_state *s = &p->states[p->cnt];
     cd_world_source_init(&src, p->world, NULL);
     cd_state *st = cd_state_new(&src.src);
-    past_change(p, st, cnt);
+    world_change(st, &p->rng, &past_space, cnt);
     s->head = (cd_flat_head){.height = height};
     cd_put_be64(s->head.block.b, height);
     cd_err e = cd_world_apply(p->world, &view, &s->head.root, NULL, st, &p->why);
@@ -224,7 +183,7 @@ static inline cd_err past_truncate(past *p, usize at, u64 version)
     cd_hash32 root;
     cd_world_source_init(&src, p->world, NULL);
     cd_state *st = cd_state_new(&src.src);
-    past_change(p, st, 3);
+    world_change(st, &p->rng, &past_space, 3);
     cd_err e = cd_world_apply(p->world, &view, &root, NULL, st, &p->why);
     cd_state_free(st);
     cd_world_source_fini(&src);

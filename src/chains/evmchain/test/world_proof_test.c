@@ -40,7 +40,7 @@ static void check_proof(const past *p, const past_state *s, u64 i, const cd_worl
 {
     static const past_acct nobody;
     const past_acct *want = i == STRANGER ? &nobody : &s->accts[i];
-    cd_addr20 addr = past_addr(i);
+    cd_addr20 addr = world_addr(i);
     cd_hash32 key = hash_of(&addr);
     cd_bytes value;
     u8 enc[CD_ACCOUNT_RLP_MAX];
@@ -97,7 +97,7 @@ static void check_proofs(past *p)
         }
         assert_int_equal(e, CD_OK);
         for (u64 i = 0; i <= STRANGER; i++) {
-            cd_addr20 addr = past_addr(i);
+            cd_addr20 addr = world_addr(i);
             assert_int_equal(cd_world_past_prove(then, &proof, &a, &addr, keys, PAST_KEYS, &p->why),
                              CD_OK);
             check_proof(p, s, i, &proof);
@@ -105,7 +105,7 @@ static void check_proofs(past *p)
         cd_world_past_close(then);
     }
     for (u64 i = 0; i <= STRANGER; i++) {
-        cd_addr20 addr = past_addr(i);
+        cd_addr20 addr = world_addr(i);
         assert_int_equal(cd_world_prove(p->world, &proof, &a, &addr, keys, PAST_KEYS, &p->why),
                          CD_OK);
         check_proof(p, &p->states[p->cnt - 1], i, &proof);
@@ -167,7 +167,7 @@ static void check_accounts(past *p, cd_kv *kv, const past_state *s, u64 version,
     assert_int_equal(cd_world_walk_err(w), CD_OK);
     cd_world_walk_free(w);
     for (u64 i = 0; i < PAST_ADDRS; i++) {
-        cd_addr20 addr = past_addr(i);
+        cd_addr20 addr = world_addr(i);
         cd_hash32 hash = hash_of(&addr);
         bool is_before = start != NULL && memcmp(hash.b, start->b, 32) < 0;
         assert_int_equal(seen[i], !is_before && s->accts[i].found);
@@ -194,7 +194,7 @@ static void check_modified(past *p, cd_kv *kv, usize from, usize to)
                                        p->states[to].version, 100),
                      CD_OK);
     for (u64 i = 0; i < PAST_ADDRS; i++) {
-        cd_addr20 addr = past_addr(i);
+        cd_addr20 addr = world_addr(i);
         if (acct_differs(&p->states[from].accts[i], &p->states[to].accts[i])) {
             assert_true(at < cnt && cd_addr20_eq(&addrs[at], &addr));
             at++;
@@ -214,7 +214,7 @@ static void check_walks(past *p)
         const past_state *s = &p->states[at];
         cd_hash32 start;
         cd_rng_fill(&p->rng, start.b, 32);
-        cd_addr20 addr = past_addr(cd_rng_below(&p->rng, PAST_ADDRS));
+        cd_addr20 addr = world_addr(cd_rng_below(&p->rng, PAST_ADDRS));
         if (cd_rng_below(&p->rng, 2) == 0) {
             start = hash_of(&addr); /* one that may be there */
         }
@@ -295,7 +295,7 @@ static void proofs_are_of_the_accepted_state(void **state)
     cd_flat_head head = {.height = 1};
     cd_world_source_init(&src, p.world, NULL);
     cd_state *st = cd_state_new(&src.src);
-    past_change(&p, st, 20);
+    world_change(st, &p.rng, &past_space, 20);
     assert_int_equal(cd_world_apply(p.world, &view, &head.root, NULL, st, &p.why), CD_OK);
     check_proofs(&p);
     assert_int_equal(cd_world_accept(p.world, view, NULL, &head, CD_KV_NOSYNC, &p.why), CD_OK);

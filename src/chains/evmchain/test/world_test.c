@@ -1,6 +1,6 @@
 /* Random trees of blocks over one world: every root is recomputed from the flat tables alone, branches are dropped and
  * accepted, the tries are thrown away and must catch up. */
-#include "base/rng.h"
+#include "chains/evmchain/test/world_change.h"
 #include "chains/evmchain/world/world_priv.h"
 
 #include <setjmp.h>
@@ -22,12 +22,7 @@ typedef struct fixture {
     u64 height;
 } fixture;
 
-static cd_addr20 addr_of(u64 i)
-{
-    cd_addr20 a = {.b = {0x10}};
-    a.b[19] = (u8)i;
-    return a;
-}
+static const world_space space = {.addrs = ADDRS, .keys = KEYS};
 
 static void open_world(fixture *f, u64 commit_interval)
 {
@@ -41,42 +36,6 @@ static void open_world(fixture *f, u64 commit_interval)
     }
 }
 
-/* Some transactions' worth of changes. */
-static void change(fixture *f, cd_state *st)
-{
-    cd_state_begin_tx(st);
-    for (int i = 0; i < 12; i++) {
-        cd_addr20 addr = addr_of(cd_rng_below(&f->rng, ADDRS));
-        cd_acct *a = cd_state_acct(st, &addr);
-        cd_u256 v = cd_u256_from_u64(cd_rng_below(&f->rng, 4));
-        cd_u256 key = cd_u256_from_u64(cd_rng_below(&f->rng, KEYS));
-        switch (cd_rng_below(&f->rng, 8)) {
-        case 0:
-            cd_state_set_balance(st, a, &v);
-            break;
-        case 1:
-            cd_state_set_nonce(st, a, 1 + cd_rng_below(&f->rng, 100));
-            break;
-        case 2:
-            cd_state_set_code(st, a, cd_bytes_of(&key, sizeof key));
-            break;
-        case 3:
-            cd_state_destroy(st, a);
-            break;
-        case 4:
-            cd_state_end_tx(st, true);
-            cd_state_begin_tx(st);
-            break;
-        default:
-            cd_state_touch(st, a, false);
-            cd_state_set_nonce(st, a, 7);
-            cd_state_set_slot(st, cd_state_slot(st, a, &key), &v);
-            break;
-        }
-    }
-    cd_state_end_tx(st, true);
-}
-
 /* A block on parent (NULL = accepted); its root must be what the flat tables give. */
 static cd_world_view *add_block(fixture *f, cd_world_view *parent, cd_hash32 *root)
 {
@@ -86,7 +45,7 @@ static cd_world_view *add_block(fixture *f, cd_world_view *parent, cd_hash32 *ro
     cd_errinfo why = {0};
     cd_world_source_init(&src, f->world, parent);
     cd_state *st = cd_state_new(&src.src);
-    change(f, st);
+    world_change(st, &f->rng, &space, 12);
     assert_int_equal(cd_world_apply(f->world, &view, root, parent, st, &why), CD_OK);
     assert_int_equal(cd_flat_root(cd__world_kv(f->world, view), &again, &why), CD_OK);
     assert_memory_equal(root->b, again.b, 32);
