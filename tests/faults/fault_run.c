@@ -1,7 +1,7 @@
 /* Runs a scripted chain of 200 blocks - transfers, deployments, storage writes, state edits, empty blocks - and then runs it
  * again for every I/O call that it made, with that call failing: EIO, ENOSPC, EINTR, a short transfer, a kill before, behind
  * or in the middle of it. The script is cut into segments, each a life of the process, so that a run repeats only the one
- * its call lies in. After every fault:
+ * its call lies in; the cases are shared out among two processes. After every fault:
  *
  *   - what the faulty process served as accepted, and the transactions that it acknowledged, are there in the next one;
  *   - the next one opens without an operator and arrives at the same blocks;
@@ -40,8 +40,9 @@ enum {
     SENDERS = 3,
     PER_BLOCK = 4,
     RETRIES = 2,
-    LIMIT_S = 60, /* of one life */
+    LIMIT_S = 300, /* of one life, on a machine that does other things too */
     SAMPLE = 200,
+    WORKERS = 2,
 };
 
 /* How a life ended. */
@@ -537,6 +538,17 @@ typedef struct tally {
     u64 killed;
 } tally;
 
+static void tally_add(tally *t, const tally *more)
+{
+    t->passed += more->passed;
+    t->failed += more->failed;
+    t->unreached += more->unreached;
+    t->gave_up += more->gave_up;
+    t->unnoticed += more->unnoticed;
+    t->recovered += more->recovered;
+    t->killed += more->killed;
+}
+
 /* What is wrong with the end of the faulty life; NULL = nothing. */
 static const char *judge(const shared *sh, io_fault f, int status, tally *t)
 {
@@ -588,14 +600,77 @@ static bool run_case(run *r, const fault_case *c, u64 nr, tally *t, cd_errinfo *
     return bad == NULL;
 }
 
+/* --- all of them --------------------------------------------------------------------------------- */
+
+typedef struct plan {
+    const fault_case *list;
+    u64 all;
+    u64 first;
+    u64 todo;
+    bool is_spread; /* over the whole list */
+} plan;
+
+static cd_err new_shared(shared **out)
+{
+    int prot = PROT_READ | PROT_WRITE;
+    *out = mmap(NULL, sizeof(shared), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return *out == MAP_FAILED ? CD_ENOMEM : CD_OK;
+}
+
+/* Every WORKERS-th case, in a directory of its own. */
+static void work_share(run *r, const plan *p, tally *t, u64 worker)
+{
+    cd_errinfo why = {0};
+    shared *recorded = r->sh;
+    cd_buf_fmt(&r->work, "-%llu", (unsigned long long)worker);
+    CD_ASSERT(new_shared(&r->sh) == CD_OK);
+    memcpy(r->sh->hash, recorded->hash, sizeof recorded->hash);
+    for (u64 i = worker; i < p->todo; i += WORKERS) {
+        u64 nr = p->is_spread ? i * p->all / p->todo : (p->first + i) % p->all;
+        if (run_case(r, &p->list[nr], nr, t, &why)) {
+            t->passed++;
+        } else {
+            t->failed++;
+        }
+    }
+}
+
+/* Gives the sum of what the workers found; what one did not get done counts as failed. */
+static cd_err share_out(run *r, const plan *p, tally *sum)
+{
+    pid_t pid[WORKERS];
+    usize size = WORKERS * sizeof(tally);
+    tally *found = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) {
+        return CD_ENOMEM;
+    }
+    for (u64 i = 0; i < WORKERS; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            work_share(r, p, &found[i], i);
+            (void)fflush(NULL);
+            _exit(0);
+        }
+    }
+    for (u64 i = 0; i < WORKERS; i++) {
+        if (pid[i] > 0) {
+            (void)waitpid(pid[i], NULL, 0);
+        }
+        tally_add(sum, &found[i]);
+    }
+    sum->failed += p->todo - sum->passed - sum->failed;
+    (void)munmap(found, size);
+    return CD_OK;
+}
+
 int main(int argc, char **argv)
 {
     const char *full = getenv("CANDELA_TEST_FULL");
     u64 cnt = full != NULL && strcmp(full, "1") == 0 ? UINT64_MAX : SAMPLE;
-    u64 first = 0;
+    plan p = {.is_spread = argc <= 3};
     if (argc < 2 || argv[1][0] != '/' ||
         (argc > 2 && cd_u64_parse(&cnt, cd_bytes_str(argv[2])) != CD_OK) ||
-        (argc > 3 && cd_u64_parse(&first, cd_bytes_str(argv[3])) != CD_OK)) {
+        (argc > 3 && cd_u64_parse(&p.first, cd_bytes_str(argv[3])) != CD_OK)) {
         (void)fprintf(stderr, "usage: fault_run DIR [CASES [FIRST]]\n");
         return 2;
     }
@@ -603,36 +678,27 @@ int main(int argc, char **argv)
     cd_errinfo why = {0};
     cd_buf cases = {0};
     tally t = {0};
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     cd_buf_fmt(&r.base, "%s/segment", argv[1]);
     cd_buf_fmt(&r.work, "%s/work", argv[1]);
-    r.sh = mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    cd_err e = r.sh == MAP_FAILED ? CD_ENOMEM : cd_fs_remove_tree(cd_fs_real(), argv[1], &why);
+    cd_err e = new_shared(&r.sh);
+    e = e != CD_OK ? e : cd_fs_remove_tree(cd_fs_real(), argv[1], &why);
     e = e != CD_OK ? e : cd_fs_mkdirs(cd_fs_real(), argv[1], 0755, &why);
     e = e != CD_OK ? e : script_make(&r.sc);
     e = e != CD_OK ? e : record(&r, &cases, &why);
+    p.list = (const fault_case *)(const void *)cases.p;
+    p.all = cases.n / sizeof *p.list;
+    p.todo = cd_min_u64(cnt, p.all);
+    e = e != CD_OK ? e : share_out(&r, &p, &t);
+    e = e != CD_OK ? e : cd_fs_remove_tree(cd_fs_real(), argv[1], &why);
     if (e != CD_OK) {
-        (void)printf("FAIL %s: %s\n0 passed, 1 failed\n", cd_err_str(e), why.msg);
-        return 1;
-    }
-    const fault_case *list = (const fault_case *)(const void *)cases.p;
-    u64 all = cases.n / sizeof *list;
-    u64 todo = cd_min_u64(cnt, all);
-    for (u64 i = 0; i < todo; i++) {
-        u64 nr = argc > 3 ? (first + i) % all : i * all / todo;
-        if (run_case(&r, &list[nr], nr, &t, &why)) {
-            t.passed++;
-        } else {
-            t.failed++;
-        }
-    }
-    if (cd_fs_remove_tree(cd_fs_real(), argv[1], &why) != CD_OK) {
-        (void)printf("FAIL %s\n", why.msg);
+        (void)printf("FAIL %s: %s\n", cd_err_str(e), why.msg);
         t.failed++;
     }
     (void)printf(
         "%llu cases in all; killed %llu, ended with an error %llu, went on after one %llu, "
         "nothing noticed %llu, call not reached %llu\n",
-        (unsigned long long)all, (unsigned long long)t.killed, (unsigned long long)t.gave_up,
+        (unsigned long long)p.all, (unsigned long long)t.killed, (unsigned long long)t.gave_up,
         (unsigned long long)t.recovered, (unsigned long long)t.unnoticed,
         (unsigned long long)t.unreached);
     (void)printf("%llu passed, %llu failed\n", (unsigned long long)t.passed,
