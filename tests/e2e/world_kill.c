@@ -6,17 +6,13 @@
  *   - accounts, slots, history and marks are, byte for byte, those of an undisturbed run in memory at the same step;
  *   - flat tables and tries agree.
  *
- * usage: world_kill DIR [STEPS [SEED]]   DIR is made, used and removed. Runs until STEPS steps were done and at least a fifth
- * as many kills (default 60 steps; 1000 when CANDELA_TEST_FULL is 1). */
-#include "base/fileio.h"
-#include "base/num_text.h"
+ * usage: world_kill DIR [KILLS [SEED]]   DIR is made, used and removed. Goes on until five steps a kill were done too; 12 kills,
+ * 200 when CANDELA_TEST_FULL is 1. */
 #include "chains/evmchain/world/reader.h"
 #include "chains/evmchain/world/world.h"
 #include "tests/e2e/victim.h"
 
-#include <stdlib.h>
-
-enum { LAYOUT = 1, KEPT = 12, COMMIT_INTERVAL = 7, ADDRS = 40, KEYS = 24, CHANGES = 60 };
+enum { KEPT = 12, COMMIT_INTERVAL = 7, ADDRS = 40, KEYS = 24, CHANGES = 60 };
 
 /* 'z': how many steps were done. 'z' ‖ height: the root after that height. */
 static const u8 step_key = 'z';
@@ -118,12 +114,6 @@ static cd_err open_world(cd_world **out, cd_kv *kv, cd_errinfo *why)
     return cd_world_open(out, &cfg, why);
 }
 
-static cd_err open_store(cd_kv **out, const char *dir, cd_errinfo *why)
-{
-    cd_kv_cfg cfg = {.dir = dir, .cache_bytes = 8 << 20, .layout = LAYOUT};
-    return cd_kv_rocksdb_open(out, &cfg, why);
-}
-
 /* The process to be killed. */
 static int victim(const char *dir, int fd)
 {
@@ -131,7 +121,7 @@ static int victim(const char *dir, int fd)
     cd_world *w = NULL;
     cd_errinfo why = {0};
     u64 step = 0;
-    cd_err e = open_store(&kv, dir, &why);
+    cd_err e = victim_open_store(&kv, dir, &why);
     e = e != CD_OK ? e : open_world(&w, kv, &why);
     e = e != CD_OK ? e : steps_done(kv, &step);
     while (e == CD_OK) {
@@ -174,13 +164,14 @@ typedef struct model {
     u64 step;
 } model;
 
-static cd_err inspect(const char *dir, model *m, u64 last, u64 *step, cd_errinfo *why)
+static cd_err inspect(void *ctx, const char *dir, u64 last, u64 *step, cd_errinfo *why)
 {
+    model *m = ctx;
     static const char *const tables[] = {"a", "s", "X", "V", "H", "P", "z"};
     cd_kv *kv = NULL;
     cd_world *w = NULL;
     cd_flat_head head;
-    CD_TRY(open_store(&kv, dir, why));
+    CD_TRY(victim_open_store(&kv, dir, why));
     cd_err e = open_world(&w, kv, why);
     e = e != CD_OK ? e : steps_done(kv, step);
     if (e == CD_OK && *step < last) {
@@ -204,48 +195,23 @@ static cd_err inspect(const char *dir, model *m, u64 last, u64 *step, cd_errinfo
 
 int main(int argc, char **argv)
 {
-    const char *full = getenv("CANDELA_TEST_FULL");
-    u64 steps = full != NULL && strcmp(full, "1") == 0 ? 1000 : 60;
-    u64 seed = (u64)time(NULL);
-    if (argc < 2 || (argc > 2 && cd_u64_parse(&steps, cd_bytes_str(argv[2])) != CD_OK) ||
-        (argc > 3 && cd_u64_parse(&seed, cd_bytes_str(argv[3])) != CD_OK)) {
-        (void)fprintf(stderr, "usage: world_kill DIR [STEPS [SEED]]\n");
-        return 2;
-    }
-    const char *dir = argv[1];
-    cd_errinfo why = {0};
-    if (cd_fs_remove_tree(cd_fs_real(), dir, &why) != CD_OK) {
-        (void)fprintf(stderr, "%s\n", why.msg);
-        return 1;
-    }
-    cd_rng rng = cd_rng_seeded(seed);
     model m = {.kv = cd_kv_mem_open()};
-    bool ok = open_world(&m.world, m.kv, &why) == CD_OK;
-    u64 step = 0;
-    u64 kills = 0;
-    while (ok && (step < steps || kills < steps / 5)) {
-        u64 last = step;
-        ok = victim_run(victim, dir, &rng, &last);
-        if (!ok) {
-            (void)snprintf(why.msg, sizeof why.msg, "the victim ended by itself");
-        } else {
-            kills++;
-            ok = inspect(dir, &m, last, &step, &why) == CD_OK;
-        }
-        if (!ok) {
-            (void)printf("FAIL seed %llu, kill %llu, step %llu: %s\n", (unsigned long long)seed,
-                         (unsigned long long)kills, (unsigned long long)step, why.msg);
-        }
+    const victim_test test = {
+        .name = "world_kill",
+        .work = victim,
+        .check = inspect,
+        .ctx = &m,
+        .full_kills = 200,
+        .steps_per_kill = 5,
+    };
+    cd_errinfo why = {0};
+    int rc = 1;
+    if (open_world(&m.world, m.kv, &why) == CD_OK) {
+        rc = victim_main(argc, argv, &test);
+    } else {
+        (void)printf("FAIL %s\n0 passed, 1 failed\n", why.msg);
     }
     cd_world_close(m.world);
     cd_kv_close(m.kv);
-    if (ok && cd_fs_remove_tree(cd_fs_real(), dir, &why) != CD_OK) {
-        (void)printf("FAIL %s\n", why.msg);
-        ok = false;
-    }
-    (void)printf("%llu kills during %llu steps, seed %llu\n", (unsigned long long)kills,
-                 (unsigned long long)step, (unsigned long long)seed);
-    (void)printf("%llu passed, %d failed\n", (unsigned long long)(kills - (ok ? 0 : 1)),
-                 ok ? 0 : 1);
-    return ok ? 0 : 1;
+    return rc;
 }

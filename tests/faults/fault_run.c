@@ -14,11 +14,8 @@
 
 #include "base/fileio.h"
 #include "base/num_text.h"
-#include "chains/evmchain/dev/genesis.h"
-#include "chains/evmchain/view.h"
 #include "evm/evm.h"
-#include "store/flat.h"
-#include "wallet/hd.h"
+#include "tests/e2e/chain_node.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -28,16 +25,13 @@
 #include <unistd.h>
 
 enum {
-    LAYOUT = 1,
-    CHAIN_ID = 1337,
-    START = 1700000000,
     BLOCKS = 200,
     SEGMENT = 20,
     SEGMENTS = BLOCKS / SEGMENT,
     EMPTY_FROM = 61, /* a run of empty blocks lies here */
     EMPTY_CNT = 10,
     EMPTY_GAP = 2, /* seconds between them */
-    SENDERS = 3,
+    SENDERS = NODE_SENDERS,
     PER_BLOCK = 4,
     RETRIES = 2,
     LIMIT_S = 300, /* of one life, on a machine that does other things too */
@@ -61,22 +55,18 @@ typedef struct shared {
 typedef struct script {
     cd_buf genesis;
     cd_arena arena;
-    cd_addr20 sender[SENDERS];
+    node_accounts accounts;
     cd_bytes tx[BLOCKS + 1][PER_BLOCK];
     u32 from[BLOCKS + 1][PER_BLOCK];
     u64 nonce[BLOCKS + 1][PER_BLOCK];
     u32 cnt[BLOCKS + 1];
 } script;
 
-typedef struct node {
+typedef struct life {
     const script *sc;
     shared *sh;
-    cd_kv *kv;
-    cd_chain *chain;
-    cd_txpool *pool;
-    cd_chain_source src;
-    u64 nonce[SENDERS]; /* in the state of the head */
-} node;
+    chain_node node;
+} life;
 
 /* --- the script ---------------------------------------------------------------------------------- */
 
@@ -117,18 +107,9 @@ static void fill(cd_tx *tx, cd_buf *data, const cd_addr20 *store, u64 h, u32 i)
 
 static cd_err script_make(script *sc)
 {
-    u8 seed[64];
-    u8 secret[SENDERS][32];
     u64 nonce[SENDERS] = {0};
     cd_addr20 store = {0};
-    static const u64 gwei = 1000000000;
-    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
-    for (u32 i = 0; i < SENDERS; i++) {
-        cd_tx probe = {.type = CD_TX_DYNAMIC_FEE, .is_protected = true, .chain_id = CHAIN_ID};
-        CD_TRY(cd_hd_account(secret[i], seed, i));
-        CD_TRY(cd_tx_sign(&probe, secret[i]));
-        sc->sender[i] = probe.sender;
-    }
+    CD_TRY(node_accounts_make(&sc->accounts));
     for (u64 h = 1; h <= BLOCKS; h++) {
         bool is_empty = h >= EMPTY_FROM && h < EMPTY_FROM + EMPTY_CNT;
         sc->cnt[h] = is_empty ? 0 : 1 + (u32)h % PER_BLOCK;
@@ -136,19 +117,12 @@ static cd_err script_make(script *sc)
             u32 who = (u32)(h + i) % SENDERS;
             cd_buf data = {0};
             cd_buf raw = {0};
-            cd_tx tx = {
-                .type = CD_TX_DYNAMIC_FEE,
-                .is_protected = true,
-                .chain_id = CHAIN_ID,
-                .nonce = nonce[who],
-                .tip_cap = cd_u256_from_u64(gwei),
-                .fee_cap = cd_u256_from_u64(100 * gwei),
-            };
+            cd_tx tx = node_tx(nonce[who]);
             fill(&tx, &data, &store, h, i);
-            CD_TRY(cd_tx_sign(&tx, secret[who]));
+            CD_TRY(cd_tx_sign(&tx, sc->accounts.secret[who]));
             cd_tx_enc(&raw, &tx);
             if (tx.is_create) {
-                cd_evm_create_addr(&store, &sc->sender[who], nonce[who]);
+                cd_evm_create_addr(&store, &sc->accounts.addr[who], nonce[who]);
             }
             sc->tx[h][i] = cd_arena_dup(&sc->arena, cd_buf_bytes(&raw));
             sc->from[h][i] = who;
@@ -157,113 +131,66 @@ static cd_err script_make(script *sc)
             cd_buf_fini(&raw);
         }
     }
-    return cd_dev_genesis(&sc->genesis, CHAIN_ID, START);
+    return cd_dev_genesis(&sc->genesis, NODE_CHAIN_ID, NODE_START);
 }
 
-/* --- a node -------------------------------------------------------------------------------------- */
+/* --- a life -------------------------------------------------------------------------------------- */
 
-static cd_err follow(node *n)
+static u64 head_of(const life *l)
 {
-    const cd_header *h = &cd_chain_head(n->chain)->header;
-    cd_state_source *src = &n->src.world.src;
-    for (u32 i = 0; i < SENDERS; i++) {
-        cd_account acct = {0};
-        bool found;
-        CD_TRY(src->account(src, &acct, &found, &n->sc->sender[i]));
-        n->nonce[i] = acct.nonce;
-    }
-    cd_txpool_head head = {
-        .fork = CD_CANCUN,
-        .chain_id = CHAIN_ID,
-        .gas_limit = h->gas_limit,
-        .base_fee = h->base_fee,
-    };
-    cd_txpool_set_head(n->pool, &head, src);
-    return cd_txpool_settle(n->pool);
+    return cd_chain_head(l->node.chain)->header.number;
+}
+
+/* The nonce that a sender's next transaction gets, what waits included. */
+static u64 next_nonce(const life *l, u32 who)
+{
+    return cd_txpool_nonce(l->node.pool, &l->sc->accounts.addr[who], l->node.nonce[who]);
 }
 
 /* Tells what is served and acknowledged. */
-static void tell(node *n)
+static void tell(life *l)
 {
-    n->sh->head = cd_chain_head(n->chain)->header.number;
+    l->sh->head = head_of(l);
     for (u32 i = 0; i < SENDERS; i++) {
-        n->sh->acked[i] = cd_txpool_nonce(n->pool, &n->sc->sender[i], n->nonce[i]);
+        l->sh->acked[i] = next_nonce(l, i);
     }
 }
 
-static void close_node(node *n)
+static cd_err open_node(life *l, const char *dir, cd_errinfo *why)
 {
-    cd_txpool_free(n->pool);
-    if (n->chain != NULL) {
-        cd_world_source_fini(&n->src.world);
-    }
-    cd_chain_close(n->chain);
-    cd_kv_close(n->kv);
-}
-
-static cd_err open_node(node *n, const char *dir, cd_errinfo *why)
-{
-    usize back;
-    cd_kv_cfg store = {.dir = dir, .cache_bytes = 8 << 20, .layout = LAYOUT};
-    CD_TRY(cd_kv_rocksdb_open(&n->kv, &store, why));
-    cd_chain_cfg cfg = {
-        .kv = n->kv,
-        .genesis = cd_buf_bytes(&n->sc->genesis),
-        .is_dev = true,
+    node_cfg cfg = {
+        .dir = dir,
+        .genesis = cd_buf_bytes(&l->sc->genesis),
+        .accounts = &l->sc->accounts,
         .sync = CD_KV_SYNC,
-        .history = UINT64_MAX,
-        .commit_interval = 16,
-        .cache_bytes = 1 << 20,
     };
-    CD_TRY(cd_chain_open(&n->chain, &cfg, why));
-    n->pool = cd_txpool_new(&(cd_txpool_cfg){.journal = n->kv});
-    cd_chain_source_init(&n->src, n->chain, NULL);
-    CD_TRY(follow(n));
-    return cd_txpool_load(n->pool, &back, why);
-}
-
-static cd_err set_balance(void *ctx, cd_state *st, cd_errinfo *why)
-{
-    (void)why;
-    cd_u256 balance = cd_u256_from_u64(*(const u64 *)ctx);
-    cd_addr20 who = {.b = {0x55}};
-    cd_state_set_balance(st, cd_state_acct(st, &who), &balance);
-    return CD_OK;
-}
-
-static cd_err mine(node *n, cd_errinfo *why)
-{
-    cd_chain_block *b;
-    u64 time = cd_chain_head(n->chain)->header.time + 1;
-    CD_TRY(cd_chain_build(n->chain, &b, n->pool, time, why));
-    cd_err e = cd_chain_accept(n->chain, b, why);
-    cd_chain_drop(n->chain, b);
-    return e;
+    return node_open(&l->node, &cfg, why);
 }
 
 /* Does what leads to the next block, from wherever in it an earlier life ended. */
-static cd_err step(node *n, cd_errinfo *why)
+static cd_err step(life *l, cd_errinfo *why)
 {
-    u64 h = cd_chain_head(n->chain)->header.number + 1;
+    u64 h = head_of(l) + 1;
     if (h >= EMPTY_FROM && h < EMPTY_FROM + EMPTY_CNT) {
         u64 gap = h == EMPTY_FROM ? 1 : EMPTY_GAP;
-        cd_header_wish wish = {.time = cd_chain_head(n->chain)->header.time + gap};
-        return cd_chain_mine_empty(n->chain, EMPTY_FROM + EMPTY_CNT - h, EMPTY_GAP, &wish, why);
+        cd_header_wish wish = {.time = cd_chain_head(l->node.chain)->header.time + gap};
+        return cd_chain_mine_empty(l->node.chain, EMPTY_FROM + EMPTY_CNT - h, EMPTY_GAP, &wish,
+                                   why);
     }
     if (h % 10 == 5) {
-        CD_TRY(cd_chain_edit(n->chain, set_balance, &h, why));
-        CD_TRY(follow(n));
+        CD_TRY(cd_chain_edit(l->node.chain, node_set_balance, &h, why));
+        CD_TRY(node_follow(&l->node));
     }
-    for (u32 i = 0; i < n->sc->cnt[h]; i++) {
-        u32 who = n->sc->from[h][i];
+    for (u32 i = 0; i < l->sc->cnt[h]; i++) {
+        u32 who = l->sc->from[h][i];
         cd_hash32 hash;
-        if (cd_txpool_nonce(n->pool, &n->sc->sender[who], n->nonce[who]) > n->sc->nonce[h][i]) {
+        if (next_nonce(l, who) > l->sc->nonce[h][i]) {
             continue;
         }
-        CD_TRY(cd_txpool_add(n->pool, &hash, n->sc->tx[h][i], why));
-        tell(n);
+        CD_TRY(cd_txpool_add(l->node.pool, &hash, l->sc->tx[h][i], why));
+        tell(l);
     }
-    return mine(n, why);
+    return node_mine(&l->node, why);
 }
 
 /* --- lives --------------------------------------------------------------------------------------- */
@@ -275,15 +202,15 @@ static int wrong(shared *sh, u64 height, const char *what)
 }
 
 /* Notes the hashes of the blocks from number on. */
-static cd_err note_hashes(node *n, u64 number)
+static cd_err note_hashes(life *l, u64 number)
 {
     cd_arena a = {0};
     cd_block b;
     cd_err e = CD_OK;
-    for (; e == CD_OK && number <= cd_chain_head(n->chain)->header.number; number++) {
-        e = cd_chain_block_at(n->chain, &b, NULL, &a, number);
+    for (; e == CD_OK && number <= head_of(l); number++) {
+        e = cd_chain_block_at(l->node.chain, &b, NULL, &a, number);
         if (e == CD_OK) {
-            n->sh->hash[number] = b.hash;
+            l->sh->hash[number] = b.hash;
         }
     }
     cd_arena_fini(&a);
@@ -291,23 +218,23 @@ static cd_err note_hashes(node *n, u64 number)
 }
 
 /* Steps up to block last. record: the blocks are noted, else compared. */
-static int work(node *n, u64 last, bool record)
+static int work(life *l, u64 last, bool record)
 {
-    shared *sh = n->sh;
+    shared *sh = l->sh;
     u32 tries = 0;
-    tell(n);
+    tell(l);
     if (record && sh->head == 0) {
-        cd_chain_genesis_hash(n->chain, &sh->hash[0]);
+        cd_chain_genesis_hash(l->node.chain, &sh->hash[0]);
     }
-    while (cd_chain_head(n->chain)->header.number < last) {
+    while (head_of(l) < last) {
         cd_errinfo why = {0};
-        u64 from = cd_chain_head(n->chain)->header.number + 1;
-        cd_err e = step(n, &why);
-        const cd_block *head = cd_chain_head(n->chain);
-        cd_err followed = follow(n);
-        tell(n);
+        u64 from = head_of(l) + 1;
+        cd_err e = step(l, &why);
+        const cd_block *head = cd_chain_head(l->node.chain);
+        cd_err followed = node_follow(&l->node);
+        tell(l);
         if (record) {
-            e = e == CD_OK ? note_hashes(n, from) : e;
+            e = e == CD_OK ? note_hashes(l, from) : e;
         } else if (!cd_hash32_eq(&sh->hash[head->header.number], &head->hash)) {
             return wrong(sh, head->header.number, "another block than without the fault");
         }
@@ -326,34 +253,32 @@ static int work(node *n, u64 last, bool record)
 }
 
 /* One life up to block last, with the planned fault. */
-static int life(const script *sc, shared *sh, const char *dir, u64 last, bool record)
+static int live(const script *sc, shared *sh, const char *dir, u64 last, bool record)
 {
-    node n = {.sc = sc, .sh = sh};
+    life l = {.sc = sc, .sh = sh};
     cd_errinfo why = {0};
     io_faults_watch(dir, &sh->io);
-    cd_err e = open_node(&n, dir, &why);
+    cd_err e = open_node(&l, dir, &why);
     int rc = GAVE_UP;
     if (e == CD_OK) {
-        rc = work(&n, last, record);
+        rc = work(&l, last, record);
     } else {
         sh->errors++;
         (void)cd_fail(&sh->why, e, "open: %s: %s", cd_err_name(e), why.msg);
     }
-    close_node(&n);
+    node_close(&l.node);
     return rc;
 }
 
-static cd_err check_state(node *n, cd_errinfo *why)
+static cd_err check_state(life *l, cd_errinfo *why)
 {
-    cd_flat_head head;
-    cd_hash32 root;
     cd_arena a = {0};
-    cd_view *v = cd_view_newest(n->chain);
+    cd_view *v = cd_view_newest(l->node.chain);
     cd_err e = CD_OK;
     for (u64 h = cd_view_head(v)->block.header.number; h > 0 && e == CD_OK; h--) {
         const cd_accepted *acc = NULL;
         e = cd_view_block(v, &acc, &a, h);
-        bool is_same = e == CD_OK && acc->block.tx_cnt == n->sc->cnt[h];
+        bool is_same = e == CD_OK && acc->block.tx_cnt == l->sc->cnt[h];
         for (usize i = 0; is_same && i < acc->block.tx_cnt; i++) {
             is_same = acc->receipts[i].ok;
         }
@@ -364,51 +289,47 @@ static cd_err check_state(node *n, cd_errinfo *why)
     cd_view_unref(v);
     cd_arena_fini(&a);
     CD_TRY(e);
-    CD_TRY(cd_flat_head_get(n->kv, &head));
-    CD_TRY(cd_flat_root(n->kv, &root, why));
-    return cd_hash32_eq(&root, &head.root)
-               ? CD_OK
-               : cd_fail(why, CD_ECORRUPT, "the state does not have the head's root");
+    return node_check_root(&l->node, why);
 }
 
 /* The life after a fault: finds everything, goes on to block last without an error. */
 static int next_life(const script *sc, shared *sh, const char *dir, u64 last)
 {
-    node n = {.sc = sc, .sh = sh};
+    life l = {.sc = sc, .sh = sh};
     cd_errinfo why = {0};
     u64 head = sh->head;
     u64 acked[SENDERS];
     memcpy(acked, sh->acked, sizeof acked);
     sh->errors = 0;
-    cd_err e = open_node(&n, dir, &why);
+    cd_err e = open_node(&l, dir, &why);
     int rc = WRONG;
     if (e != CD_OK) {
         (void)cd_fail(&sh->why, e, "does not open: %s: %s", cd_err_name(e), why.msg);
         goto out;
     }
-    if (cd_chain_head(n.chain)->header.number < head) {
+    if (head_of(&l) < head) {
         rc = wrong(sh, head, "an accepted block is gone");
         goto out;
     }
     for (u32 i = 0; i < SENDERS; i++) {
-        if (cd_txpool_nonce(n.pool, &sc->sender[i], n.nonce[i]) < acked[i]) {
+        if (next_nonce(&l, i) < acked[i]) {
             rc = wrong(sh, head, "an acknowledged transaction is gone");
             goto out;
         }
     }
-    rc = work(&n, last, false);
+    rc = work(&l, last, false);
     if (rc == DONE && sh->errors != 0) {
         rc = WRONG;
     }
     if (rc == DONE) {
-        e = check_state(&n, &why);
+        e = check_state(&l, &why);
         if (e != CD_OK) {
             sh->why = why;
             rc = WRONG;
         }
     }
 out:
-    close_node(&n);
+    node_close(&l.node);
     return rc;
 }
 
@@ -488,7 +409,7 @@ static int in_child(run *r, u32 segment, bool is_faulty, bool record)
     if (pid == 0) {
         const char *dir = cd_buf_cstr(&r->work);
         (void)alarm(LIMIT_S);
-        int rc = is_faulty ? life(&r->sc, r->sh, dir, last, record)
+        int rc = is_faulty ? live(&r->sc, r->sh, dir, last, record)
                            : next_life(&r->sc, r->sh, dir, last);
         (void)fflush(NULL);
         _exit(rc);
