@@ -6,7 +6,7 @@ usage: tests/faults/hostile.py --bin build/release/bin/candela [--seconds 20] [-
 Hostile: malformed HTTP, JSON and WebSocket frames, huge and refused batches, deep JSON, getLogs over everything, endless
 calls, slow writers, slow readers, subscribers that never read, floods of connections. Good: readers on one connection,
 readers with a new connection each time, a sender that waits for receipts, a subscriber that wants every head in order.
-One hour when CANDELA_TEST_FULL is 1. The random choices repeat with CANDELA_SEED.
+One hour when CANDELA_TEST_FULL is 1, with a line of memory and waiting times every minute. The random choices repeat with CANDELA_SEED.
 """
 import argparse
 import asyncio
@@ -348,6 +348,20 @@ async def run_all(load, tasks, watch):
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def tell_minutes(load, rss):
+    """A line a minute: what the node takes, and how long good clients waited."""
+    minute = 0
+    while True:
+        seen = len(load.latency)
+        await asyncio.sleep(60)
+        minute += 1
+        waits = sorted(load.latency[seen:]) or [0]
+        print(json.dumps({"minute": minute, "rss_mib": round(rss[-1]), "answers": len(waits),
+                          "median_ms": round(1e3 * waits[len(waits) // 2], 2),
+                          "p99_ms": round(1e3 * waits[len(waits) * 99 // 100], 1),
+                          "slowest_ms": round(1e3 * waits[-1], 1), "failures": len(load.failures)}), flush=True)
+
+
 async def attack(load):
     bad = [load.bad_http, load.bad_json, load.logs, load.batches, load.slow_writer, load.slow_reader,
            load.deaf_subscriber, load.bad_frames, load.flood] * 2 + [load.endless_call]
@@ -362,7 +376,8 @@ async def serve(load, rss):
         if load.node.process.poll() is None:
             rss.append(rss_mib(load.node.process.pid))
         return load.node.process.poll() is None
-    await run_all(load, [asyncio.create_task(load.good(*g)) for g in good], watch)
+    tasks = [asyncio.create_task(load.good(*g)) for g in good] + [asyncio.create_task(tell_minutes(load, rss))]
+    await run_all(load, tasks, watch)
 
 
 def attacker(load, out):
