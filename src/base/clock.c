@@ -30,6 +30,11 @@ const cd_clock *cd_clock_real(void)
     return &real;
 }
 
+u64 cd_clock_thread_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* The cd_clock is the first member of the virtual clock. */
 static u64 virtual_mono(const cd_clock *c)
 {

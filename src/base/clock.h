@@ -37,6 +37,10 @@ CD_INLINE u64 cd_clock_wall_s(const cd_clock *c)
 /* cd_clock_real gives the machine's clock; it lives for ever. */
 const cd_clock *cd_clock_real(void);
 
+/* cd_clock_thread_ns: processor time that the calling thread has taken, at the price of a call into the kernel (half a
+ * microsecond). */
+u64 cd_clock_thread_ns(void);
+
 /* A clock that stands still until it is told otherwise. Pass &v.clock where a cd_clock is wanted.
  */
 typedef struct cd_clock_virtual {

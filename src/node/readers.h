@@ -3,7 +3,8 @@
  *   jobs ──► quick │ sources take turns ──► ┐
  *        ──► slow  │ sources take turns ──► ┴► threads        slow jobs get half of them at most
  *
- * A job's kind tells by its past whether it is slow, so traces and wide queries leave room for balances. Sources with many
+ * A job's kind tells by the processor time that it took so far whether it is slow, so traces and wide queries leave room for
+ * balances. Sources with many
  * jobs take turns with those that have one, and occupy half of the threads at most. Threading: shared. [spec:style#B6] */
 #ifndef CD_NODE_READERS_H
 #define CD_NODE_READERS_H

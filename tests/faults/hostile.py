@@ -359,7 +359,8 @@ async def tell_minutes(load, rss):
         print(json.dumps({"minute": minute, "rss_mib": round(rss[-1]), "answers": len(waits),
                           "median_ms": round(1e3 * waits[len(waits) // 2], 2),
                           "p99_ms": round(1e3 * waits[len(waits) * 99 // 100], 1),
-                          "slowest_ms": round(1e3 * waits[-1], 1), "failures": len(load.failures)}), flush=True)
+                          "slowest_ms": round(1e3 * waits[-1], 1), "failures": len(load.failures),
+                          "last_failure": load.failures[-1] if load.failures else None}), flush=True)
 
 
 async def attack(load):

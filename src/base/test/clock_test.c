@@ -1,6 +1,7 @@
 #include "base/clock.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,12 +57,26 @@ static void test_real(void **state)
     assert_true(cd_clock_wall_s(c) > 1700000000);
 }
 
+static void test_thread(void **state)
+{
+    (void)state;
+    u64 start = cd_clock_thread_ns();
+    struct timespec t = {.tv_nsec = 20 * (long)CD_NS_PER_MS};
+    assert_int_equal(nanosleep(&t, NULL), 0);
+    assert_true(cd_clock_thread_ns() - start < 20 * CD_NS_PER_MS); /* sleeping is free */
+    start = cd_clock_thread_ns();
+    for (u64 i = 0; cd_clock_thread_ns() - start < CD_NS_PER_MS; i++) {
+        assert_true(i < 10000000); /* working is not */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fmt),
         cmocka_unit_test(test_virtual),
         cmocka_unit_test(test_real),
+        cmocka_unit_test(test_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

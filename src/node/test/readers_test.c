@@ -1,4 +1,5 @@
 /* The READ threads: everything runs once, slow kinds and greedy sources leave room for others. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "node/readers.h"
@@ -15,7 +16,8 @@
 typedef struct job {
     cd_rpc_job job; /* first */
     atomic_uint *done;
-    u32 ms;            /* that it takes */
+    u32 ms;            /* of a processor that it takes */
+    u32 rest_ms;       /* that it spends doing nothing, as if others ran in its place */
     atomic_bool *gate; /* runs until this is open; NULL: none */
 } job;
 
@@ -29,7 +31,10 @@ static void run(cd_rpc_job *j)
 {
     job *me = (job *)(void *)j;
     atomic_uint *done = me->done;
-    nap(me->ms);
+    u64 end = cd_clock_thread_ns() + me->ms * CD_NS_PER_MS;
+    while (cd_clock_thread_ns() < end) {
+    }
+    nap(me->rest_ms);
     while (me->gate != NULL && !atomic_load(me->gate)) {
         nap(1);
     }
@@ -37,17 +42,23 @@ static void run(cd_rpc_job *j)
     (void)atomic_fetch_add(done, 1);
 }
 
-static cd_err submit(cd_readers *r, cd_rpc_source *source, const void *kind, u32 ms,
-                     atomic_bool *gate, atomic_uint *done)
+static cd_err submit_job(cd_readers *r, const job *what)
 {
     job *j = cd_new(job);
-    *j = (job){
-        .job = {.run = run, .source = source, .kind = kind}, .done = done, .ms = ms, .gate = gate};
+    *j = *what;
+    j->job.run = run;
     cd_err e = cd_readers_run(r, &j->job);
     if (e != CD_OK) {
         cd_free(j);
     }
     return e;
+}
+
+static cd_err submit(cd_readers *r, cd_rpc_source *source, const void *kind, u32 ms,
+                     atomic_bool *gate, atomic_uint *done)
+{
+    return submit_job(
+        r, &(job){.job = {.source = source, .kind = kind}, .done = done, .ms = ms, .gate = gate});
 }
 
 static void await(const atomic_uint *done, u32 want)
@@ -158,6 +169,43 @@ static void slow_kinds(void **state)
     readers_end(r);
 }
 
+/* A quick kind stays one when its threads have to wait for a processor, be it at its first job or later. */
+static void interrupted_kinds(void **state)
+{
+    (void)state;
+    static const char slow;
+    static const char quick[2];
+    cd_readers *r = readers_new(4, 1000);
+    atomic_uint done = 0;
+    atomic_uint quick_done = 0;
+    atomic_bool gate = false;
+    u32 cnt = 0;
+    for (u32 i = 1; i <= 3; i++) {
+        assert_int_equal(submit(r, NULL, &slow, 40, NULL, &done), CD_OK);
+        await(&done, i);
+    }
+    for (u32 kind = 0; kind < 2; kind++) {
+        u32 before = kind == 0 ? 0 : 100;
+        for (u32 i = 0; i < before + 3; i++) {
+            job j = {.job = {.kind = &quick[kind]}, .done = &quick_done};
+            j.rest_ms = i < before ? 0 : 40;
+            assert_int_equal(submit_job(r, &j), CD_OK);
+            await(&quick_done, ++cnt);
+        }
+    }
+    for (u32 i = 0; i < 20; i++) {
+        assert_int_equal(submit(r, NULL, &slow, 0, &gate, &done), CD_OK);
+    }
+    for (u32 i = 0; i < 100; i++) {
+        assert_int_equal(submit(r, NULL, &quick[i % 2], 0, NULL, &quick_done), CD_OK);
+    }
+    await(&quick_done, cnt + 100);
+    assert_int_equal(atomic_load(&done), 3);
+    atomic_store(&gate, true);
+    await(&done, 23);
+    readers_end(r);
+}
+
 /* A source with many jobs lets one with a single job have its turn. */
 static void greedy_source(void **state)
 {
@@ -185,9 +233,8 @@ static void greedy_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_run_once),
-        cmocka_unit_test(full_queue),
-        cmocka_unit_test(slow_kinds),
+        cmocka_unit_test(all_run_once),  cmocka_unit_test(full_queue),
+        cmocka_unit_test(slow_kinds),    cmocka_unit_test(interrupted_kinds),
         cmocka_unit_test(greedy_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
