@@ -1,6 +1,7 @@
 # The four kinds of target. A folder's CMakeLists.txt is one or two calls of these.
 
-# cd_library(NAME SOURCES ... DEPS ... SYSTEM ...): the static library cd_NAME of src/NAME. DEPS are
+# cd_library(NAME SOURCES ... DEPS ... SYSTEM ...): the static library cd_NAME of src/NAME (of services/X for a NAME
+# services/X). DEPS are
 # libraries of ours and must be allowed by cmake/layers.cmake; SYSTEM are third-party targets.
 # A library in a sub-folder is named with its slash turned into an underscore (chains/evmchain: cd_chains_evmchain).
 function(cd_library lib)
@@ -8,6 +9,9 @@ function(cd_library lib)
   string(REPLACE "/" "_" name ${lib})
   add_library(cd_${name} STATIC ${A_SOURCES})
   target_include_directories(cd_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  if(lib MATCHES "^services/")
+    target_include_directories(cd_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  endif()
   target_compile_options(cd_${name} PRIVATE ${CD_WARNINGS} PUBLIC ${CD_CFLAGS})
   foreach(dep IN LISTS A_DEPS)
     cd_layer_allows(${lib} ${dep} ok)
@@ -36,13 +40,13 @@ endfunction()
 # Everything a TSan run needs: the tests that are marked THREADS.
 add_custom_target(tsan_tests)
 
-# cd_test(LIB MOD [THREADS] [DEPS ...] [SYSTEM ...]): unit test MOD of src/LIB/test/MOD_test.c, one ctest entry.
+# cd_test(LIB MOD [THREADS] [DEPS ...] [SYSTEM ...]): unit test MOD of LIB's test/MOD_test.c, one ctest entry.
 # THREADS: also run under the thread sanitizer.
 function(cd_test lib mod)
   cmake_parse_arguments(A "THREADS" "" "DEPS;SYSTEM" ${ARGN})
   string(REPLACE "/" "_" flat ${lib})
   set(target ${flat}_${mod}_test)
-  add_executable(${target} ${PROJECT_SOURCE_DIR}/src/${lib}/test/${mod}_test.c)
+  add_executable(${target} ${CMAKE_CURRENT_SOURCE_DIR}/test/${mod}_test.c)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_compile_options(${target} PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
   target_link_options(${target} PRIVATE ${CD_LDFLAGS})

@@ -46,7 +46,7 @@ def check(path, problems):
 
 def main():
     problems = []
-    headers = [p for p in sorted((ROOT / "src").rglob("*.h")) if "/test/" not in p.as_posix()]
+    headers = [p for d in ("src", "services") for p in sorted((ROOT / d).rglob("*.h")) if "/test/" not in p.as_posix()]
     for path in headers:
         if not path.name.endswith("_priv.h"):
             check(path, problems)

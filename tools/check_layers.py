@@ -6,6 +6,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
+SERVICES = ROOT / "services"
 
 # Third-party headers and the one file (or folder) that may know each.
 WRAPPERS = {
@@ -17,6 +18,8 @@ WRAPPERS = {
     "gmp.h": ["src/crypto/modexp", "src/num/test/"],
     "rocksdb/": ["src/store/kv_rocksdb"],
     "uv.h": ["src/net/"],
+    "curl/": ["src/net/http_client"],
+    "hiredis": ["src/net/redis"],
     "llhttp.h": ["src/net/"],
     "nghttp2/": ["src/net/http2"],
     "zlib.h": ["src/codec/gzip", "src/net/gzip", "src/net/ws_deflate"],
@@ -35,7 +38,7 @@ def table():
 
 def library_of(path, rows):
     """The library a path (below src/, or as included) belongs to: the longest row that is a prefix."""
-    rel = path if isinstance(path, str) else path.relative_to(SRC).as_posix()
+    rel = path if isinstance(path, str) else path.relative_to(ROOT).as_posix().removeprefix("src/")
     fits = [lib for lib in rows if rel.startswith(lib + "/")]
     return max(fits, key=len) if fits else None
 
@@ -79,7 +82,7 @@ def main():
         for other in allowed:
             if rows[other][0] >= rank:
                 problems.append(f"cmake/layers.cmake: {lib} (rank {rank}) lists {other} (rank {rows[other][0]})")
-    files = [p for p in sorted(SRC.rglob("*")) if p.suffix in (".c", ".h", ".def")]
+    files = [p for root in (SRC, SERVICES) for p in sorted(root.rglob("*")) if p.suffix in (".c", ".h", ".def")]
     for path in files:
         check_file(path, rows, problems)
     print("\n".join(problems))

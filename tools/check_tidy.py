@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRATCH = ROOT / "build" / "tidy"
 KNOWN = SCRATCH / "clean.txt"
 KNOWN_MAX = 20000
-FOLDERS = ("src/", "apps/", "fuzz/", "tests/", "bench/")
+FOLDERS = ("src/", "services/", "apps/", "fuzz/", "tests/", "bench/")
 # What says how a file is read; the rest is for gcc, which knows flags that clang does not.
 FLAG = re.compile(r"-[DUIm]|-std=|-isystem|-include")
 WITH_VALUE = ("-isystem", "-include", "-I", "-D")
