@@ -48,6 +48,8 @@ struct cd_http2_stream {
     bool has_ended;   /* the request is complete */
     bool is_held;     /* somebody works on the answer */
     bool is_answered; /* submitted */
+    bool is_open;     /* more of the body may come */
+    bool is_idle;     /* nghttp2 waits for more of it */
     bool is_closed;   /* nghttp2 knows it no more */
 };
 
@@ -364,7 +366,7 @@ static int on_stream_close(nghttp2_session *ng, i32 id, u32 code, void *ctx)
     if (st == NULL) {
         return 0;
     }
-    bool is_done = st->is_answered && st->out_at == st->out.n;
+    bool is_done = st->is_answered && st->out_at == st->out.n; /* so, too, the end of a stream */
     st->is_closed = true;
     if (--h->open_cnt == 0) {
         h->idle_end_ms = h->now_ms + h->cfg.idle_timeout_ms;
@@ -376,6 +378,8 @@ static int on_stream_close(nghttp2_session *ng, i32 id, u32 code, void *ctx)
     }
     if (!st->is_held) {
         stream_release(st);
+    } else if (st->is_open) {
+        h->events->gone(h->ctx, st);
     }
     return 0;
 }
@@ -455,6 +459,10 @@ static ssize_t read_body(nghttp2_session *ng, i32 id, u8 *buf, size_t max, u32 *
     if (left > max) {
         return (ssize_t)max;
     }
+    if (st->is_open) {
+        st->is_idle = left == 0;
+        return st->is_idle ? NGHTTP2_ERR_DEFERRED : (ssize_t)left;
+    }
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (st->trailers.n != 0) {
         fields f = {0};
@@ -483,6 +491,14 @@ static int send_body(nghttp2_session *ng, nghttp2_frame *f, const u8 *head, size
     h->buffered -= n;
     h->answers_buffered -= n;
     earn_bytes(h, n);
+    if (st->is_open) {
+        st->write_end_ms = h->now_ms + h->cfg.write_timeout_ms;
+        if (st->out_at == st->out.n) {
+            st->out_at = 0;
+            cd_buf_clear(&st->out);
+            h->events->drained(h->ctx, st);
+        }
+    }
     return 0;
 }
 
@@ -495,7 +511,7 @@ static void submit(cd_http2_stream *st, const cd_http2_reply *reply)
     fields_add(&f, (u8 *)status, sizeof status - 1, (u8 *)text, text_n);
     fields_parse(&f, reply->lines);
     const nghttp2_data_provider body = {.source = {.ptr = st}, .read_callback = read_body};
-    bool has_body = st->out.n != 0 || st->trailers.n != 0;
+    bool has_body = st->out.n != 0 || st->trailers.n != 0 || st->is_open;
     int rc = nghttp2_submit_response(st->h->ng, st->id, f.nv, f.cnt, has_body ? &body : NULL);
     cd_buf_fini(&f.text);
     if (rc != 0) {
@@ -530,6 +546,87 @@ void cd_http2_answer(cd_http2_stream *st, const cd_http2_reply *reply, u64 now_m
     cd_buf_put(&st->trailers, reply->trailers);
     st->write_end_ms = now_ms + h->cfg.write_timeout_ms;
     submit(st, reply);
+}
+
+void cd_http2_open(cd_http2_stream *st, const cd_http2_reply *reply, u64 now_ms)
+{
+    cd_http2 *h = st->h;
+    CD_ASSERT(st->is_held && h != NULL && reply->body == NULL && reply->trailers.n == 0);
+    h->now_ms = now_ms;
+    st->is_answered = true;
+    st->is_open = true;
+    drop_msg(st);
+    if (!st->is_closed) {
+        submit(st, reply);
+    }
+}
+
+void cd_http2_put(cd_http2_stream *st, cd_bytes bytes, u64 now_ms)
+{
+    cd_http2 *h = st->h;
+    CD_ASSERT(st->is_open);
+    if (h == NULL || st->is_closed) {
+        return;
+    }
+    h->now_ms = now_ms;
+    if (st->out_at == st->out.n) {
+        st->write_end_ms = now_ms + h->cfg.write_timeout_ms;
+    } else if (st->out_at > st->out.n / 2) {
+        st->out.n -= st->out_at;
+        memmove(st->out.p, st->out.p + st->out_at, st->out.n);
+        st->out_at = 0;
+    }
+    cd_buf_put(&st->out, bytes);
+    h->buffered += bytes.n;
+    h->answers_buffered += bytes.n;
+    if (st->is_idle) {
+        st->is_idle = false;
+        (void)nghttp2_session_resume_data(h->ng, st->id);
+    }
+}
+
+usize cd_http2_waiting(const cd_http2_stream *st)
+{
+    return st->out.n - st->out_at;
+}
+
+/* The caller of an open answer lets go of it. False: nobody else knows it. */
+static bool let_go(cd_http2_stream *st, u64 now_ms)
+{
+    cd_http2 *h = st->h;
+    CD_ASSERT(st->is_open && st->is_held);
+    st->is_open = false;
+    st->is_held = false;
+    if (h == NULL) {
+        stream_free(st);
+        return false;
+    }
+    h->now_ms = now_ms;
+    h->held_cnt--;
+    if (st->is_closed) {
+        stream_release(st);
+        return false;
+    }
+    return true;
+}
+
+void cd_http2_end(cd_http2_stream *st, u64 now_ms)
+{
+    cd_http2 *h = st->h;
+    if (let_go(st, now_ms)) {
+        st->write_end_ms = now_ms + h->cfg.write_timeout_ms;
+        if (st->is_idle) {
+            (void)nghttp2_session_resume_data(h->ng, st->id);
+        }
+    }
+}
+
+void cd_http2_cancel(cd_http2_stream *st, u64 now_ms)
+{
+    cd_http2 *h = st->h;
+    if (let_go(st, now_ms)) {
+        (void)nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, st->id, NGHTTP2_CANCEL);
+    }
 }
 
 /* Hands out requests as far as the limits allow. */
@@ -729,7 +826,8 @@ void cd_http2_sweep(cd_http2 *h, u64 now_ms)
         if (!st->has_ended && is_late) {
             refuse(st, 408, "request not received in time");
         }
-        if (st->is_answered && now_ms >= st->write_end_ms) {
+        bool waits = !st->is_open || st->out_at != st->out.n;
+        if (st->is_answered && waits && now_ms >= st->write_end_ms) {
             (void)nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, st->id, NGHTTP2_CANCEL);
         }
     }

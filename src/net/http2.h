@@ -22,6 +22,10 @@ typedef struct cd_http2_events {
     /* st has a request, or one that must be refused: answer it exactly once with cd_http2_answer. Comes
      * from feed, take and sweep only. */
     void (*request)(void *ctx, cd_http2_stream *st);
+    /* The client has taken all that was put into the open answer of st. Must not call back. */
+    void (*drained)(void *ctx, cd_http2_stream *st);
+    /* The open answer of st can be sent no further: end it. Must not call back. */
+    void (*gone)(void *ctx, cd_http2_stream *st);
 } cd_http2_events;
 
 typedef struct cd_http2_cfg {
@@ -93,5 +97,15 @@ typedef struct cd_http2_reply {
 
 /* cd_http2_answer ends the caller's use of st. */
 void cd_http2_answer(cd_http2_stream *st, const cd_http2_reply *reply, u64 now_ms);
+
+/* An answer whose body comes piece by piece: _open instead of cd_http2_answer (without body and trailers),
+ * _put for each piece, and _end or _cancel, which end the caller's use of st; the latter tells the client that
+ * the answer is not complete. The time to take an answer runs while something waits, and starts again with
+ * each byte that is taken. cd_http2_waiting: bytes that are not sent yet. */
+void cd_http2_open(cd_http2_stream *st, const cd_http2_reply *reply, u64 now_ms);
+void cd_http2_put(cd_http2_stream *st, cd_bytes bytes, u64 now_ms);
+usize cd_http2_waiting(const cd_http2_stream *st);
+void cd_http2_end(cd_http2_stream *st, u64 now_ms);
+void cd_http2_cancel(cd_http2_stream *st, u64 now_ms);
 
 #endif

@@ -21,6 +21,14 @@
 typedef struct cd_http_server cd_http_server;
 typedef struct cd_http_req cd_http_req;
 
+/* A service that routes for itself, and has its own mind about CORS and errors: it gets every request, before
+ * host check, CORS and routes; and what cannot be served (bytes that are no request, beyond a limit, too
+ * late) to answer it with status, before the call returns. r is as a handler's, but may be empty. */
+typedef struct cd_http_site {
+    void (*request)(void *ctx, cd_http_req *r);
+    void (*refused)(void *ctx, cd_http_req *r, u32 status, const char *text);
+} cd_http_site;
+
 /* Zero in a number means its default. */
 typedef struct cd_http_cfg {
     u32 conns_max;         /* 1024; beyond it a connection gets 503 and is closed */
@@ -38,6 +46,8 @@ typedef struct cd_http_cfg {
     usize allowed_hosts_cnt;
     bool gzip;                 /* compress answers of 1 KiB and more for clients that ask for it */
     const char *extra_headers; /* lines for every answer, each ended by CR LF; NULL: none */
+    const cd_http_site *site;  /* NULL: the routes are added here */
+    void *site_ctx;
 } cd_http_cfg;
 
 /* cd_http_server_new copies cfg. It serves nothing until it listens. */
@@ -87,6 +97,9 @@ cd_buf *cd_http_req_out(cd_http_req *r);
 /* cd_http_req_add_header adds a line to the answer; name and value are written as they are and must hold
  * no line ends (a bug). */
 void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value);
+
+/* cd_http_req_add_lines adds whole lines "Name: value\r\n" that somebody has made before. */
+void cd_http_req_add_lines(cd_http_req *r, cd_bytes lines);
 
 /* cd_http_req_add_trailer adds a line behind the body of the answer. Only clients of HTTP/2 get it. */
 void cd_http_req_add_trailer(cd_http_req *r, const char *name, const char *value);

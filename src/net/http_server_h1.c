@@ -142,6 +142,20 @@ static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
            cd_http_list_has(cd_http_req_header(pub, "upgrade"), protocol);
 }
 
+static cd_http_stream *begin_stream(cd_http_req *pub, const cd_http_stream *init)
+{
+    h1_req *r = (h1_req *)pub;
+    h1 *h = r->h;
+    bool is_chunked = !cd_http_parse_is_http10(r->parse);
+    pub->server->held--; /* the connection alone is counted from here on */
+    if (is_chunked) {
+        cd_buf_str(&pub->lines, "Transfer-Encoding: chunked\r\n");
+    }
+    head_build(r, true);
+    h->state = H1_LEFT;
+    return cd__http_h1_stream(h->conn, init, &r->head, is_chunked);
+}
+
 static cd_http_up *upgrade(cd_http_req *pub, const char *protocol, const cd_http_up_events *events,
                            void *ctx)
 {
@@ -462,6 +476,7 @@ void cd__http_h1_start(cd__http_conn *c, bool is_refused)
         .answer = on_answer,
         .offers_upgrade = offers_upgrade,
         .upgrade = upgrade,
+        .stream = begin_stream,
     };
     cd_http_server *s = c->server;
     h1 *h = cd_new(h1);

@@ -20,8 +20,12 @@ typedef struct h2 {
 typedef struct h2_req {
     cd_http_req pub;
     cd_list link;
-    h2 *h; /* NULL once the connection is gone; loop thread only */
-    cd_http2_stream *stream;
+    h2 *h;                   /* NULL once the connection is gone; loop thread only */
+    cd_http2_stream *stream; /* NULL: an open answer that was let go */
+    cd_http_stream open;     /* its answer, when that is a stream: ops != NULL */
+    bool is_posted;
+    bool has_drained;
+    bool has_gone;
 } h2_req;
 
 static u64 now_ms(const cd_http_server *s)
@@ -99,6 +103,136 @@ static void on_answer(cd_http_req *pub)
     }
 }
 
+/* ---- answers that go on ---- */
+
+static h2_req *req_of(const cd_http_stream *s)
+{
+    return (h2_req *)(void *)((char *)(uintptr_t)s - offsetof(h2_req, open));
+}
+
+/* Tells the stream's owner what has happened, outside of everything. */
+static void on_news(cd_loop_task *t)
+{
+    h2_req *r = (h2_req *)(void *)t;
+    cd_http_server *s = r->pub.server;
+    r->is_posted = false;
+    if (r->has_drained) {
+        r->has_drained = false;
+        cd__http_stream_drained(&r->open);
+    }
+    if (r->has_gone && !r->is_posted) {
+        r->open.is_over = true;
+        r->open.events->closed(r->open.ctx);
+        if (r->stream != NULL) {
+            cd_http2_cancel(r->stream, now_ms(s));
+        }
+        cd_list_del(&r->link);
+        cd__http_req_fini(&r->pub);
+        cd_free(r);
+        s->held--;
+        cd__http_check_done(s);
+    }
+}
+
+static void post_news(h2_req *r)
+{
+    if (!r->is_posted) {
+        r->is_posted = true;
+        r->pub.task.fn = on_news;
+        cd_loop_post(r->pub.server->loop, &r->pub.task);
+    }
+}
+
+static h2_req *req_find(h2 *h, const cd_http2_stream *stream)
+{
+    cd_list_each(it, &h->reqs)
+    {
+        h2_req *r = cd_list_of(it, h2_req, link);
+        if (r->stream == stream) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static void on_drained(void *ctx, cd_http2_stream *stream)
+{
+    h2_req *r = req_find(ctx, stream);
+    if (r != NULL && r->open.is_full) {
+        r->has_drained = true;
+        post_news(r);
+    }
+}
+
+static void on_gone(void *ctx, cd_http2_stream *stream)
+{
+    h2_req *r = req_find(ctx, stream);
+    if (r != NULL) {
+        r->has_gone = true;
+        r->open.is_over = true;
+        post_news(r);
+    }
+}
+
+static void stream_write(cd_http_stream *s, cd_bytes bytes)
+{
+    h2_req *r = req_of(s);
+    cd_http2_put(r->stream, bytes, now_ms(r->pub.server));
+    if (r->h != NULL) {
+        flush(r->h);
+    }
+}
+
+static usize stream_waiting(const cd_http_stream *s)
+{
+    const h2_req *r = req_of(s);
+    return r->stream == NULL ? 0 : cd_http2_waiting(r->stream);
+}
+
+static void stream_leave(cd_http_stream *s, void (*leave)(cd_http2_stream *st, u64 now_ms))
+{
+    h2_req *r = req_of(s);
+    if (r->stream != NULL) {
+        leave(r->stream, now_ms(r->pub.server));
+        r->stream = NULL;
+        r->has_gone = true;
+        post_news(r);
+        if (r->h != NULL) {
+            flush(r->h);
+        }
+    }
+}
+
+static void stream_end(cd_http_stream *s)
+{
+    stream_leave(s, cd_http2_end);
+}
+
+static void stream_cut(cd_http_stream *s)
+{
+    stream_leave(s, cd_http2_cancel);
+}
+
+static cd_http_stream *begin_stream(cd_http_req *pub, const cd_http_stream *init)
+{
+    static const cd__http_stream_ops ops = {
+        .write = stream_write,
+        .waiting = stream_waiting,
+        .end = stream_end,
+        .cut = stream_cut,
+    };
+    h2_req *r = (h2_req *)pub;
+    cd_buf lines = {0};
+    cd__http_answer_lines(pub, &lines);
+    const cd_http2_reply reply = {.status = pub->status, .lines = cd_buf_bytes(&lines)};
+    cd_http2_open(r->stream, &reply, now_ms(pub->server));
+    cd_buf_fini(&lines);
+    r->open = *init;
+    r->open.ops = &ops;
+    flush(r->h);
+    return &r->open;
+}
+
 static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
 {
     (void)pub;
@@ -114,7 +248,11 @@ static usize body_max(void *ctx, const cd_http_msg *m)
 
 static void on_request(void *ctx, cd_http2_stream *stream)
 {
-    static const cd__http_req_ops ops = {.answer = on_answer, .offers_upgrade = offers_upgrade};
+    static const cd__http_req_ops ops = {
+        .answer = on_answer,
+        .offers_upgrade = offers_upgrade,
+        .stream = begin_stream,
+    };
     h2 *h = ctx;
     const char *text;
     u32 status = cd_http2_refusal(stream, &text);
@@ -144,6 +282,20 @@ static void on_data(void *ctx, cd_bytes data)
     }
 }
 
+/* What was asked is answered, no more is taken; answers without an end get one. */
+static void end_gently(h2 *h)
+{
+    cd_http2_stop(h->session);
+    cd_list_each(it, &h->reqs)
+    {
+        h2_req *r = cd_list_of(it, h2_req, link);
+        if (r->open.ops != NULL) {
+            cd_http_stream_end(&r->open);
+        }
+    }
+    flush(h);
+}
+
 static void on_end(void *ctx, cd_err err)
 {
     h2 *h = ctx;
@@ -152,8 +304,7 @@ static void on_end(void *ctx, cd_err err)
         cd__http_conn_close(h->conn);
         return;
     }
-    cd_http2_stop(h->session); /* it may still read the answers */
-    flush(h);
+    end_gently(h); /* it may still read the answers */
 }
 
 static void on_written(void *ctx, cd_err err)
@@ -170,9 +321,7 @@ static void on_written(void *ctx, cd_err err)
 
 static void on_stop(void *ctx)
 {
-    h2 *h = ctx;
-    cd_http2_stop(h->session);
-    flush(h);
+    end_gently(ctx);
 }
 
 static void on_sweep(void *ctx, u64 now)
@@ -193,7 +342,13 @@ static void on_closed(void *ctx)
     h2 *h = ctx;
     cd_list_each(it, &h->reqs)
     {
-        cd_list_of(it, h2_req, link)->h = NULL;
+        h2_req *r = cd_list_of(it, h2_req, link);
+        r->h = NULL;
+        if (r->open.ops != NULL) {
+            r->has_gone = true;
+            r->open.is_over = true;
+            post_news(r);
+        }
     }
     cd_list_del(&h->reqs);
     cd_http2_free(h->session);
@@ -211,7 +366,12 @@ static h2 *h2_new(cd__http_conn *c)
         .sweep = on_sweep,
         .closed = on_closed,
     };
-    static const cd_http2_events events = {.body_max = body_max, .request = on_request};
+    static const cd_http2_events events = {
+        .body_max = body_max,
+        .request = on_request,
+        .drained = on_drained,
+        .gone = on_gone,
+    };
     const cd_http_cfg *cfg = &c->server->cfg;
     const cd_http2_cfg session = {
         .streams_max = cfg->streams_max,

@@ -4,6 +4,7 @@
  *   http_server_h1   one connection of HTTP/1   ─┐ each makes requests (cd_http_req) and
  *   http_server_h2   one connection of HTTP/2   ─┴ knows how to send their answers
  *   http_server_req  what is done with a request, whatever brought it: access, routes, answers
+ *   http_stream      an answer that goes on; one of HTTP/1 takes the connection along
  *
  * A connection is a socket and the protocol that is spoken on it now, which can change: it begins as
  * HTTP/1 unless TLS agreed on HTTP/2. Threading: confined, as net/http_server.h. */
@@ -14,6 +15,7 @@
 #include "net/http2.h"
 #include "net/http_access.h"
 #include "net/http_server.h"
+#include "net/http_stream.h"
 
 enum {
     CD__HTTP_LINGER_MS =
@@ -44,7 +46,27 @@ typedef struct cd__http_req_ops {
     bool (*offers_upgrade)(const cd_http_req *r, const char *protocol);
     cd_http_up *(*upgrade)(cd_http_req *r, const char *protocol, const cd_http_up_events *events,
                            void *ctx);
+    /* Answers with the head of a stream, of which *pub tells. NULL when the connection broke. */
+    cd_http_stream *(*stream)(cd_http_req *r, const cd_http_stream *pub);
 } cd__http_req_ops;
+
+/* What a protocol does with a stream of its own. */
+typedef struct cd__http_stream_ops {
+    void (*write)(cd_http_stream *s, cd_bytes bytes);
+    usize (*waiting)(const cd_http_stream *s);
+    void (*end)(cd_http_stream *s);
+    void (*cut)(cd_http_stream *s);
+} cd__http_stream_ops;
+
+/* The first member of a protocol's own struct. */
+struct cd_http_stream {
+    const cd__http_stream_ops *ops;
+    const cd_http_stream_events *events;
+    void *ctx;
+    usize queue_max;
+    bool is_full; /* a write was refused */
+    bool is_over; /* nothing more is written */
+};
 
 /* The first member of a protocol's own struct. */
 struct cd_http_req {
@@ -56,6 +78,7 @@ struct cd_http_req {
     cd_buf trailers; /* lines behind its body */
     cd_buf out;      /* body of the answer */
     u32 status;
+    bool is_stream; /* the body comes piece by piece */
     char content_type[96];
 };
 
@@ -117,6 +140,12 @@ usize cd__http_body_max(const cd_http_server *s, const cd_http_msg *m);
  * cd__http_answer_has_body: its status and the request allow one. */
 void cd__http_answer_lines(const cd_http_req *r, cd_buf *out);
 bool cd__http_answer_has_body(const cd_http_req *r);
+
+/* http_stream: cd__http_h1_stream makes conn, which has just left HTTP/1, a stream that begins with head
+ * (taken). cd__http_stream_drained: the client has taken everything. */
+cd_http_stream *cd__http_h1_stream(cd_http_up *conn, const cd_http_stream *pub, cd_buf *head,
+                                   bool is_chunked);
+void cd__http_stream_drained(cd_http_stream *s);
 
 void cd__http_put_u64(cd_buf *b, u64 v);
 void cd__http_buf_recycle(cd_buf *b);

@@ -87,6 +87,11 @@ void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value)
     add_line(&r->lines, name, value);
 }
 
+void cd_http_req_add_lines(cd_http_req *r, cd_bytes lines)
+{
+    cd_buf_put(&r->lines, lines);
+}
+
 void cd_http_req_add_trailer(cd_http_req *r, const char *name, const char *value)
 {
     add_line(&r->trailers, name, value);
@@ -117,7 +122,7 @@ void cd__http_answer_lines(const cd_http_req *r, cd_buf *out)
         cd_buf_str(out, "\r\nContent-Type: ");
         cd_buf_str(out, r->content_type);
     }
-    if (r->status != 204 && r->status != 304 && r->trailers.n == 0) {
+    if (r->status != 204 && r->status != 304 && r->trailers.n == 0 && !r->is_stream) {
         cd_buf_str(out, "\r\nContent-Length: ");
         cd__http_put_u64(out, r->out.n);
     }
@@ -129,6 +134,22 @@ void cd__http_answer_lines(const cd_http_req *r, cd_buf *out)
 bool cd__http_answer_has_body(const cd_http_req *r)
 {
     return r->status != 204 && r->status != 304 && r->msg->method != CD_HTTP_HEAD;
+}
+
+/* A strong tag names these very bytes; the compressed ones are equal in meaning only. [RFC 9110 8.8.1] */
+static void weaken_etag(cd_buf *lines)
+{
+    static const char name[] = "ETag: \"";
+    enum { N = sizeof name - 1 };
+    for (usize at = 0; at + N <= lines->n; at++) {
+        if (memcmp(lines->p + at, name, N) == 0) {
+            usize tag = at + N - 1;
+            (void)cd_buf_extend(lines, 2);
+            memmove(lines->p + tag + 2, lines->p + tag, lines->n - tag - 2);
+            memcpy(lines->p + tag, "W/", 2);
+            return;
+        }
+    }
 }
 
 /* Compresses the answer if that is wanted and worth it. */
@@ -145,6 +166,7 @@ static void compress(cd_http_req *r)
         cd_buf_fini(&r->out);
         r->out = packed;
         cd_buf_str(&r->lines, "Content-Encoding: gzip\r\n");
+        weaken_etag(&r->lines);
     }
 }
 
@@ -293,8 +315,13 @@ static void begin(cd_http_req *r)
 void cd__http_req_take(cd_http_req *r)
 {
     cd_http_server *s = r->server;
-    cd_bytes origin = cd_http_req_header(r, "origin");
     begin(r);
+    if (s->cfg.site != NULL) {
+        s->cfg.site->request(s->cfg.site_ctx, r);
+        s->dispatching = NULL;
+        return;
+    }
+    cd_bytes origin = cd_http_req_header(r, "origin");
     if (r->msg->method == CD_HTTP_OPTIONS) {
         cd_bytes asked = cd_http_req_header(r, "access-control-request-method");
         if (asked.p != NULL) {
@@ -323,7 +350,12 @@ void cd__http_req_take(cd_http_req *r)
 
 void cd__http_req_refuse(cd_http_req *r, u32 status, const char *text)
 {
+    const cd_http_cfg *cfg = &r->server->cfg;
     begin(r);
+    if (cfg->site != NULL) {
+        cfg->site->refused(cfg->site_ctx, r, status, text);
+        return;
+    }
     cd_http_access_cors(r->server->access, &r->lines, cd_http_req_header(r, "origin"));
     cd_http_reply_error(r, status, text);
 }

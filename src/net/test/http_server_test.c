@@ -115,6 +115,7 @@ static void on_text(void *ctx, cd_http_req *r)
     for (u32 i = 0; i < 2000; i++) {
         cd_buf_str(cd_http_req_out(r), "0123456789");
     }
+    cd_http_req_add_lines(r, cd_bytes_str("X-One: 1\r\nETag: \"t\"\r\nX-Two: 2\r\n"));
     cd_http_req_add_trailer(r, "X-Behind", "yes");
     cd_http_reply(r, 200, "text/plain");
 }
@@ -610,10 +611,12 @@ static void test_gzip(void **state)
     ask(&g, &b, "GET /text HTTP/1.1\r\n" H "Accept-Encoding: deflate, gzip;q=0.5\r\n\r\n");
     assert_status(&b, 200);
     assert_true(has(&b, "\r\nContent-Encoding: gzip\r\n"));
+    assert_true(has(&b, "\r\nX-One: 1\r\nETag: W/\"t\"\r\nX-Two: 2\r\n"));
     assert_true(has(&b, "\r\nVary: Accept-Encoding\r\n"));
     assert_memory_equal(body_of(&b), "\x1f\x8b\x08", 3);
     assert_true(b.n < 1000);
     ask(&g, &b, "GET /text HTTP/1.1\r\n" H "Accept-Encoding: gzip;q=0, br\r\n\r\n");
+    assert_true(has(&b, "\r\nX-One: 1\r\nETag: \"t\"\r\nX-Two: 2\r\n"));
     assert_false(has(&b, "Content-Encoding"));
     assert_true(has(&b, "\r\nVary: Accept-Encoding\r\n"));
     assert_true(has(&b, "\r\nContent-Length: 20000\r\n"));
@@ -912,6 +915,52 @@ static void test_graceful_stop(void **state)
     cd_buf_fini(&b);
 }
 
+/* A service of its own: no host check, no CORS, no routes; and its own words for what is no request. */
+static void site_request(void *ctx, cd_http_req *r)
+{
+    const char *lines = ctx;
+    cd_http_req_add_lines(r, cd_bytes_str(lines));
+    cd_buf_put(cd_http_req_out(r), cd_http_req_path(r));
+    cd_http_reply(r, 200, "text/plain");
+}
+
+static void site_refused(void *ctx, cd_http_req *r, u32 status, const char *text)
+{
+    cd_http_req_add_lines(r, cd_bytes_str(ctx));
+    cd_buf_fmt(cd_http_req_out(r), "no: %s", text);
+    cd_http_reply(r, status, "text/plain");
+}
+
+static void test_site(void **state)
+{
+    (void)state;
+    static const cd_http_site site = {.request = site_request, .refused = site_refused};
+    static char lines[] = "X-Site: yes\r\n";
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.site = &site, .site_ctx = lines, .header_max = 2000});
+    ask(&g, &b, "PUT /echo/any HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://a\r\n\r\n");
+    assert_status(&b, 200);
+    assert_string_equal(body_of(&b), "/echo/any");
+    assert_true(has(&b, "\r\nX-Site: yes\r\n"));
+    assert_false(has(&b, "Vary"));
+    ask(&g, &b, "OPTIONS * HTTP/1.1\r\n" H "Access-Control-Request-Method: GET\r\n\r\n");
+    assert_status(&b, 200);
+    ask(&g, &b, "GET / HTTP/1.1\r\n\r\n");
+    assert_status(&b, 400);
+    assert_string_equal(body_of(&b), "no: no Host header");
+    assert_true(has(&b, "\r\nX-Site: yes\r\n"));
+    cd_buf text = {0};
+    cd_buf_str(&text, "GET /");
+    cd_buf_fill(&text, 'a', 3000);
+    cd_buf_str(&text, " HTTP/1.1\r\n" H "\r\n");
+    ask(&g, &b, cd_buf_cstr(&text));
+    assert_status(&b, 414);
+    cd_buf_fini(&text);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -922,6 +971,7 @@ int main(void)
         cmocka_unit_test(test_gzip),       cmocka_unit_test(test_make_room),
         cmocka_unit_test(test_http2),      cmocka_unit_test(test_h2c_upgrade),
         cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
+        cmocka_unit_test(test_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
