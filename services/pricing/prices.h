@@ -13,6 +13,9 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "services/pricing/share.h"
 
 enum { CD_PRICE_NAME_MAX = 128 };
 
@@ -66,15 +69,59 @@ typedef struct cd_prices_static {
     double price;
 } cd_prices_static;
 
+/* One provider that speaks the market data API. Copied. */
+typedef struct cd_prices_provider {
+    const char *name;       /* what answers call it */
+    const char *base;       /* URL in front of "/coins/markets" */
+    const char *key_header; /* NULL: no key is sent */
+    const char *key;
+    u32 rate_per_min; /* 30 */
+} cd_prices_provider;
+enum { CD_PRICES_PROVIDERS_MAX = 8 };
+
+/* The way to a provider; a test brings its own (net/http_client.h in the program). */
+typedef struct cd_prices_result {
+    cd_err
+        err; /* CD_OK: there is an answer. CD_ETIMEOUT, CD_ELIMIT (body), other: the connection */
+    u32 status;           /* of HTTP */
+    cd_bytes retry_after; /* the header, empty without */
+    cd_bytes body;
+} cd_prices_result;
+typedef void cd_prices_result_fn(void *ctx, const cd_prices_result *r);
+typedef struct cd_prices_net {
+    void *ctx;
+    /* get begins a GET whose end is told once by fn, never before get returns; cancel makes that never. */
+    void *(*get)(void *ctx, const char *url, const cd_prices_provider *to, cd_prices_result_fn *fn,
+                 void *fn_ctx);
+    void (*cancel)(void *ctx, void *call);
+} cd_prices_net;
+
 /* Zero in a number means its default. Everything is copied, except what a comment says stays. */
 typedef struct cd_prices_cfg {
-    const cd_clock *clock; /* stays; NULL: the real one */
-    u32 ttl_s;             /* 3600 */
-    u32 entries_max;       /* 100000 */
-    u32 waiting_max;       /* 100000 items of all requests */
+    const cd_clock *clock;               /* stays; NULL: the real one */
+    cd_logger *log;                      /* stays; NULL: none */
+    cd_metrics *metrics;                 /* stays; NULL: none */
+    const cd_prices_provider *providers; /* in the order of preference */
+    usize providers_cnt;                 /* 0: only statics and what was loaded */
+    const cd_prices_net *net;            /* copied */
+    const cd_prices_share *share;        /* copied; NULL: none */
+    /* alarm asks for one cd_prices_run after delay_ns, instead of what it asked for before. */
+    void (*alarm)(void *ctx, u64 delay_ns);
+    void *alarm_ctx;
+    u64 seed;            /* of the back-off's randomness */
+    u32 ttl_s;           /* 3600 */
+    u32 negative_ttl_s;  /* 60 */
+    u32 timeout_ms;      /* 30000: of one call; only for how long clients wait */
+    u32 batch_window_ms; /* 5; CD_PRICES_NO_WINDOW: none */
+    u32 entries_max;     /* 100000; unknown ones come on top, an eighth of it */
+    u32 waiting_max;     /* 100000 items of all requests */
+    bool swr;            /* answer stale at once, refresh behind */
+    bool prefetch;       /* refresh shortly before the end what was asked for during its time */
+    bool median;         /* ask all providers; the median of three answers or more */
     const cd_prices_static *statics;
     usize statics_cnt;
 } cd_prices_cfg;
+#define CD_PRICES_NO_WINDOW UINT32_MAX
 
 /* cd_prices_new starts empty, but for the statics. */
 cd_prices *cd_prices_new(const cd_prices_cfg *cfg);
@@ -82,7 +129,13 @@ cd_prices *cd_prices_new(const cd_prices_cfg *cfg);
 /* cd_prices_free: requests that wait are not called back. NULL is allowed. */
 void cd_prices_free(cd_prices *p);
 
+/* cd_prices_run does what is due, and sets the alarm for what is next. */
+void cd_prices_run(cd_prices *p);
+
 /* --- asking ------------------------------------------------------------------------------------- */
+
+/* Most items (ids × currencies) of one query; more is a bug of the caller's. */
+enum { CD_PRICES_ITEMS_MAX = 65536 };
 
 /* What is asked: every id in every currency. Borrowed for the call. An id or a currency that is no lower-case
  * name is unknown. Duplicates cost nothing but an item. */
@@ -193,7 +246,7 @@ typedef struct cd_prices_state {
 void cd_prices_state_get(cd_prices *p, cd_prices_state *out);
 
 /* cd_prices_provider_get: provider idx below providers_cnt, in the order of preference. */
-void cd_prices_provider_get(const cd_prices *p, cd_prices_provider_state *out, usize idx);
+void cd_prices_provider_get(cd_prices *p, cd_prices_provider_state *out, usize idx);
 
 /* cd_prices_is_ready: see cd_prices_state. */
 bool cd_prices_is_ready(const cd_prices *p);
