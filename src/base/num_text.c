@@ -1,5 +1,10 @@
 #include "base/num_text.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 /* Digits to a number; the caller has handled signs and prefixes. */
 static cd_err digits_parse(u64 *out, cd_bytes t)
 {
@@ -249,4 +254,109 @@ cd_err cd_size_parse(u64 *out, cd_bytes text)
     }
     *out = v;
     return CD_OK;
+}
+
+/* A decimal number d.ddd * 10^exp10. */
+typedef struct decimal {
+    char digits[20];
+    int cnt;
+    int exp10;
+} decimal;
+
+static bool gives_back(const decimal *d, double v)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.*se%d", d->cnt, d->digits, d->exp10 - d->cnt + 1);
+    return strtod(text, NULL) == v;
+}
+
+/* The nearest decimal of cnt digits. */
+static decimal rounded(double v, int cnt)
+{
+    char text[40];
+    decimal d = {.cnt = cnt};
+    (void)snprintf(text, sizeof text, "%.*e", cnt - 1, v); /* "d.ddde[+-]dd" */
+    const char *at = text;
+    for (int i = 0; i < cnt; at++) {
+        if (*at != '.') {
+            d.digits[i++] = *at;
+        }
+    }
+    d.exp10 = (int)strtol(strchr(at, 'e') + 1, NULL, 10);
+    return d;
+}
+
+/* The next larger decimal with as many digits; not for all nines. */
+static bool next_up(decimal *d)
+{
+    for (int i = d->cnt - 1; i >= 0; i--) {
+        if (d->digits[i] != '9') {
+            d->digits[i]++;
+            return true;
+        }
+        d->digits[i] = '0';
+    }
+    return false;
+}
+
+/* Fifteen digits hold every shorter decimal, but for the numbers below the normal ones. At a power of two the nearest
+ * decimal may miss while the one above, where the gap is twice as wide, does not. */
+static decimal shortest(double v)
+{
+    decimal d;
+    for (int cnt = v < DBL_MIN ? 1 : DBL_DIG; cnt < 17; cnt++) {
+        d = rounded(v, cnt);
+        decimal up = d;
+        if (gives_back(&d, v)) {
+            return d;
+        }
+        if (next_up(&up) && gives_back(&up, v)) {
+            return up;
+        }
+    }
+    return rounded(v, 17);
+}
+
+/* [ECMA-262 Number::toString] */
+usize cd_f64_fmt(char out[CD_F64_TEXT_MAX], double v)
+{
+    enum { POINT_MIN = -7, POINT_MAX = 21 }; /* exponents outside of these are written */
+    char *at = out;
+    CD_ASSERT(isfinite(v));
+    if (v < 0) {
+        *at++ = '-';
+        v = -v;
+    }
+    if (v <= 9007199254740992.0 && v == (double)(u64)v) {
+        return (usize)(at - out) + cd_u64_fmt(at, (u64)v);
+    }
+    decimal d = shortest(v);
+    while (d.cnt > 1 && d.digits[d.cnt - 1] == '0') {
+        d.cnt--;
+    }
+    bool has_exp = d.exp10 < POINT_MIN + 1 || d.exp10 >= POINT_MAX;
+    int whole = has_exp ? 1 : d.exp10 + 1; /* digits before the point */
+    if (whole <= 0) {
+        *at++ = '0';
+        *at++ = '.';
+        for (; whole < 0; whole++) {
+            *at++ = '0';
+        }
+        whole = -1;
+    }
+    for (int i = 0; i < d.cnt; i++) {
+        if (i == whole) {
+            *at++ = '.';
+        }
+        *at++ = d.digits[i];
+    }
+    for (int i = d.cnt; i < whole; i++) {
+        *at++ = '0';
+    }
+    if (has_exp) {
+        *at++ = 'e';
+        *at++ = d.exp10 < 0 ? '-' : '+';
+        at += cd_u64_fmt(at, (u64)(d.exp10 < 0 ? -d.exp10 : d.exp10));
+    }
+    return (usize)(at - out);
 }

@@ -147,6 +147,7 @@ void cd_json_w_null(cd_json_w *w);
 void cd_json_w_bool(cd_json_w *w, bool v);
 void cd_json_w_u64(cd_json_w *w, u64 v);
 void cd_json_w_i64(cd_json_w *w, i64 v);
+void cd_json_w_f64(cd_json_w *w, double v); /* finite; as cd_f64_fmt */
 
 /* cd_json_w_str writes a string; quotes, backslashes and control characters are escaped, bytes that
  * are not UTF-8 become U+FFFD. cd_json_w_cstr takes a C string. */

@@ -182,6 +182,12 @@ void cd_json_w_i64(cd_json_w *w, i64 v)
     cd_buf_put(w->out, cd_bytes_of(text, n));
 }
 
+void cd_json_w_f64(cd_json_w *w, double v)
+{
+    u8 *p = begin(w, CD_F64_TEXT_MAX);
+    end(w, p + cd_f64_fmt((char *)p, v));
+}
+
 void cd_json_w_str(cd_json_w *w, cd_bytes s)
 {
     value(w);

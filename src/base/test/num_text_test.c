@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <stdlib.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,12 +175,99 @@ static void test_size(void **state)
     }
 }
 
+static void assert_f64(double v, const char *want)
+{
+    char text[CD_F64_TEXT_MAX];
+    usize n = cd_f64_fmt(text, v);
+    assert_int_equal(n, strlen(want));
+    assert_memory_equal(text, want, n);
+}
+
+/* What JavaScript prints. */
+static void test_f64(void **state)
+{
+    (void)state;
+    static const struct {
+        double v;
+        const char *want;
+    } rows[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {1, "1"},
+        {-1.5, "-1.5"},
+        {97234.56, "97234.56"},
+        {-1.234567891, "-1.234567891"},
+        {1.234e-8, "1.234e-8"},
+        {1.5e22, "1.5e+22"},
+        {0.1, "0.1"},
+        {0.000001, "0.000001"},
+        {0.0000015, "0.0000015"},
+        {0.0000001, "1e-7"},
+        {9.999999e-7, "9.999999e-7"},
+        {1e21, "1e+21"},
+        {123456789012345680000.0, "123456789012345680000"},
+        {999999999999999900000.0, "999999999999999900000"},
+        {9007199254740993.0, "9007199254740992"},
+        {18014398509481984.0, "18014398509481984"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},
+        {2.0 / 3, "0.6666666666666666"},
+        {123.456, "123.456"},
+        {5e-324, "5e-324"},
+        {2.2250738585072014e-308, "2.2250738585072014e-308"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {5.684341886080802e-14, "5.684341886080802e-14"}, /* 2^-44: the nearest 16 digits miss */
+        {9.5367431640625e-7, "9.5367431640625e-7"},
+        {4.35, "4.35"},
+        {1e23, "1e+23"},
+    };
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        assert_f64(rows[i].v, rows[i].want);
+    }
+}
+
+/* Whatever the bits: it comes back, and no shorter number does. */
+static void test_f64_random(void **state)
+{
+    (void)state;
+    u64 x = 0x9e3779b97f4a7c15;
+    for (u32 i = 0; i < 20000; i++) {
+        char text[CD_F64_TEXT_MAX + 1];
+        char less[40];
+        double v;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        memcpy(&v, &x, 8);
+        v = i % 2 == 0 ? v : (double)(i64)(x >> 20) / 1000;
+        if (v != v || v - v != 0) {
+            continue;
+        }
+        text[cd_f64_fmt(text, v)] = '\0';
+        assert_true(strtod(text, NULL) == v);
+        int digits = 0;
+        int zeros = 0; /* at the end */
+        for (const char *p = text; *p != '\0' && *p != 'e'; p++) {
+            if (*p >= '0' && *p <= '9' && (digits != 0 || *p != '0')) {
+                digits++;
+                zeros = *p == '0' ? zeros + 1 : 0;
+            }
+        }
+        digits -= zeros;
+        if (digits > 1) {
+            (void)snprintf(less, sizeof less, "%.*e", digits - 2, v);
+            assert_true(strtod(less, NULL) != v);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decimal),  cmocka_unit_test(test_signed),
         cmocka_unit_test(test_hex),      cmocka_unit_test(test_fmt),
         cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_f64),      cmocka_unit_test(test_f64_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
