@@ -9,6 +9,7 @@ set(CD_LAYERS
   "net         4 : base crypto codec"
   "types       5 : base num crypto codec"
   "services/common 5 : base num crypto codec store net"
+  "web         5 : base num crypto codec net"
   "evm         6 : base num crypto codec types"
   "services/pricing 6 : services/common base num crypto codec store net"
   "p2p         6 : base num crypto codec net types"

@@ -75,6 +75,7 @@ struct cd_http_req {
     const cd__http_req_ops *ops;
     const cd_http_msg *msg;
     cd_buf lines;    /* more header lines of the answer */
+    bool is_coded;   /* Content-Encoding is among them */
     cd_buf trailers; /* lines behind its body */
     cd_buf out;      /* body of the answer */
     u32 status;

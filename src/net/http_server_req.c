@@ -31,6 +31,7 @@ void cd__http_req_reset(cd_http_req *r)
 {
     cd__http_buf_recycle(&r->out);
     cd_buf_clear(&r->lines);
+    r->is_coded = false;
     cd_buf_clear(&r->trailers);
     r->status = 0;
 }
@@ -84,6 +85,7 @@ static void add_line(cd_buf *lines, const char *name, const char *value)
 
 void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value)
 {
+    r->is_coded = r->is_coded || strcmp(name, "Content-Encoding") == 0;
     add_line(&r->lines, name, value);
 }
 
@@ -152,9 +154,12 @@ static void weaken_etag(cd_buf *lines)
     }
 }
 
-/* Compresses the answer if that is wanted and worth it. */
+/* Compresses the answer if that is wanted and worth it; not what its handler has compressed already. */
 static void compress(cd_http_req *r)
 {
+    if (r->is_coded) {
+        return;
+    }
     usize max = cd_loop_is_here(r->server->loop) ? GZIP_LOOP_MAX : SIZE_MAX;
     if (!r->server->cfg.gzip || r->out.n < GZIP_MIN || r->status == 204 || r->status == 304) {
         return;

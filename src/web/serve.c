@@ -1,0 +1,133 @@
+#include "web/serve.h"
+
+#include "net/http_cond.h"
+#include "web/assets.h"
+#include "web/page.h"
+
+/* What every answer for a browser carries. */
+static void add_security(cd_http_req *r)
+{
+    cd_http_req_add_header(r, "Content-Security-Policy", CD_PAGE_CSP);
+    cd_http_req_add_header(r, "X-Content-Type-Options", "nosniff");
+    cd_http_req_add_header(r, "Referrer-Policy", "same-origin");
+}
+
+static bool is_unchanged(const cd_http_req *r, cd_bytes etag)
+{
+    return cd_http_is_unchanged(cd_http_req_header(r, "if-none-match"), (cd_bytes){0}, etag, 0);
+}
+
+static void reply_asset(cd_http_req *r, const cd_web_asset *f)
+{
+    cd_http_req_add_header(r, "Cache-Control", "public, max-age=31536000, immutable");
+    cd_http_req_add_header(r, "ETag", f->etag);
+    cd_http_req_add_header(r, "Vary", "Accept-Encoding");
+    add_security(r); // an SVG opened by itself is a document too
+    if (is_unchanged(r, cd_bytes_str(f->etag))) {
+        cd_http_reply(r, 304, NULL);
+        return;
+    }
+    bool is_small = cd_http_accepts(cd_http_req_header(r, "accept-encoding"), "gzip");
+    if (is_small) {
+        cd_http_req_add_header(r, "Content-Encoding", "gzip");
+    }
+    cd_buf_put(cd_http_req_out(r), is_small ? f->gzip : f->body);
+    cd_http_reply(r, 200, f->type);
+}
+
+bool cd_web_reply_asset(cd_http_req *r, cd_bytes name)
+{
+    for (u32 i = 0; i < CD_WEB_FILES; i++) {
+        const cd_web_asset *f = cd_web_asset_get((cd_web_file)i);
+        if (cd_bytes_eq(name, cd_bytes_str(f->name))) {
+            reply_asset(r, f);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_asset(void *ctx, cd_http_req *r)
+{
+    reply_asset(r, ctx);
+}
+
+void cd_web_assets_route(cd_http_server *s, const char *prefix)
+{
+    for (u32 i = 0; i < CD_WEB_FILES; i++) {
+        cd_buf path = {0};
+        const cd_web_asset *f = cd_web_asset_get((cd_web_file)i);
+        cd_buf_str(&path, prefix);
+        cd_buf_str(&path, f->name);
+        const cd_http_route route = {
+            .path = cd_buf_cstr(&path),
+            .methods = CD_HTTP_GET,
+            .handler = on_asset,
+            .ctx = (void *)f,
+        };
+        cd_http_server_route(s, &route);
+        cd_buf_fini(&path);
+    }
+}
+
+void cd_web_reply_page(cd_http_req *r, u32 status)
+{
+    cd_buf *out = cd_http_req_out(r);
+    char etag[CD_HTTP_ETAG_LEN + 1] = {0};
+    cd_http_etag_fmt(etag, cd_buf_bytes(out));
+    add_security(r);
+    cd_http_req_add_header(r, "Cache-Control", "no-cache");
+    cd_http_req_add_header(r, "ETag", etag);
+    if (status == 200 && is_unchanged(r, cd_bytes_of(etag, CD_HTTP_ETAG_LEN))) {
+        cd_buf_clear(out);
+        cd_http_reply(r, 304, NULL);
+        return;
+    }
+    cd_http_reply(r, status, "text/html; charset=utf-8");
+}
+
+void cd_web_redirect(cd_http_req *r, const char *to)
+{
+    CD_ASSERT(to[0] == '/' && to[1] != '/' && to[1] != '\\');
+    add_security(r);
+    cd_http_req_add_header(r, "Location", to);
+    cd_http_reply(r, 303, NULL);
+}
+
+static u8 hex_value(u8 c)
+{
+    return (u8)(c - '0') < 10           ? (u8)(c - '0')
+           : (u8)((c | 0x20) - 'a') < 6 ? (u8)((c | 0x20) - 'a' + 10)
+                                        : 16;
+}
+
+static void decode(cd_buf *out, cd_bytes v, usize max)
+{
+    for (usize i = 0; i < v.n && max != 0; i++, max--) {
+        u8 c = v.p[i];
+        if (c == '%' && i + 2 < v.n && hex_value(v.p[i + 1]) < 16 && hex_value(v.p[i + 2]) < 16) {
+            c = (u8)(hex_value(v.p[i + 1]) << 4 | hex_value(v.p[i + 2]));
+            i += 2;
+        } else if (c == '+') {
+            c = ' ';
+        }
+        cd_buf_u8(out, c);
+    }
+}
+
+bool cd_web_query(cd_buf *out, cd_bytes query, const char *name, usize max)
+{
+    usize n = strlen(name);
+    while (query.n != 0) {
+        const u8 *end = memchr(query.p, '&', query.n);
+        usize len = end == NULL ? query.n : (usize)(end - query.p);
+        if (len >= n && memcmp(query.p, name, n) == 0 && (len == n || query.p[n] == '=')) {
+            usize from = len == n ? n : n + 1;
+            decode(out, cd_bytes_sub(query, from, len - from), max);
+            return true;
+        }
+        usize skip = end == NULL ? len : len + 1;
+        query = cd_bytes_sub(query, skip, query.n - skip);
+    }
+    return false;
+}

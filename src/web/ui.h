@@ -1,0 +1,130 @@
+/* web/ui.h - the small parts that every page is made of, each looking and behaving alike everywhere.
+ *
+ * Each function writes finished markup into a cd_html that stands between tags. Text arguments of type cd_foreign may come from
+ * anyone; const char * and cd_bytes are our own words. Threading: confined. */
+#ifndef CD_WEB_UI_H
+#define CD_WEB_UI_H
+
+#include "base/arena.h"
+#include "web/html.h"
+
+/* cd_ui_icon draws a symbol of web/symbols.svg ("copy", "arrow", "alert" …) as decoration. */
+void cd_ui_icon(cd_html *h, const char *name);
+
+/* Finality of a height: the brighter, the more final. cd_ui_lamp draws it with its word for those who do not see it;
+ * cd_lamp_word gives "Accepted". */
+typedef enum cd_lamp {
+    CD_LAMP_ACCEPTED,
+    CD_LAMP_BLS,
+    CD_LAMP_QUANTUM,
+} cd_lamp;
+const char *cd_lamp_word(cd_lamp l);
+void cd_ui_lamp(cd_html *h, cd_lamp l);
+
+/* An identifier: hex, CB58, NodeID or bech32 text. It is shortened in the middle, but selecting and copying gives it whole. */
+enum {
+    CD_ID_GLINT = 1, /* four bars of its hash in front: addresses and nodes */
+    CD_ID_FULL = 2,  /* whole, except on phones */
+    CD_ID_COPY = 4,  /* with a copy button */
+    CD_ID_PAGE = 8,  /* what this page is about: the key "c" copies it */
+};
+typedef struct cd_ui_id {
+    cd_bytes text;   /* as it is copied, addresses in EIP-55 case */
+    cd_bytes href;   /* empty: no link */
+    cd_foreign name; /* takes the place of the characters; empty: none */
+    u32 flags;
+} cd_ui_id;
+void cd_ui_ident(cd_html *h, const cd_ui_id *id);
+
+/* cd_ui_copy is a button that copies text. what completes its label ("Copy command"), or is "". */
+void cd_ui_copy(cd_html *h, cd_bytes text, const char *what);
+
+/* A word about a state. Its shape tells the kind too: dot, triangle, diamond. */
+typedef enum cd_pill {
+    CD_PILL_NEUTRAL,
+    CD_PILL_OK,
+    CD_PILL_WARN,
+    CD_PILL_BAD,
+    CD_PILL_LIVE,
+    CD_PILL_UP,   /* OK without a shape: a rising number */
+    CD_PILL_DOWN, /* BAD without a shape */
+} cd_pill;
+void cd_ui_pill(cd_html *h, cd_pill kind, cd_bytes text);
+
+/* cd_ui_tag is for machine words: methods, events, opcodes. */
+void cd_ui_tag(cd_html *h, cd_foreign text);
+
+/* cd_ui_time is "52 s ago" with the exact time behind it. Unix seconds. */
+void cd_ui_time(cd_html *h, cd_arena *a, u64 unix_s, u64 now_s);
+
+/* --- figures: two to five in a strip ------------------------------------------------------------------------------ */
+
+typedef struct cd_ui_fig {
+    const char *label;
+    cd_bytes value;
+    const char *unit;  /* "" when the value carries it */
+    cd_bytes sub;      /* one line of context */
+    cd_markup picture; /* a sparkline, or empty */
+} cd_ui_fig;
+
+/* cd_ui_figs draws the strip. */
+void cd_ui_figs(cd_html *h, const cd_ui_fig *figs, usize cnt);
+
+/* --- tables -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    CD_COL_NUM = 1, /* right-aligned */
+    CD_COL_P2 = 2,  /* not on phones */
+    CD_COL_P3 = 4,  /* not below 1260 px */
+    CD_COL_FILL = 8 /* takes what is left, with an ellipsis */
+};
+typedef struct cd_ui_col {
+    const char *name;
+    const char *sort; /* its word in ?sort=; NULL: cannot be sorted by */
+    u32 flags;
+} cd_ui_col;
+
+/* What a table is sorted by, and the part of the address that stays when that changes ("filter=x", or empty). */
+typedef struct cd_ui_sort {
+    cd_bytes by;
+    bool desc;
+    cd_bytes rest;
+} cd_ui_sort;
+
+/* cd_ui_table_begin opens a table with its head; the caller writes <tr>s, each cell with cd_ui_cell in front and "</td>"
+ * behind. name is for those who do not see it. live is the path of its event stream, NULL for none. */
+void cd_ui_table_begin(cd_html *h, const char *name, const cd_ui_col *cols, usize cnt,
+                       const cd_ui_sort *sort, const char *live);
+void cd_ui_cell(cd_html *h, const cd_ui_col *col);
+void cd_ui_table_end(cd_html *h);
+
+/* cd_ui_pager: links to the newest and the next page; an empty address leaves one out. */
+void cd_ui_pager(cd_html *h, cd_bytes newest, cd_bytes next);
+
+/* cd_ui_seg is a switch made of links, one of them current. */
+typedef struct cd_ui_link {
+    const char *name;
+    cd_bytes href;
+} cd_ui_link;
+void cd_ui_seg(cd_html *h, const char *name, const cd_ui_link *links, usize cnt, usize current);
+
+/* --- messages ------------------------------------------------------------------------------------------------------ */
+
+typedef enum cd_note {
+    CD_NOTE_INFO,
+    CD_NOTE_WARN,
+    CD_NOTE_BAD,
+} cd_note;
+
+/* cd_ui_note says what is the matter and what to do. body is finished markup of inline elements. */
+void cd_ui_note(cd_html *h, cd_note kind, const char *title, cd_markup body);
+
+/* cd_ui_empty stands where a list would be: what would fill it, and one thing to do (which may be empty). */
+void cd_ui_empty(cd_html *h, const char *title, const char *text, cd_markup act);
+
+/* --- code ---------------------------------------------------------------------------------------------------------- */
+
+/* cd_ui_code is a block of text as it is, whole, with a copy button when what is not NULL ("command"). */
+void cd_ui_code(cd_html *h, cd_bytes text, const char *what);
+
+#endif

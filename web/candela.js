@@ -1,0 +1,164 @@
+// Adds copying, live rows, keys and hints to pages that work without it. No dependencies, nothing from elsewhere.
+'use strict';
+(() => {
+  const one = (s, r = document) => r.querySelector(s);
+  const all = (s, r = document) => [...r.querySelectorAll(s)];
+  const on = (type, f, target = document) => target.addEventListener(type, f);
+  const make = (tag, text = '') => Object.assign(document.createElement(tag), { textContent: text });
+
+  const toast = (text) => {
+    const t = one('.toast');
+    t.textContent = text;
+    clearTimeout(toast.timer);
+    toast.timer = setTimeout(() => { t.textContent = ''; }, 1800);
+  };
+
+  // Copying
+  const copy = async (text, button) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      return toast('Not copied: select the text instead');
+    }
+    if (button) {
+      button.classList.add('done');
+      setTimeout(() => button.classList.remove('done'), 1200);
+    }
+    toast('Copied');
+  };
+  on('click', (e) => {
+    const b = e.target.closest('[data-copy]');
+    if (b) copy(b.dataset.copy, b);
+  });
+
+  // The same identifier lights up wherever it stands on the page
+  const light = (e, is) => {
+    const h = e.target.closest && e.target.closest('.hx');
+    if (h) all('.hx').forEach((x) => { if (x.dataset.h === h.dataset.h) x.classList.toggle('hl', is); });
+  };
+  for (const type of ['pointerover', 'focusin']) on(type, (e) => light(e, true));
+  for (const type of ['pointerout', 'focusout']) on(type, (e) => light(e, false));
+
+  // What the text in the search box looks like; the server decides
+  const kinds = [
+    [/^0x[0-9a-f]{64}$/i, 'Transaction or block'], [/^0x[0-9a-f]{40}$/i, 'Address'],
+    [/^(0x[0-9a-f]{1,16}|[\d,]+|[pxc]\/[\d,]+)$/i, 'Block'], [/^(latest|finalized|safe)$/i, 'Block'],
+    [/^NodeID-\w{30,40}$/, 'Validator'], [/^[PXC]-[a-z]+1[02-9ac-hj-np-z]{38}$/, 'Address'],
+    [/^[1-9A-HJ-NP-Za-km-z]{43,52}:\d+$/, 'UTXO'], [/^[1-9A-HJ-NP-Za-km-z]{43,52}$/, 'Id'],
+  ];
+  const q = one('#q');
+  if (q) {
+    const hint = () => {
+      const text = q.value.trim(), kind = kinds.find(([form]) => form.test(text)), out = one('.search output');
+      out.hidden = !kind;
+      out.textContent = kind ? kind[1] : '';
+      one('.search kbd').hidden = text !== '';
+    };
+    on('input', hint, q);
+    hint();
+  }
+
+  // Ages go on
+  const units = [[60, 's', 1], [3600, 'min', 60], [86400, 'h', 3600], [2592000, 'd', 86400]];
+  setInterval(() => {
+    if (document.hidden) return;
+    const now = Date.now() / 1000;
+    for (const t of all('time')) {
+      const s = Math.floor(now - Date.parse(t.dateTime) / 1000), unit = units.find(([end]) => s < end);
+      if (s >= 0 && unit && / ago$/.test(t.textContent)) t.textContent = `${Math.floor(s / unit[2])} ${unit[1]} ago`;
+    }
+  }, 1000);
+
+  // Live rows: {"id", "html"} made by the server's own template. They wait while someone points at the table or is in it.
+  for (const table of all('table[data-live]')) {
+    const body = table.tBodies[0], waiting = [], max = Math.max(body.rows.length, 1), count = make('button');
+    let said = 0;
+    count.className = 'btn s';
+    count.type = 'button';
+    count.hidden = true;
+    const end = one('.end', table.closest('.panel'));
+    if (end) end.prepend(count);
+    const flush = () => {
+      for (const row of waiting.splice(0)) {
+        const t = make('template');
+        t.innerHTML = row.html;
+        const tr = t.content.firstElementChild;
+        if (!tr || (row.id && all('tr', body).some((x) => x.dataset.id === String(row.id)))) continue;
+        tr.classList.add('new');
+        body.prepend(tr);
+        while (body.rows.length > Math.max(max, 12)) body.lastElementChild.remove();
+      }
+      count.hidden = true;
+    };
+    const isBusy = () => table.matches(':hover') || table.contains(document.activeElement);
+    on('click', flush, count);
+    on('pointerleave', () => { if (!isBusy()) flush(); }, table);
+    on('focusout', () => setTimeout(() => { if (!isBusy()) flush(); }), table);
+    new EventSource(table.dataset.live).onmessage = (e) => {
+      waiting.push(JSON.parse(e.data));
+      while (waiting.length > 50) waiting.shift();
+      if (!isBusy()) flush();
+      else {
+        count.textContent = `${waiting.length} new`;
+        count.hidden = false;
+        if (Date.now() - said > 10000) {
+          said = Date.now();
+          toast(`${waiting.length} new`);
+        }
+      }
+    };
+  }
+
+  // Keys
+  let g = 0;
+  const keys = [['/', 'Search'], ['j', 'Next row'], ['k', 'Previous row'], ['c', 'Copy the id of this page'],
+    ['[', 'Previous'], [']', 'Next'], ['?', 'These keys'], ['Esc', 'Close']];
+  const help = () => {
+    const d = make('dialog'), list = make('div'), close = make('button', 'Close');
+    list.className = 'keys';
+    const go = all('[data-go]').filter((a) => a.dataset.go).map((a) => [`g ${a.dataset.go}`, a.textContent]);
+    for (const [k, what] of [...go, ...keys]) {
+      const cell = make('span');
+      for (const c of k.split(' ')) cell.append(make('kbd', c), ' ');
+      list.append(cell, make('span', what));
+    }
+    close.className = 'btn s';
+    on('click', () => d.close(), close);
+    on('close', () => d.remove(), d);
+    const title = make('h2', 'Keys');
+    title.id = 'keys-title';
+    d.setAttribute('aria-labelledby', title.id);
+    d.append(title, list, close);
+    document.body.append(d);
+    d.showModal();
+  };
+  const row = (by) => {
+    const links = all('.t tbody tr').map((r) => one('a', r)).filter(Boolean);
+    const at = links.findIndex((a) => a.closest('tr').contains(document.activeElement));
+    const next = links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)];
+    if (next) next.focus();
+  };
+  const follow = (s) => { const a = one(s); if (a) a.click(); };
+  on('keydown', (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || one('dialog[open]')) return;
+    if (e.target.matches('input,textarea,select')) {
+      if (e.key === 'Escape') e.target.blur();
+      return;
+    }
+    const box = q || one('.ask input');
+    if (Date.now() - g < 900) {
+      g = 0;
+      follow(`[data-go="${CSS.escape(e.key)}"]`);
+    } else if (e.key === '/' && box) {
+      e.preventDefault();
+      box.focus();
+      box.select();
+    } else if (e.key === 'g') g = Date.now();
+    else if (e.key === 'j') row(1);
+    else if (e.key === 'k') row(-1);
+    else if (e.key === 'c' && one('.hx.this')) copy(one('.hx.this [data-copy]').dataset.copy);
+    else if (e.key === '[') follow('a[rel=prev]');
+    else if (e.key === ']') follow('a[rel=next]');
+    else if (e.key === '?') help();
+  });
+})();
