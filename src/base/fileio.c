@@ -331,7 +331,11 @@ cd_err cd_fs_stat_get(cd_fs *fs, cd_fs_stat *out, const char *path, cd_errinfo *
         return fail(why, path, "look at it");
     }
     cd_fs_kind kind = kind_of(&st);
-    *out = (cd_fs_stat){.kind = kind, .size = kind == CD_FS_FILE ? (u64)st.st_size : 0};
+    *out = (cd_fs_stat){
+        .kind = kind,
+        .size = kind == CD_FS_FILE ? (u64)st.st_size : 0,
+        .mtime_ns = (u64)st.st_mtim.tv_sec * 1000000000u + (u64)st.st_mtim.tv_nsec,
+    };
     return CD_OK;
 }
 
@@ -447,6 +451,31 @@ static cd_err walk(cd_fs *fs, const char *root, bool last, cd_fs_visit *visit, v
 cd_err cd_fs_walk(cd_fs *fs, const char *path, cd_fs_visit *visit, void *ctx, cd_errinfo *why)
 {
     return walk(fs, path, false, visit, ctx, why);
+}
+
+cd_err cd_fs_list(cd_fs *fs, const char *path, cd_fs_visit *visit, void *ctx, cd_errinfo *why)
+{
+    level l = {0};
+    cd_arena a = {0};
+    cd_buf name = {0};
+    cd_buf_str(&name, path);
+    cd_err err = level_read(fs, &l, &a, &name, why);
+    cd_buf_str(&name, path[0] != '\0' && path[strlen(path) - 1] == '/' ? "" : "/");
+    usize dir_n = name.n;
+    for (usize i = 0; err == CD_OK && i < l.cnt; i++) {
+        struct stat st;
+        name.n = dir_n;
+        cd_buf_str(&name, l.names[i]);
+        const char *one = cd_buf_cstr(&name);
+        if (door_stat(fs, &st, one, false) == 0) {
+            err = visit(ctx, one, kind_of(&st));
+        } else if (errno != ENOENT) {
+            err = fail(why, one, "look at it");
+        }
+    }
+    cd_buf_fini(&name);
+    cd_arena_fini(&a);
+    return err;
 }
 
 typedef struct removal {

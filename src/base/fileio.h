@@ -93,7 +93,8 @@ typedef enum cd_fs_kind {
 
 typedef struct cd_fs_stat {
     cd_fs_kind kind;
-    u64 size; /* bytes, of a file */
+    u64 size;     /* bytes, of a file */
+    u64 mtime_ns; /* when its contents changed last, by the wall clock; of a directory: its names */
 } cd_fs_stat;
 
 /* cd_fs_stat_get describes what path leads to (symbolic links are followed). */
@@ -106,6 +107,11 @@ typedef cd_err cd_fs_visit(void *ctx, const char *path, cd_fs_kind kind);
  * order; a path that is a file is visited alone. Symbolic links below path are visited as
  * CD_FS_OTHER. Errors: CD_EDEPTH beyond 64 levels. */
 cd_err cd_fs_walk(cd_fs *fs, const char *path, cd_fs_visit *visit, void *ctx,
+                  cd_errinfo *why) CD_CHECK;
+
+/* cd_fs_list visits what is in the directory path itself, names in byte order, by their whole paths; symbolic links as
+ * CD_FS_OTHER. What vanishes meanwhile is left out. */
+cd_err cd_fs_list(cd_fs *fs, const char *path, cd_fs_visit *visit, void *ctx,
                   cd_errinfo *why) CD_CHECK;
 
 /* A directory that this process alone uses. */

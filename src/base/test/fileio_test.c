@@ -223,6 +223,14 @@ static void test_walk(void **state)
     assert_int_equal(cd_fs_walk(fs, at("nope"), visit_into, &b, NULL), CD_ENOENT);
     cd_buf_fill(&b, 'x', 1000);
     assert_int_equal(cd_fs_walk(fs, at("w"), visit_into, &b, NULL), CD_ELIMIT);
+    cd_buf_clear(&b);
+    assert_int_equal(cd_fs_list(fs, at("w"), visit_into, &b, NULL), CD_OK);
+    assert_string_equal(cd_buf_cstr(&b), "/w/B /w/a/ /w/a.x /w/b /w/c/ ");
+    cd_buf_clear(&b);
+    assert_int_equal(cd_fs_list(fs, at("w/c/"), visit_into, &b, NULL), CD_OK);
+    assert_string_equal(cd_buf_cstr(&b), "/w/c/d/ /w/c/up@ ");
+    assert_int_equal(cd_fs_list(fs, at("w/b"), visit_into, &b, NULL), CD_ENOENT);
+    assert_int_equal(cd_fs_list(fs, at("nope"), visit_into, &b, NULL), CD_ENOENT);
     cd_fs_faulty f;
     for (u64 n = 1; n < 30; n++) {
         cd_fs_faulty_init(&f, CD_FS_LIST, n, EIO);

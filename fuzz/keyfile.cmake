@@ -1,0 +1,1 @@
+cd_fuzz(keyfile DEPS wallet)

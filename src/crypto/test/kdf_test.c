@@ -1,0 +1,169 @@
+/* Published values of the functions that stretch passwords, and of AES-128 in the two modes of key files. */
+#include "base/hex.h"
+#include "crypto/aes.h"
+#include "crypto/hmac.h"
+#include "crypto/scrypt.h"
+
+#include <openssl/evp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void assert_hex(const u8 *got, const char *hex)
+{
+    u8 want[128];
+    assert_int_equal(cd_hex_parse(want, cd_bytes_str(hex)), CD_OK);
+    assert_memory_equal(got, want, strlen(hex) / 2);
+}
+
+/* RFC 7914 section 12. */
+static void scrypt_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *password;
+        const char *salt;
+        cd_scrypt_cost cost;
+        const char *want;
+    } rows[] = {
+        {"",
+         "",
+         {16, 1, 1},
+         "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442"
+         "fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"},
+        {"password",
+         "NaCl",
+         {1024, 8, 16},
+         "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162"
+         "2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"},
+        {"pleaseletmein",
+         "SodiumChloride",
+         {16384, 8, 1},
+         "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2"
+         "d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"},
+    };
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        u8 out[64];
+        assert_int_equal(cd_scrypt(out, sizeof out, cd_bytes_str(rows[i].password),
+                                   cd_bytes_str(rows[i].salt), &rows[i].cost),
+                         CD_OK);
+        assert_hex(out, rows[i].want);
+    }
+}
+
+/* Against OpenSSL, over shapes of the cost and lengths. */
+static void scrypt_as_openssl(void **state)
+{
+    (void)state;
+    static const cd_scrypt_cost rows[] = {
+        {2, 1, 1}, {2, 1, 5}, {4, 2, 3}, {8, 3, 2}, {32768, 1, 1}, {256, 33, 1}, {64, 8, 7},
+    };
+    static const usize lengths[] = {1, 31, 32, 64, 100};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        for (usize j = 0; j < CD_COUNT(lengths); j++) {
+            u8 got[100];
+            u8 want[100];
+            cd_bytes password = cd_bytes_of("pleaseletmein", 3 * j);
+            cd_bytes salt = cd_bytes_of("SodiumChloride", 2 * i);
+            assert_int_equal(cd_scrypt(got, lengths[j], password, salt, &rows[i]), CD_OK);
+            assert_int_equal(EVP_PBE_scrypt((const char *)password.p, password.n, salt.p, salt.n,
+                                            rows[i].n, rows[i].r, rows[i].p, 1 << 28, want,
+                                            lengths[j]),
+                             1);
+            assert_memory_equal(got, want, lengths[j]);
+        }
+    }
+}
+
+static void scrypt_costs_that_are_none(void **state)
+{
+    (void)state;
+    static const cd_scrypt_cost rows[] = {
+        {0, 8, 1},
+        {1, 8, 1},
+        {1000, 8, 1},
+        {16, 0, 1},
+        {16, 8, 0},
+        {(u64)1 << 63, 8, 1},
+        {(u64)1 << 32, 8, 1},
+        {16, 1u << 15, 1u << 15},
+        {16, UINT32_MAX, UINT32_MAX},
+    };
+    u8 out[32];
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        assert_int_equal(cd_scrypt(out, sizeof out, cd_bytes_str("x"), cd_bytes_str("y"), &rows[i]),
+                         CD_EINVAL);
+    }
+    assert_true(cd_scrypt_mem(&(cd_scrypt_cost){UINT64_MAX, 8, 1}) == UINT64_MAX);
+    assert_true(cd_scrypt_mem(&(cd_scrypt_cost){262144, 8, 1}) == (262144 + 3) * 1024ull);
+}
+
+/* RFC 7914 section 11. */
+static void pbkdf2_sha256_values(void **state)
+{
+    (void)state;
+    u8 out[64];
+    cd_pbkdf2_sha256(out, sizeof out, cd_bytes_str("passwd"), cd_bytes_str("salt"), 1);
+    assert_hex(out, "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc"
+                    "49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783");
+    cd_pbkdf2_sha256(out, sizeof out, cd_bytes_str("Password"), cd_bytes_str("NaCl"), 80000);
+    assert_hex(out, "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56"
+                    "a1d425a1225833549adb841b51c9b3176a272bdebba1d078478f62b397f33c8d");
+}
+
+/* NIST SP 800-38A F.5.1 and F.2.1. */
+static void aes_values(void **state)
+{
+    (void)state;
+    u8 key[16];
+    u8 iv[16];
+    u8 text[32];
+    u8 out[64];
+    usize n = 0;
+    assert_int_equal(cd_hex_parse(key, cd_bytes_str("2b7e151628aed2a6abf7158809cf4f3c")), CD_OK);
+    assert_int_equal(cd_hex_parse(iv, cd_bytes_str("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")), CD_OK);
+    assert_int_equal(cd_hex_parse(text, cd_bytes_str("6bc1bee22e409f96e93d7e117393172a"
+                                                     "ae2d8a571e03ac9c9eb76fac45af8e51")),
+                     CD_OK);
+    cd_aes128_ctr(out, key, iv, cd_bytes_of(text, 32));
+    assert_hex(out, "874d6191b620e3261bef6864990db6ce9806f66b7970fdff8617187bb9fffdff");
+    cd_aes128_ctr(out, key, iv, cd_bytes_of(out, 31)); /* in place, no whole block */
+    assert_memory_equal(out, text, 31);
+    memset(iv, 0xff, sizeof iv); /* the counter runs over */
+    cd_aes128_ctr(out, key, iv, cd_bytes_of(text, 32));
+    memset(iv, 0, sizeof iv);
+    cd_aes128_ctr(out + 32, key, iv, cd_bytes_of(text + 16, 16));
+    assert_memory_equal(out + 16, out + 32, 16);
+
+    /* One block of padding, made with the forward cipher: CTR of zeros gives E(iv). */
+    u8 chained[16];
+    static const u8 zeros[16] = {0};
+    u8 first[16];
+    memset(iv, 0x11, sizeof iv);
+    for (usize i = 0; i < 16; i++) {
+        first[i] = (u8)(iv[i] ^ (i < 10 ? 'k' : 6));
+    }
+    cd_aes128_ctr(chained, key, first, cd_bytes_of(zeros, 16));
+    assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 16)), CD_OK);
+    assert_int_equal(n, 10);
+    assert_memory_equal(out, "kkkkkkkkkk", 10);
+    chained[15] ^= 1;
+    assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 16)), CD_EFORMAT);
+    assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 15)), CD_EFORMAT);
+    assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 0)), CD_EFORMAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scrypt_values),
+        cmocka_unit_test(scrypt_as_openssl),
+        cmocka_unit_test(scrypt_costs_that_are_none),
+        cmocka_unit_test(pbkdf2_sha256_values),
+        cmocka_unit_test(aes_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1 @@
+cd_vector_test(keystore DEPS wallet)
