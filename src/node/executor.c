@@ -66,11 +66,48 @@ static void on_settle(cd_vm_host *host)
     }
 }
 
+/* A call that a thread waits for. */
+typedef struct errand {
+    cd_rpc_job job; /* first */
+    void (*fn)(void *arg);
+    void *arg;
+    cd_mutex lock; /* protects is_done */
+    cd_cond done;
+    bool is_done;
+} errand;
+
+static void run_errand(cd_rpc_job *job)
+{
+    errand *e = (errand *)(void *)job;
+    e->fn(e->arg);
+    cd_mutex_lock(&e->lock);
+    e->is_done = true;
+    cd_cond_wake_one(&e->done);
+    cd_mutex_unlock(&e->lock);
+}
+
+static cd_err on_run(cd_vm_host *host, void (*fn)(void *arg), void *arg)
+{
+    errand e = {.job.run = run_errand, .fn = fn, .arg = arg};
+    cd_mutex_init(&e.lock);
+    cd_cond_init(&e.done);
+    cd_err err = cd_executor_run((cd_executor *)host, &e.job);
+    cd_mutex_lock(&e.lock);
+    while (err == CD_OK && !e.is_done) {
+        cd_cond_wait(&e.done, &e.lock);
+    }
+    cd_mutex_unlock(&e.lock);
+    cd_cond_fini(&e.done);
+    cd_mutex_fini(&e.lock);
+    return err;
+}
+
 cd_executor *cd_executor_new(const char *name, cd_logger *log)
 {
     cd_executor *ex = cd_new(cd_executor);
     ex->host.wants_block = on_wants_block;
     ex->host.settle = on_settle;
+    ex->host.run = on_run;
     ex->name = name;
     ex->log = log;
     ex->jobs = cd_mbox_new(QUEUE, sizeof(cd_rpc_job *));

@@ -40,6 +40,7 @@ struct cd_node {
     cd_kv *chain_kv;
     cd_buf genesis;
     cd_pool *pool;
+    char chain_dir[PATH_MAX_LEN];
     cd_executor *executor;
     cd_readers *readers;
     cd_loop *loop;
@@ -452,6 +453,9 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
     u32 workers = n->cfg.workers != 0 ? n->cfg.workers : cd_thread_cpus() - 1;
     CD_TRY(cd_pool_new(&n->pool, workers, 4096, "worker", why));
     n->executor = cd_executor_new("C", n->cfg.log);
+    if (n->cfg.data_dir != NULL) {
+        (void)snprintf(n->chain_dir, sizeof n->chain_dir, "%s/chainData/C", n->cfg.data_dir);
+    }
     cd_vm_ctx ctx = {
         .kv = n->chain_kv,
         .log = n->cfg.log,
@@ -463,6 +467,7 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
         .upgrades = n->cfg.evm_upgrades,
         .is_dev = n->cfg.network->is_dev,
         .metrics = n->metrics,
+        .dir = n->cfg.data_dir == NULL ? NULL : n->chain_dir,
         .cache_bytes = n->budget.state,
         .trie_bytes = n->budget.tries,
     };

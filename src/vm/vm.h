@@ -22,6 +22,9 @@ struct cd_vm_host {
     /* settle: where this node decides alone, what the VM wants to build is built and accepted before settle returns; elsewhere
      * nothing happens. For a handler of the OWNER lane whose answer must not come before its block. */
     void (*settle)(cd_vm_host *host);
+    /* run calls job(arg) on the executor and waits for its end, for a handler of the READ lane that did what takes long and
+     * now must change something. Errors: CD_EFULL, CD_ECLOSED; then nothing was called. NULL: there is no other thread. */
+    cd_err (*run)(cd_vm_host *host, void (*job)(void *arg), void *arg);
 };
 
 /* A block that a VM handed out. The VM owns it; release ends the node's use. */
@@ -99,6 +102,7 @@ typedef struct cd_vm_ctx {
     cd_hash32 chain_id;
     bool is_dev; /* the row of the dev network: unlocked accounts, blocks on demand */
     struct cd_metrics *metrics; /* NULL: nobody looks */
+    const char *dir; /* for files of its own, not made yet; NULL: everything stays in memory */
     usize
         cache_bytes;  /* of the memory budget: for state kept from the store; 0 = as the VM likes */
     usize trie_bytes; /* for tries, likewise */

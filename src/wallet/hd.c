@@ -85,3 +85,20 @@ cd_err cd_hd_account(u8 secret[32], const u8 seed[64], u32 idx)
     const u32 path[] = {44 | CD_HD_HARDENED, 60 | CD_HD_HARDENED, 0 | CD_HD_HARDENED, 0, idx};
     return cd_hd_derive(secret, seed, path, CD_COUNT(path));
 }
+
+bool cd_hd_is_public(const u8 secret[32])
+{
+    enum { ACCOUNTS = 20 }; /* as many as Hardhat shows */
+    static const u8 local[32] = {0x56, 0x28, 0x9e, 0x99, 0xc9, 0x4b, 0x69, 0x12, 0xbf, 0xc1, 0x2a,
+                                 0xdc, 0x09, 0x3c, 0x9b, 0x51, 0x12, 0x4f, 0x0d, 0xc5, 0x4a, 0xc7,
+                                 0xa7, 0x66, 0xb2, 0xbc, 0x5c, 0xcf, 0x55, 0x8d, 0x80, 0x27};
+    u8 seed[64];
+    u8 known[32];
+    bool is_public = memcmp(secret, local, 32) == 0;
+    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
+    for (u32 i = 0; !is_public && i < ACCOUNTS; i++) {
+        is_public =
+            cd_hd_account(known, seed, i) == CD_OK && memcmp(secret, known, sizeof known) == 0;
+    }
+    return is_public;
+}

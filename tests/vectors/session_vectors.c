@@ -24,7 +24,6 @@ static const struct {
     {"\"eth_uninstallFilter\"", "asks for a random id"},
     {"\"eth_subscribe\"", "unknown to a service without sessions, as this one is"},
     {"\"warp_", "another service"},
-    {"\"personal_", "no keystore"},
     {"\"debug_printBlock\"", "the original shows its memory"},
     {"\"debug_getModifiedAccountsByNumber\"", "needs no preimages here"},
     {"[\"0x03c0\"]", "words of the original's decoder"},

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "chains/evmchain/api/keys.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "chains/evmchain/feed/feed.h"
@@ -104,6 +105,20 @@ cd_err cd__vm_sent(cd_rpc_call *call, const cd_hash32 *hash)
     e->ctx.host->wants_block(e->ctx.host);
     e->ctx.host->settle(e->ctx.host);
     return CD_OK;
+}
+
+cd_err cd__vm_on_owner(cd_rpc_call *call, void (*job)(void *arg), void *arg)
+{
+    cd_vm_host *host = cd__vm_of(call)->ctx.host;
+    if (call->lane == CD_RPC_OWNER || host->run == NULL) {
+        job(arg);
+        return CD_OK;
+    }
+    cd_err e = host->run(host, job, arg);
+    return e == CD_OK ? CD_OK
+                      : cd_rpc_fail(call, CD_RPC_BUSY, "%s",
+                                    e == CD_ECLOSED ? "the server is stopping"
+                                                    : "too many requests are waiting");
 }
 
 /* --- blocks ------------------------------------------------------------------------------------- */
@@ -219,7 +234,8 @@ static u64 vm_wake(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
     cd__vm_metrics_follow(e);
-    return e->dev_net == NULL ? UINT64_MAX : cd__dev_wake(e->dev_net);
+    u64 next = e->dev_net == NULL ? UINT64_MAX : cd__dev_wake(e->dev_net);
+    return e->keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->keystore));
 }
 
 static void vm_close(cd_vm *vm)
@@ -232,6 +248,7 @@ static void vm_close(cd_vm *vm)
         cd_world_source_fini(&e->head.world);
     }
     cd_chain_close(e->chain);
+    cd_keystore_close(e->keystore);
     cd_arena_fini(&e->config_arena);
     cd_free(e);
 }
@@ -281,6 +298,7 @@ static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
         .is_product = true,
     };
     CD_TRY(cd__api_open(e, &cfg, why));
+    CD_TRY(cd__keys_open(e, why));
     e->handlers[0] = (cd_vm_handler){.route = "/rpc", .over = CD_VM_HTTP, .service = &e->api.rpc};
     e->handlers[1] = (cd_vm_handler){.route = "/ws", .over = CD_VM_WS, .service = &e->api.rpc};
     return CD_OK;

@@ -43,8 +43,9 @@ typedef struct cd_evm_vm {
     struct cd_feed *feed; /* what the chain accepts, for subscribers (feed/feed.h) */
     cd_vm_handler handlers[2];
     cd__dev_account dev[CD__DEV_ACCOUNTS];
-    usize dev_cnt;           /* 0 everywhere but on the dev network */
-    struct cd__dev *dev_net; /* NULL likewise (dev/dev.h) */
+    usize dev_cnt;                /* 0 everywhere but on the dev network */
+    struct cd__dev *dev_net;      /* NULL likewise (dev/dev.h) */
+    struct cd_keystore *keystore; /* accounts of the node; NULL: none (api/keys.h) */
     cd__vm_metrics metrics;
 } cd_evm_vm;
 
@@ -66,6 +67,10 @@ cd_err cd__vm_follow(cd_evm_vm *e) CD_CHECK;
 /* cd__vm_sent follows the arrival of a transaction in the pool: asks for a block, and on a development network sees it
  * made. Fails the call when the transaction is not taken after all. */
 cd_err cd__vm_sent(cd_rpc_call *call, const cd_hash32 *hash) CD_CHECK;
+
+/* cd__vm_on_owner calls job(arg) on the thread that owns the chain and waits, from a handler in whatever lane. Fails the call
+ * when too much waits there already. */
+cd_err cd__vm_on_owner(cd_rpc_call *call, void (*job)(void *arg), void *arg) CD_CHECK;
 
 /* cd__vm_metrics_open makes the metrics, where there is a registry; cd__vm_metrics_follow brings them up to date. */
 void cd__vm_metrics_open(cd_evm_vm *e);
@@ -97,6 +102,9 @@ CD_INLINE cd_view *cd__api_view(const cd_rpc_call *call)
     }
     return scope->view;
 }
+
+/* cd__api_renew lets the calls of the request that follow read a new view: this one changed something. */
+void cd__api_renew(cd_rpc_call *call);
 
 /* cd__api_number resolves a reference to the height of an accepted block; *found false when there is none (yet).
  * Fails the call beyond the head as eth-rpc.md says. */
@@ -139,6 +147,9 @@ u64 cd__api_gas(const cd_rpc_call *call, const cd__tx_args *args);
 
 /* cd__api_estimate finds the gas limit with which a transaction succeeds, or fails the call with its error. */
 cd_err cd__api_estimate(cd_rpc_call *call, u64 *out, const cd__tx_args *args) CD_CHECK;
+
+/* cd__api_write_filled writes {raw, tx}, tx in the form and order of go-ethereum's own transactions. */
+void cd__api_write_filled(cd_json_w *w, const cd_tx *tx, bool is_signed);
 
 /* cd__api_complete fills in what the sender of a transaction left out: nonce, prices, gas. OWNER. */
 cd_err cd__api_complete(cd_rpc_call *call, cd__tx_args *args) CD_CHECK;

@@ -56,7 +56,7 @@ cd_err cd_view_child(cd_view *v, cd_child_rules *out, cd_arena *a, u64 number) C
 typedef struct cd_view_source {
     cd_world_reader world; /* first: the EVM is given the address of its src */
     cd_view *view;
-    cd_state_source *other; /* who answers in its place, or NULL */
+    cd_state_source *other;        /* who answers in its place, or NULL */
     struct cd__known_hash *hashes; /* of ancestors asked for before */
 } cd_view_source;
 

@@ -155,15 +155,3 @@ cd_err cd__eth_coinbase(cd_rpc_call *call)
     cd_json_w_hex(call->out, cd_bytes_of(addr == NULL ? blackhole.b : addr->b, 20));
     return CD_OK;
 }
-
-cd_err cd__eth_accounts(cd_rpc_call *call)
-{
-    const cd_evm_vm *e = cd__vm_of(call);
-    cd_json_w_arr(call->out);
-    for (usize i = 0; i < e->dev_cnt; i++) {
-        cd_json_w_hex(call->out, cd_bytes_of(e->dev[i].addr.b, 20));
-    }
-    cd__dev_write_impersonated(e->dev_net, call->out);
-    cd_json_w_arr_end(call->out);
-    return CD_OK;
-}

@@ -1,5 +1,6 @@
-/* Transactions on their way in: signed ones, and those of the unlocked accounts of the dev network. */
+/* Transactions on their way in: signed ones, and those of accounts of the node. */
 #include "base/hex.h"
+#include "chains/evmchain/api/keys.h"
 #include "chains/evmchain/dev/dev.h"
 
 /* The pool's words; those of a sender without a role say so first where they must. */
@@ -46,16 +47,6 @@ cd_err cd__eth_send_raw(cd_rpc_call *call)
     return cd__api_send_raw(call, raw);
 }
 
-const cd__dev_account *cd__dev_account_of(const cd_evm_vm *e, const cd_addr20 *addr)
-{
-    for (usize i = 0; i < e->dev_cnt; i++) {
-        if (cd_addr20_eq(&e->dev[i].addr, addr)) {
-            return &e->dev[i];
-        }
-    }
-    return NULL;
-}
-
 cd_err cd__api_complete(cd_rpc_call *call, cd__tx_args *args)
 {
     cd_evm_vm *e = cd__vm_of(call);
@@ -95,10 +86,10 @@ cd_err cd__api_send(cd_rpc_call *call, bool needs_no_key)
     if (!args.has_from && e->dev_cnt != 0) {
         args.tx.sender = e->dev[0].addr;
     }
-    const cd__dev_account *from = cd__dev_account_of(e, &args.tx.sender);
-    bool is_unsigned = needs_no_key || (from == NULL && e->dev_net != NULL &&
+    bool is_ours = cd__keys_knows(e, &args.tx.sender);
+    bool is_unsigned = needs_no_key || (!is_ours && e->dev_net != NULL &&
                                         cd__dev_may_send(e->dev_net, &args.tx.sender));
-    if (from == NULL && !is_unsigned) {
+    if (!is_ours && !is_unsigned) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
     }
     if (args.tx.is_create && args.tx.data.n == 0) {
@@ -108,9 +99,7 @@ cd_err cd__api_send(cd_rpc_call *call, bool needs_no_key)
     if (is_unsigned) {
         return add_unsigned(call, &args.tx);
     }
-    if (cd_tx_sign(&args.tx, from->secret) != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
-    }
+    CD_TRY(cd__keys_sign_tx(call, &args.tx));
     cd_buf raw = {0};
     cd_tx_enc(&raw, &args.tx);
     cd_err err = cd__api_send_raw(call, cd_buf_bytes(&raw));

@@ -14,6 +14,12 @@ static void end_scope(void *ctx, void *scope)
     cd_view_unref(((cd__api_scope *)scope)->view);
 }
 
+void cd__api_renew(cd_rpc_call *call)
+{
+    end_scope(NULL, call->scope);
+    *(cd__api_scope *)call->scope = (cd__api_scope){0};
+}
+
 static bool is_word(cd_json v, const char *word)
 {
     cd_bytes s;
@@ -34,6 +40,9 @@ static cd_rpc_lane lane_of(void *ctx, const cd_rpc_method *m, cd_json params)
     }
     if (e->ctx.is_dev && (m->fn == cd__eth_base_fee || m->fn == cd__eth_gas_price)) {
         return CD_RPC_OWNER; /* somebody may have chosen the next one */
+    }
+    if (e->ctx.is_dev && m->fn == cd__eth_accounts) {
+        return CD_RPC_OWNER; /* which names the impersonated ones */
     }
     if (e->ctx.is_dev && m->fn == cd__eth_estimate_gas && !cd_json_has(cd_json_at(params, 1))) {
         return CD_RPC_OWNER; /* what runs next runs in the pending block: its time decides */
@@ -58,8 +67,8 @@ static cd_err enable(cd_evm_vm *e, cd_errinfo *why)
     for (usize i = 0; e->ctx.is_dev && i < CD_COUNT(of_dev); i++) {
         CD_TRY(cd_rpc_table_enable(t, cd_bytes_str(of_dev[i]), why));
     }
-    if (!e->ctx.is_dev) {
-        CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("no-dev"), why));
+    if (e->ctx.is_dev || cd_rpc_table_is_on(t, "internal-personal")) {
+        CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("personal-sign"), why));
     }
     return cd_chain_rules_of(e->chain)->layout == CD_HEADER_ETHEREUM
                ? cd_rpc_table_enable(t, cd_bytes_str("blobs"), why)

@@ -1,7 +1,7 @@
 /* Transactions filled in or signed for the client, and waiting ones signed anew. [spec:eth-rpc#5] */
 #include "base/hex.h"
 #include "chains/evmchain/api/json.h"
-#include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/api/keys.h"
 #include "codec/rlp.h"
 #include "crypto/keccak.h"
 
@@ -48,8 +48,7 @@ static void encode(cd_buf *out, const cd_tx *tx, bool is_signed)
     cd_rlp_close(out, at);
 }
 
-/* {raw, tx}, tx in the form and order of go-ethereum's own transactions. */
-static void write_filled(cd_json_w *w, const cd_tx *tx, bool is_signed)
+void cd__api_write_filled(cd_json_w *w, const cd_tx *tx, bool is_signed)
 {
     cd_buf raw = {0};
     cd_hash32 hash;
@@ -105,7 +104,7 @@ cd_err cd__eth_fill_tx(cd_rpc_call *call)
         return cd_rpc_fail(call, CD_RPC_SERVER, "contract creation without any data provided");
     }
     CD_TRY(cd__api_complete(call, &args));
-    write_filled(call->out, &args.tx, false);
+    cd__api_write_filled(call->out, &args.tx, false);
     return CD_OK;
 }
 
@@ -123,11 +122,8 @@ cd_err cd__eth_sign_tx(cd_rpc_call *call)
     if (!args.has_nonce) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "not specify Nonce");
     }
-    const cd__dev_account *from = cd__dev_account_of(cd__vm_of(call), &args.tx.sender);
-    if (from == NULL || cd_tx_sign(&args.tx, from->secret) != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
-    }
-    write_filled(call->out, &args.tx, true);
+    CD_TRY(cd__keys_sign_tx(call, &args.tx));
+    cd__api_write_filled(call->out, &args.tx, true);
     return CD_OK;
 }
 
@@ -184,23 +180,10 @@ cd_err cd__eth_resend(cd_rpc_call *call)
         args.tx.tip_cap = price;
     }
     args.tx.gas_limit = gas != 0 ? gas : args.tx.gas_limit;
-    const cd__dev_account *from = cd__dev_account_of(cd__vm_of(call), &args.tx.sender);
-    if (from == NULL || cd_tx_sign(&args.tx, from->secret) != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
-    }
+    CD_TRY(cd__keys_sign_tx(call, &args.tx));
     cd_buf raw = {0};
     cd_tx_enc(&raw, &args.tx);
     cd_err e = cd__api_send_raw(call, cd_buf_bytes(&raw));
     cd_buf_fini(&raw);
     return e;
-}
-
-/* Outside of development networks the node holds no keys. */
-cd_err cd__eth_sign(cd_rpc_call *call)
-{
-    cd_addr20 addr;
-    cd_bytes data;
-    CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
-    CD_TRY(cd_rpc_read_data(call, &data, cd_rpc_arg(call, 1), 1));
-    return cd_rpc_fail(call, CD_RPC_SERVER, "unknown account");
 }

@@ -1,6 +1,6 @@
 /* txpool_ methods, and why something waits. [spec:eth-rpc#4] */
 #include "chains/evmchain/api/json.h"
-#include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/api/keys.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
@@ -211,8 +211,9 @@ cd_err cd__eth_pending_txs(cd_rpc_call *call)
     usize cnt;
     cd_txpool_account *all = cd_txpool_accounts(e->pool, &cnt, call->arena);
     cd_json_w_arr(call->out);
-    for (usize i = 0; e->ctx.is_dev && i < cnt; i++) {
-        for (usize j = 0; j < all[i].cnt; j++) {
+    for (usize i = 0; i < cnt; i++) {
+        bool is_ours = e->ctx.is_dev || cd__keys_knows(e, &all[i].txs[0]->tx.sender);
+        for (usize j = 0; is_ours && j < all[i].cnt; j++) {
             show_whole(call->out, &all[i].txs[j]->tx);
         }
     }

@@ -378,9 +378,6 @@ static void other_networks_have_none_of_them(void **state)
     machine_open(&m, false);
     for (usize i = 0; i < CD_COUNT(method_names); i++) {
         ask(&m, &reply, method_names[i], "[]");
-        if (strcmp(method_names[i], "eth_sign") == 0) {
-            continue; /* known everywhere: elsewhere it refuses */
-        }
         if (strstr(cd_buf_cstr(&reply), "\"code\":-32601") == NULL) {
             fail_msg("%s: %s", method_names[i], cd_buf_cstr(&reply));
         }
