@@ -326,6 +326,11 @@ static void open_era(era *e, const cd_schedule *s, const cd_schedule_cfg *cfg)
         e->active[i] = active_at(s, (cd_module_id)i, e->from);
     }
     e->table = cd_precompile_table_new(fork_at(cfg->chain, e->from));
+    if (cfg->instead != NULL) {
+        cd_precompile_table_remove(e->table, &cfg->instead->addr);
+        cd_err err = cd_precompile_table_add(e->table, cfg->instead);
+        CD_ASSERT(err == CD_OK); /* its place has just become free */
+    }
     for (usize i = 0; i < s->site_cnt; i++) {
         add_site(e, i, s, cfg);
     }

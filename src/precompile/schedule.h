@@ -33,6 +33,7 @@ typedef struct cd_schedule_cfg {
     bool unverified;      /* configurations are taken as they are; only for upstream's test data */
     u32 network_id;       /* what Warp messages of this chain carry */
     cd_hash32 chain_id;
+    const cd_precompile *instead; /* answers in place of Ethereum's at its address; NULL: none */
 } cd_schedule_cfg;
 
 /* cd_schedule_new parses and checks; the result owns what it keeps. Errors: those of codec/json.h,

@@ -296,6 +296,87 @@ def test_tokens(env):
         refused(rpc, "^Unable to set ERC20 balance, no slot found$", "anvil_dealERC20", AA, ACCOUNTS[2], 1, code=-32603)
 
 
+ECRECOVER = "0x" + "1".rjust(40, "0")
+
+
+def recovered(rpc, sig, at="latest"):
+    data = "0x" + "11" * 32 + sig[130:132].rjust(64, "0") + sig[2:130]
+    got = rpc("eth_call", {"to": ECRECOVER, "data": data}, at)
+    return None if got == "0x" else "0x" + got[26:]
+
+
+def test_signatures_may_be_declared(env):
+    nonsense = "0x" + "ab" * 64 + "1b"
+    # The call data to ecrecover; what it gives goes into slot 0.
+    probe = "0x" + "365f5f37602060806080365f60015afa506080515f5500"
+    with tempfile.TemporaryDirectory() as data:
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            real = rpc("eth_sign", ACCOUNTS[0], "0x11")
+            other = recovered(rpc, real)
+            before = recovered(rpc, nonsense)
+            snapshot = rpc("evm_snapshot")
+            same(rpc("anvil_impersonateSignature", nonsense[:-2] + "00", AA), None)
+            same(rpc("hardhat_impersonateSignature", real, ACCOUNTS[4]), True)
+            same((recovered(rpc, nonsense), recovered(rpc, real)), (AA, ACCOUNTS[4]))
+            assert recovered(rpc, nonsense[:-2] + "1c") != AA
+            rpc("evm_revert", snapshot)
+            same((recovered(rpc, nonsense), recovered(rpc, real)), (before, other))
+            rpc("anvil_impersonateSignature", nonsense, AA)
+            rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": ECRECOVER, "gas": "0x7530"})  # a touch leaves it there
+            rpc("hardhat_setCode", ACCOUNTS[4][:-2] + "ff", probe)
+            h = rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": ACCOUNTS[4][:-2] + "ff", "gas": "0x30d40",
+                                            "data": "0x" + "11" * 32 + "1b".rjust(64, "0") + "ab" * 64})
+            same(int(rpc("eth_getStorageAt", ACCOUNTS[4][:-2] + "ff", "0x0", "latest"), 16), int(AA, 16))
+            shown = views(rpc, h)
+            for bad in ("0x", "0x" + "00" * 64, "0x" + "00" * 64 + "02"):
+                refused(rpc, "a signature is 65 bytes", "anvil_impersonateSignature", bad, AA, code=-32602)
+            node.end(signal.SIGKILL)
+        with Fresh(env, data_dir=data) as node:
+            rpc = node.rpc()
+            same(views(rpc, h), shown)
+            same(recovered(rpc, nonsense), AA)
+
+
+def test_mined_blocks_in_detail(env):
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("hardhat_setCode", AA, token())
+        rpc("hardhat_setStorageAt", AA, "0x5", "0x" + "2a".rjust(64, "0"))
+        rpc("evm_setAutomine", False)
+        at = int(head(rpc)["timestamp"], 16) + 100
+        asked = "0x70a08231" + "5".rjust(64, "0")
+        hashes = [pay(rpc, value=0, gas="0xc350", data=asked),
+                  rpc("eth_sendTransaction", {"from": ACCOUNTS[1], "data": "0x5f5ffd", "gas": "0x186a0"}),
+                  rpc("eth_sendTransaction", {"from": ACCOUNTS[2], "data": "0xfe", "gas": "0x186a0"})]
+        blocks = rpc("evm_mine_detailed", {"timestamp": at, "blocks": 2})
+        same([int(b["number"], 16) for b in blocks], [1, 2])
+        same(int(blocks[0]["timestamp"], 16), at)
+        same(sorted(t["hash"] for t in blocks[0]["transactions"]), sorted(hashes))
+        by_hash = {t["hash"]: t for t in blocks[0]["transactions"]}
+        ends = [(by_hash[h]["output"], by_hash[h]["revertReason"]) for h in hashes]
+        same(ends, [("0x" + "2a".rjust(64, "0"), None), ("0x", None), ("0x", "invalid opcode")])
+        for b in blocks:
+            plain = rpc("eth_getBlockByNumber", b["number"], True)
+            for t in b["transactions"]:
+                del t["output"], t["revertReason"]
+            same(b, plain)
+        # Error("no")
+        words = ("08c379a0" + "20".rjust(64, "0") + "2".rjust(64, "0") + b"no".hex().ljust(64, "0"))
+        code = "0x6064600a5f3960645ffd" + words
+        rpc("hardhat_setCode", AA, code)
+        pay(rpc, value=0, gas="0xc350")
+        same(rpc("anvil_mine_detailed")[0]["transactions"][0]["revertReason"], "no")
+        same(rpc("hardhat_mine_detailed", {"blocks": 0}), [])
+        refused(rpc, "^invalid argument 0: at most 256 blocks at once, not 257$", "evm_mine_detailed", {"blocks": 257},
+                code=-32602)
+        refused(rpc, "^invalid argument 0: at most 10000000 blocks at once, not 4294967296$", "hardhat_mine", "0x100000000",
+                code=-32602)
+        refused(rpc, "at most 10000000 blocks", "evm_mine", {"blocks": 10 ** 8}, code=-32602)
+        refused(rpc, "timestamp would be beyond 63 bits", "hardhat_mine", 1000, 2 ** 60)
+        same(height(rpc), 3)
+
+
 def test_kill_keeps_edits_and_clock(env):
     slot = "0x" + "5".rjust(64, "0")
     with tempfile.TemporaryDirectory() as data:

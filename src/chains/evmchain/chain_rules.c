@@ -1,6 +1,7 @@
 #include "chains/evmchain/chain_rules.h"
 
 #include "chains/evmchain/config/compat.h"
+#include "chains/evmchain/dev/ecrecover.h"
 #include "chains/evmchain/eth_rules.h"
 #include "chains/evmchain/fee_l1.h"
 
@@ -206,6 +207,7 @@ static cd_err resolve(cd_chain_rules *r, const cd_chain_rules_cfg *cfg, cd_errin
         .unverified = cfg->unverified,
         .network_id = cfg->network_id,
         .chain_id = cfg->blockchain_id,
+        .instead = cfg->is_dev ? &cd_dev_ecrecover : NULL,
     };
     return cd_schedule_new(&r->schedule, &schedule, why);
 }

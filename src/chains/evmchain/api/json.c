@@ -128,6 +128,15 @@ void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
     if (tx->type != CD_TX_LEGACY) {
         put_qty(w, "yParity", tx->y_parity);
     }
+    if (at->end != NULL) {
+        put_hex(w, "output", at->end->output.p, at->end->output.n);
+        cd_json_w_key(w, "revertReason");
+        if (at->end->reason == NULL) {
+            cd_json_w_null(w);
+        } else {
+            cd_json_w_cstr(w, at->end->reason);
+        }
+    }
     cd_json_w_obj_end(w);
 }
 
@@ -185,8 +194,30 @@ static bool is_pending(const cd_block *b)
     return cd_hash32_is_zero(&b->hash);
 }
 
+/* How transactions are shown. */
+typedef struct tx_form {
+    bool is_whole;         /* else hashes */
+    const cd_tx_end *ends; /* NULL: without */
+} tx_form;
+
+static void put_txs(cd_json_w *w, const cd_block *b, const tx_form *form)
+{
+    cd_json_w_key(w, "transactions");
+    cd_json_w_arr(w);
+    for (usize i = 0; i < b->tx_cnt; i++) {
+        if (form->is_whole) {
+            cd_tx_place at = {.block = is_pending(b) ? NULL : b, .idx = i};
+            at.end = form->ends == NULL ? NULL : &form->ends[i];
+            cd_api_tx(w, &b->txs[i], &at);
+        } else {
+            cd_json_w_hex(w, cd_bytes_of(b->txs[i].hash.b, 32));
+        }
+    }
+    cd_json_w_arr_end(w);
+}
+
 static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
-                       void (*put_txs)(cd_json_w *w, const cd_block *b))
+                       const tx_form *txs)
 {
     const cd_header *h = &b->header;
     u32 has = h->has & cd_header_fields(r->layout);
@@ -196,7 +227,7 @@ static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r,
     if ((has & CD_HEADER_BLOB_GAS_USED) != 0) {
         put_qty(w, "blobGasUsed", h->blob_gas_used);
     }
-    if (put_txs != NULL && b->has_ext_data) {
+    if (txs != NULL && b->has_ext_data) {
         put_hex(w, "blockExtraData", b->ext_data.p, b->ext_data.n);
     }
     if ((has & CD_HEADER_BLOCK_GAS_COST) != 0) {
@@ -238,7 +269,7 @@ static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r,
     put_hash(w, "parentHash", &h->parent_hash);
     put_hash(w, "receiptsRoot", &h->receipt_root);
     put_hash(w, "sha3Uncles", &h->uncle_hash);
-    if (put_txs != NULL) {
+    if (txs != NULL) {
         put_qty(w, "size", size);
     }
     put_hash(w, "stateRoot", &h->state_root);
@@ -249,35 +280,15 @@ static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r,
     if (r->layout != CD_HEADER_ETHEREUM && !r->is_dev) {
         put_qty(w, "totalDifficulty", h->number); /* one a block, whatever the genesis says */
     }
-    if (put_txs != NULL) {
-        put_txs(w, b);
+    if (txs != NULL) {
+        put_txs(w, b, txs);
     }
     put_hash(w, "transactionsRoot", &h->tx_root);
-    if (put_txs != NULL) {
+    if (txs != NULL) {
         cd_json_w_key(w, "uncles");
         cd_json_w_arr(w);
         cd_json_w_arr_end(w);
     }
-}
-
-static void put_hashes(cd_json_w *w, const cd_block *b)
-{
-    cd_json_w_key(w, "transactions");
-    cd_json_w_arr(w);
-    for (usize i = 0; i < b->tx_cnt; i++) {
-        cd_json_w_hex(w, cd_bytes_of(b->txs[i].hash.b, 32));
-    }
-    cd_json_w_arr_end(w);
-}
-
-static void put_whole(cd_json_w *w, const cd_block *b)
-{
-    cd_json_w_key(w, "transactions");
-    cd_json_w_arr(w);
-    for (usize i = 0; i < b->tx_cnt; i++) {
-        cd_api_tx(w, &b->txs[i], &(cd_tx_place){.block = is_pending(b) ? NULL : b, .idx = i});
-    }
-    cd_json_w_arr_end(w);
 }
 
 static void put_withdrawals(cd_json_w *w, const cd_block *b, bool with_list)
@@ -299,25 +310,31 @@ static void put_withdrawals(cd_json_w *w, const cd_block *b, bool with_list)
     put_hash(w, "withdrawalsRoot", &b->header.withdrawals_root);
 }
 
-void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
-                  bool full_txs)
+static void put_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                      const tx_form *txs)
 {
     bool has_root = (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
     cd_json_w_obj(w);
-    put_header(w, b, r, size, full_txs ? put_whole : put_hashes);
+    put_header(w, b, r, size, txs);
     if (has_root) {
-        put_withdrawals(w, b, true);
+        put_withdrawals(w, b, txs != NULL);
     }
     cd_json_w_obj_end(w);
 }
 
+void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                  bool full_txs)
+{
+    put_block(w, b, r, size, &(tx_form){.is_whole = full_txs});
+}
+
+void cd_api_block_ended(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                        const cd_tx_end *ends)
+{
+    put_block(w, b, r, size, &(tx_form){.is_whole = true, .ends = ends});
+}
+
 void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r)
 {
-    bool has_root = (b->header.has & cd_header_fields(r->layout) & CD_HEADER_WITHDRAWALS_ROOT) != 0;
-    cd_json_w_obj(w);
-    put_header(w, b, r, 0, NULL);
-    if (has_root) {
-        put_withdrawals(w, b, false);
-    }
-    cd_json_w_obj_end(w);
+    put_block(w, b, r, 0, NULL);
 }

@@ -12,12 +12,21 @@
 typedef struct cd_tx_place {
     const cd_block *block; /* NULL: waiting */
     usize idx;
+    const struct cd_tx_end *end; /* shown as well; NULL: it is not */
 } cd_tx_place;
 
+/* How an execution ended, for who asked for it to be seen (development network). */
+typedef struct cd_tx_end {
+    cd_bytes output;
+    const char *reason; /* in words; NULL: there are none */
+} cd_tx_end;
+
 /* cd_api_block writes a block object, with whole transactions or their hashes only, in the order of the recorded
- * sessions. size is that of the RLP. cd_api_header writes it without what a header does not have. */
+ * sessions. size is that of the RLP. _ended has whole transactions with how each ended. cd_api_header writes it without what a header does not have. */
 void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                   bool full_txs);
+void cd_api_block_ended(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                        const cd_tx_end *ends);
 void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r);
 
 /* cd_api_access_list writes the access list of a transaction. */

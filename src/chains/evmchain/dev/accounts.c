@@ -1,6 +1,7 @@
 /* Who may send without a key. [spec:dev-rpc#2.4] */
 #include "base/mem.h"
 #include "chains/evmchain/dev/dev.h"
+#include "chains/evmchain/dev/ecrecover.h"
 
 enum { IMPERSONATED_MAX = 65536 };
 
@@ -64,6 +65,37 @@ cd_err cd__dev_stop_impersonating(cd_rpc_call *call)
 cd_err cd__dev_auto_impersonate(cd_rpc_call *call)
 {
     CD_TRY(cd_rpc_read_bool(call, &cd__dev_of(call)->auto_impersonate, cd_rpc_arg(call, 0), 0));
+    return cd__dev_setter(call);
+}
+
+/* What a declaration says. */
+typedef struct declared {
+    cd_addr20 who;
+    u8 sig[65];
+} declared;
+
+static cd_err declare(void *ctx, cd_state *st, cd_errinfo *why)
+{
+    const declared *d = ctx;
+    (void)why;
+    cd_dev_recovers_to(st, d->sig, &d->who);
+    return CD_OK;
+}
+
+cd_err cd__dev_impersonate_sig(cd_rpc_call *call)
+{
+    declared d;
+    cd_bytes sig;
+    CD_TRY(cd_rpc_read_data(call, &sig, cd_rpc_arg(call, 0), 0));
+    CD_TRY(cd_rpc_read_addr(call, &d.who, cd_rpc_arg(call, 1), 1));
+    u8 v = sig.n == sizeof d.sig ? sig.p[64] : 0xff;
+    if (v > 1 && v != 27 && v != 28) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument 0: a signature is 65 bytes and ends in 27 or 28");
+    }
+    memcpy(d.sig, sig.p, sizeof d.sig);
+    d.sig[64] = (u8)(v < 27 ? v + 27 : v);
+    CD_TRY(cd__dev_edit(call, declare, &d));
     return cd__dev_setter(call);
 }
 

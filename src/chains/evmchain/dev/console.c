@@ -278,6 +278,7 @@ static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_u
         cd_console_tx *tx =
             (cd_console_tx *)(void *)((u8 *)w->last - offsetof(cd_console_tx, next));
         tx->status = res->status;
+        tx->words = cd_arena_str(&w->arena, cd_bytes_str(cd_evm_result_str(res)));
         tx->output = cd_arena_dup(&w->arena, res->output);
     }
 }

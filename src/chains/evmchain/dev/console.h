@@ -38,6 +38,7 @@ typedef struct cd_console_line {
 typedef struct cd_console_tx {
     cd_console_line *lines;
     cd_evm_status status;
+    const char *words; /* for that */
     cd_bytes output;
     struct cd_console_tx *next;
 } cd_console_tx;

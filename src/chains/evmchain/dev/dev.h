@@ -113,10 +113,8 @@ CD_INLINE cd__dev *cd__dev_of(const cd_rpc_call *call)
     return cd__vm_of(call)->dev_net;
 }
 
-/* cd__dev_mine_one makes one block of what the pool holds, empty if need be; _mine count of them, interval seconds apart
- * from the second on. */
+/* cd__dev_mine_one makes one block of what the pool holds, empty if need be. */
 cd_err cd__dev_mine_one(cd__dev *d, cd_errinfo *why) CD_CHECK;
-cd_err cd__dev_mine(cd__dev *d, u64 count, u64 interval, cd_errinfo *why) CD_CHECK;
 
 /* cd__dev_save stores what must outlive a restart. */
 cd_err cd__dev_save(cd__dev *d, cd_errinfo *why) CD_CHECK;

@@ -1,6 +1,7 @@
 /* Making blocks, and the clock that gives them their times. [spec:dev-rpc#2.1] [spec:dev-rpc#3.2] */
 #include "base/clock.h"
 #include "base/log.h"
+#include "chains/evmchain/api/revert.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/dev/tell.h"
 #include "num/u256_text.h"
@@ -9,6 +10,9 @@
 /* Numbers above are milliseconds: evm_setTime, evm_setIntervalMining. */
 static const u64 time_ms_from = 1000000000000;
 enum { INTERVAL_MS_FROM = 1000 };
+
+/* Blocks that one call makes, and shows: the network does nothing else meanwhile. */
+enum { MINE_MAX = 10000000, SHOWN_MAX = 256 };
 
 /* --- making ------------------------------------------------------------------------------------- */
 
@@ -24,7 +28,13 @@ static cd_err used_up(cd__dev *d, const cd__dev_once *once, cd_errinfo *why)
     return cd__vm_follow(d->vm);
 }
 
-static cd_err make(cd__dev *d, bool may_be_empty, cd_errinfo *why)
+/* Who is told of the blocks with transactions that are made; watch saw them run. */
+typedef struct witness {
+    void (*see)(void *ctx, const cd_chain_block *b, const cd_console_watch *watch);
+    void *ctx;
+} witness;
+
+static cd_err make(cd__dev *d, bool may_be_empty, const witness *who, cd_errinfo *why)
 {
     cd_chain_block *b;
     cd_build_cfg cfg;
@@ -40,6 +50,9 @@ static cd_err make(cd__dev *d, bool may_be_empty, cd_errinfo *why)
         e = cd_chain_accept(d->vm->chain, b, why);
         if (e == CD_OK) {
             cd__dev_tell_block(d, b, &watch);
+            if (who != NULL) {
+                who->see(who->ctx, b, &watch);
+            }
         }
         cd_chain_drop(d->vm->chain, b);
         e = e == CD_OK ? used_up(d, &once, why) : e;
@@ -50,7 +63,7 @@ static cd_err make(cd__dev *d, bool may_be_empty, cd_errinfo *why)
 
 cd_err cd__dev_mine_one(cd__dev *d, cd_errinfo *why)
 {
-    return make(d, true, why);
+    return make(d, true, NULL, why);
 }
 
 /* The rest of a run, without transactions. */
@@ -66,14 +79,20 @@ static cd_err make_empty(cd__dev *d, u64 count, u64 interval, cd_errinfo *why)
     return used_up(d, &once, why);
 }
 
-cd_err cd__dev_mine(cd__dev *d, u64 count, u64 interval, cd_errinfo *why)
+/* Makes count blocks, interval seconds apart from the second on. */
+static cd_err mine(cd__dev *d, u64 count, u64 interval, const witness *who, cd_errinfo *why)
 {
     /* Blocks after the first keep their distance as if somebody had chosen their times, but do not move the clock. */
     cd__dev_lasting before = d->lasting;
     cd_err e = CD_OK;
+    u64 span;
+    if (__builtin_mul_overflow(count == 0 ? 0 : count - 1, interval, &span) ||
+        !cd_add_u64(&span, span, cd__dev_head(d)->time) || span > INT64_MAX) {
+        return cd_fail(why, CD_EINVAL, "the last block's timestamp would be beyond 63 bits");
+    }
     while (e == CD_OK && count != 0 && cd_txpool_pending_cnt(d->vm->pool) != 0) {
         usize waiting = cd_txpool_cnt(d->vm->pool);
-        e = make(d, true, why);
+        e = make(d, true, who, why);
         d->lasting.has_step = true;
         d->lasting.step = interval;
         count--;
@@ -143,7 +162,7 @@ cd_err cd__dev_sent(cd_rpc_call *call, const cd_hash32 *hash)
     }
     while ((t = cd_txpool_get(p, hash)) != NULL && is_pending(p, t)) {
         cd_errinfo why = {0};
-        cd_err e = make(d, false, &why);
+        cd_err e = make(d, false, NULL, &why);
         if (e == CD_ENOENT) {
             break;
         }
@@ -178,9 +197,18 @@ static u64 usual_step(const cd__dev *d)
     return d->lasting.has_step ? d->lasting.step : 1;
 }
 
-/* Takes nothing, a timestamp, or {timestamp, blocks}. */
-cd_err cd__dev_evm_mine(cd_rpc_call *call)
+static cd_err check_count(cd_rpc_call *call, u64 count, u64 max)
 {
+    return count <= max ? CD_OK
+                        : cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                                      "invalid argument 0: at most %llu blocks at once, not %llu",
+                                      (unsigned long long)max, (unsigned long long)count);
+}
+
+/* Takes nothing, a timestamp, or {timestamp, blocks}, and makes those blocks. */
+static cd_err mine_asked(cd_rpc_call *call, u64 max, const witness *who)
+{
+    cd__dev *d = cd__dev_of(call);
     cd_errinfo why = {0};
     cd_json what = cd_rpc_arg(call, 0);
     cd_json time = what;
@@ -191,15 +219,64 @@ cd_err cd__dev_evm_mine(cd_rpc_call *call)
             CD_TRY(cd__dev_n64_of(call, &blocks, cd_json_get(what, "blocks"), 0));
         }
     }
+    CD_TRY(check_count(call, blocks, max));
     if (cd_json_has(time)) {
         u64 at;
         CD_TRY(cd__dev_n64_of(call, &at, time, 0));
         CD_TRY(choose_time(call, at));
     }
-    cd__dev *d = cd__dev_of(call);
-    CD_TRY(cd__dev_done(call, cd__dev_mine(d, blocks, usual_step(d), &why), &why));
+    return cd__dev_done(call, mine(d, blocks, usual_step(d), who, &why), &why);
+}
+
+cd_err cd__dev_evm_mine(cd_rpc_call *call)
+{
+    CD_TRY(mine_asked(call, MINE_MAX, NULL));
     cd_json_w_cstr(call->out, "0x0");
     return CD_OK;
+}
+
+/* How the transactions of some blocks ended, by block. */
+typedef struct endings {
+    cd_arena *arena;
+    u64 first;
+    const cd_tx_end *of[SHOWN_MAX];
+} endings;
+
+static void see_endings(void *ctx, const cd_chain_block *b, const cd_console_watch *watch)
+{
+    endings *e = ctx;
+    cd_tx_end *ends = cd_arena_array(e->arena, cd_tx_end, b->block.tx_cnt);
+    const cd_console_tx *seen = watch->txs;
+    for (usize i = 0; i < b->block.tx_cnt && seen != NULL; i++, seen = seen->next) {
+        ends[i].output = cd_arena_dup(e->arena, seen->output);
+        if (seen->status != CD_EVM_OK) {
+            ends[i].reason = seen->status == CD_EVM_REVERT
+                                 ? cd_revert_reason(e->arena, ends[i].output)
+                                 : cd_arena_str(e->arena, cd_bytes_str(seen->words));
+        }
+    }
+    e->of[b->block.header.number - e->first] = ends;
+}
+
+cd_err cd__dev_mine_detailed(cd_rpc_call *call)
+{
+    const cd__dev *d = cd__dev_of(call);
+    endings ends = {.arena = call->arena, .first = cd__dev_head(d)->number + 1};
+    CD_TRY(mine_asked(call, SHOWN_MAX, &(witness){.see = see_endings, .ctx = &ends}));
+    cd_view *v = cd_view_newest(d->vm->chain);
+    cd_err e = CD_OK;
+    cd_json_w_arr(call->out);
+    for (u64 n = ends.first; e == CD_OK && n <= cd__dev_head(d)->number; n++) {
+        const cd_accepted *acc;
+        e = cd_view_block(v, &acc, call->arena, n);
+        if (e == CD_OK) {
+            cd_api_block_ended(call->out, &acc->block, cd_view_rules(v), acc->rlp.n,
+                               ends.of[n - ends.first]);
+        }
+    }
+    cd_json_w_arr_end(call->out);
+    cd_view_unref(v);
+    return cd__dev_done(call, e, NULL);
 }
 
 cd_err cd__dev_mine_many(cd_rpc_call *call)
@@ -210,12 +287,13 @@ cd_err cd__dev_mine_many(cd_rpc_call *call)
     u64 interval = usual_step(d);
     if (cd_rpc_has_arg(call, 0)) {
         CD_TRY(cd__dev_n64(call, &count, 0));
+        CD_TRY(check_count(call, count, MINE_MAX));
     }
     if (cd_rpc_has_arg(call, 1)) {
         CD_TRY(cd__dev_n64(call, &interval, 1));
         interval = cd_max_u64(interval, 1);
     }
-    cd_err e = cd__dev_mine(d, count, interval, &why);
+    cd_err e = mine(d, count, interval, NULL, &why);
     CD_TRY(cd__dev_done(call, e, &why));
     return cd__dev_setter(call);
 }

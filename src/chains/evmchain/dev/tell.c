@@ -89,11 +89,11 @@ static void put_call(cd_buf *out, const cd__dev *d, const cd_tx *tx)
 }
 
 /* Why a message failed. */
-static void put_failure(cd_buf *out, cd_arena *a, cd_names *names, cd_evm_status status,
-                        cd_bytes output)
+static void put_failure(cd_buf *out, cd_arena *a, cd_names *names, const cd_console_tx *seen)
 {
-    if (status != CD_EVM_REVERT) {
-        cd_buf_fmt(out, "failed: %s", cd_evm_status_str(status));
+    cd_bytes output = seen->output;
+    if (seen->status != CD_EVM_REVERT) {
+        cd_buf_fmt(out, "failed: %s", seen->words);
         return;
     }
     const char *reason = cd_revert_reason(a, output);
@@ -117,7 +117,7 @@ static void put_tx(cd_buf *out, cd_arena *a, const cd__dev *d, const cd_tx *tx, 
                    const cd_console_tx *seen)
 {
     if (!r->ok) {
-        put_failure(out, a, d->names, seen->status, seen->output);
+        put_failure(out, a, d->names, seen);
         cd_buf_str(out, indent);
         if (tx->is_create) {
             put_addr(out, &tx->sender);
@@ -218,7 +218,7 @@ static void tell_call(const cd__dev *d, const cd_console_watch *watch)
     tell_lines(d, tx);
     if (tx->status != CD_EVM_OK) {
         cd_buf text = {0};
-        put_failure(&text, &a, d->names, tx->status, tx->output);
+        put_failure(&text, &a, d->names, tx);
         cd_log_field field = CD_F("why", cd_buf_bytes(&text));
         cd_buf line = {0};
         cd_buf_str(&line, "call  ");
