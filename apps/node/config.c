@@ -10,14 +10,14 @@
 #include "options.h"
 #include "report.h"
 
-enum { FILE_MAX = 64 << 20 };
+enum { FILE_MAX = 64 << 20, STATE_MAX = 1 << 30 };
 
-bool cd__file_read(cd__file *out, cd_arena *mem, const char *path, bool may_miss)
+static bool read_file(cd__file *out, cd_arena *mem, const char *path, bool may_miss, usize max)
 {
     cd_buf text = {0};
     cd_errinfo why = {0};
     *out = (cd__file){.name = path};
-    cd_err e = cd_fs_read_file(cd_fs_real(), &text, path, FILE_MAX, &why);
+    cd_err e = cd_fs_read_file(cd_fs_real(), &text, path, max, &why);
     if (e == CD_OK) {
         out->text = cd_arena_dup(mem, cd_buf_bytes(&text));
         out->is_there = true;
@@ -26,6 +26,44 @@ bool cd__file_read(cd__file *out, cd_arena *mem, const char *path, bool may_miss
     }
     cd_buf_fini(&text);
     return e == CD_OK || (e == CD_ENOENT && may_miss);
+}
+
+bool cd__file_read(cd__file *out, cd_arena *mem, const char *path, bool may_miss)
+{
+    return read_file(out, mem, path, may_miss, FILE_MAX);
+}
+
+bool cd__dev_options_load(cd_dev_options *out, const cd_args *a, cd_arena *mem)
+{
+    cd__file state = {0};
+    const char *both = cd_args_path(a, mem, OPT_STATE);
+    const char *from = cd_args_path(a, mem, OPT_LOAD_STATE);
+    const char *to = cd_args_path(a, mem, OPT_DUMP_STATE);
+    bool is_both = both[0] != '\0';
+    *out = (cd_dev_options){
+        .dump_every_s = cd_args_u64(a, OPT_STATE_INTERVAL),
+        .throws_on_revert = cd_args_bool(a, OPT_DEV_THROW),
+    };
+    out->abi_cnt = cd_args_list(a, OPT_ABI, &out->abis);
+    if (is_both && (from[0] != '\0' || to[0] != '\0')) {
+        cd__report("error", NULL, "--state is --load-state and --dump-state in one",
+                   "leave it out, or those two");
+        return false;
+    }
+    from = is_both ? both : from;
+    to = is_both ? both : to;
+    if (out->dump_every_s != 0 && to[0] == '\0') {
+        cd__report("error", NULL, "--state-interval needs a file to write the state to",
+                   "name one: --dump-state=FILE");
+        return false;
+    }
+    if (from[0] != '\0' && !read_file(&state, mem, from, is_both, STATE_MAX)) {
+        return false;
+    }
+    out->state_name = from;
+    out->state = state.text;
+    out->dump_file = to[0] != '\0' ? to : NULL;
+    return true;
 }
 
 static bool decode(cd__file *out, cd_arena *mem, const char *name, cd_bytes text)

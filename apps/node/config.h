@@ -8,6 +8,7 @@
 #define CD_APPS_NODE_CONFIG_H
 
 #include "base/args.h"
+#include "chains/evmchain/dev/options.h"
 
 /* A file, or what stands for it. */
 typedef struct cd__file {
@@ -24,6 +25,9 @@ typedef struct cd__chain_files {
 
 /* cd__file_read reads a whole file; one that is not there is no error when may_miss. */
 bool cd__file_read(cd__file *out, cd_arena *mem, const char *path, bool may_miss);
+
+/* cd__dev_options_load makes out of the flags what a development network is asked for, its state file read. */
+bool cd__dev_options_load(cd_dev_options *out, const cd_args *a, cd_arena *mem);
 
 /* cd__config_load reads the configuration file that the flags name, if any, into a. Keys that nobody knows are ignored. */
 bool cd__config_load(cd_args *a, cd_arena *mem);

@@ -22,12 +22,19 @@
 /* What a new network begins with. */
 typedef struct genesis_source {
     const cd__file *file; /* NULL: the development network's own */
-    u64 time;             /* 0: now */
+    u64 time;             /* 0: that of the state it begins with, or now */
+    cd_bytes state;       /* a dump, may be empty */
 } genesis_source;
 
 static cd_err make_genesis(void *ctx, cd_buf *out, u64 chain_id, u64 now)
 {
     const genesis_source *g = ctx;
+    if (g->file == NULL && g->time == 0 && g->state.n != 0) {
+        /* What is wrong with a dump is told when it is loaded. */
+        if (cd_dev_state_genesis(out, g->state, NULL) == CD_OK) {
+            return CD_OK;
+        }
+    }
     if (g->file == NULL) {
         return cd_dev_genesis(out, chain_id, g->time != 0 ? g->time : now);
     }
@@ -120,6 +127,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     bool has_port = cd_args_source(a, OPT_HTTP_PORT) != CD_ARG_FROM_DEFAULT;
     cd__chain_files chain;
     cd__file genesis_file;
+    cd_dev_options dev;
     genesis_source genesis = {.time = cd_args_u64(a, OPT_DEV_TIME)};
     const char *genesis_path = cd_args_path(a, mem, OPT_DEV_GENESIS);
     if (!cd__chain_files_load(&chain, a, mem) || !cd__chain_files_good(&chain, mem, is_person)) {
@@ -131,6 +139,10 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         }
         genesis.file = &genesis_file;
     }
+    if (!cd__dev_options_load(&dev, a, mem)) {
+        return 1;
+    }
+    genesis.state = dev.state;
     cd_node_cfg cfg = {
         .network = net,
         .data_dir = dir,
@@ -155,6 +167,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm = cd_evm_vm_open,
         .evm_genesis = make_genesis,
         .evm_genesis_ctx = &genesis,
+        .evm_dev = &dev,
         .evm_config = chain.config.text,
         .evm_upgrades = chain.upgrades.text,
     };

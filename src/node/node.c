@@ -466,6 +466,7 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
         .config = n->cfg.evm_config,
         .upgrades = n->cfg.evm_upgrades,
         .is_dev = n->cfg.network->is_dev,
+        .dev = n->cfg.evm_dev,
         .metrics = n->metrics,
         .dir = n->cfg.data_dir == NULL ? NULL : n->chain_dir,
         .cache_bytes = n->budget.state,

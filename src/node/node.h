@@ -40,7 +40,8 @@ typedef struct cd_node_cfg {
     /* Makes the genesis of the C-Chain of a network without data; now in Unix seconds. */
     cd_err (*evm_genesis)(void *ctx, cd_buf *out, u64 chain_id, u64 now);
     void *evm_genesis_ctx;
-    cd_bytes evm_config; /* these two: see cd_vm_ctx */
+    const struct cd_dev_options *evm_dev; /* these three: see cd_vm_ctx */
+    cd_bytes evm_config;
     cd_bytes evm_upgrades;
 } cd_node_cfg;
 

@@ -89,6 +89,7 @@ struct cd_logger;
 struct cd_pool;
 struct cd_loop;
 struct cd_metrics;
+struct cd_dev_options;
 typedef struct cd_vm_ctx {
     struct cd_kv *kv; /* the chain's own part of the store */
     struct cd_logger *log;
@@ -101,6 +102,7 @@ typedef struct cd_vm_ctx {
     u32 network_id;
     cd_hash32 chain_id;
     bool is_dev; /* the row of the dev network: unlocked accounts, blocks on demand */
+    const struct cd_dev_options *dev; /* what else its operator asks for; NULL: nothing */
     struct cd_metrics *metrics; /* NULL: nobody looks */
     const char *dir; /* for files of its own, not made yet; NULL: everything stays in memory */
     usize

@@ -1,5 +1,9 @@
 """The methods of a development network: what Hardhat's node was recorded to do, snapshots, clock, edits, impersonation, a
 restart in the middle of it all. [spec:dev-rpc]"""
+import gzip
+import json
+import pathlib
+import re
 import signal
 import tempfile
 import time
@@ -455,7 +459,7 @@ def test_dump_and_load(env):
         rpc("evm_mine")
         dump = rpc("anvil_dumpState")
     assert dump.startswith("0x1f8b")
-    with Fresh(env) as node:
+    with Fresh(env, "--dev-genesis-time=1600000000") as node:
         rpc = node.rpc()
         same(rpc("anvil_loadState", dump), True)
         same((height(rpc), balance(rpc), rpc("eth_getCode", AA, "latest")), (0, 77, token()))
@@ -469,3 +473,138 @@ def test_dump_and_load(env):
         for bad in ("0x", "0x1f8b08", "0x" + b"{}".hex(), "0x" + b'{"accounts":{"0x12":{}}}'.hex()):
             refused(rpc, "^Failed to decode state dump", "anvil_loadState", bad, code=-32602)
         same(balance(rpc), 9)
+
+
+def written(rpc):
+    """Some of everything that a block can hold here; gives a transaction nobody signed."""
+    rpc("hardhat_setBalance", AA, hex(WEI))
+    rpc("hardhat_setCode", AA, token())
+    rpc("hardhat_setStorageAt", AA, "0x5", "0x" + "2a".rjust(64, "0"))
+    pay(rpc, gas="0xc350", data="0x70a08231" + "5".rjust(64, "0"))
+    rpc("hardhat_setStorageAt", AA, "0x5", "0x" + "0".rjust(64, "0"))
+    rpc("hardhat_setStorageAt", AA, "0x6", "0x" + "1".rjust(64, "0"))
+    rpc("anvil_impersonateAccount", AA)
+    h = pay(rpc, sender=AA, to=ACCOUNTS[3])
+    rpc("hardhat_mine", 5000, 12)
+    rpc("hardhat_setNextBlockBaseFeePerGas", 7_000_000_000)
+    rpc("evm_mine")
+    rpc("evm_setBlockGasLimit", 20_000_000)
+    rpc("hardhat_setCoinbase", AA)
+    rpc("hardhat_mine", 1000)
+    rpc("hardhat_setPrevRandao", "0x" + "77" * 32)
+    rpc("evm_mine")
+    rpc("hardhat_setNonce", ACCOUNTS[4], 9)
+    return h
+
+
+def whole(rpc, h):
+    """What a chain that written() made shows of itself."""
+    shown = [rpc("eth_getBlockByNumber", hex(n), True) for n in (0, 1, 2, 3, 1000, 5002, 5003, 5500, 6004)]
+    slots = [rpc("eth_getStorageAt", AA, "0x5", at) for at in ("0x0", "0x1", "latest")]
+    return shown + slots + views(rpc, h) + [height(rpc), rpc("eth_coinbase"), rpc("eth_getTransactionCount", ACCOUNTS[4])]
+
+
+def test_dump_with_the_chain(env):
+    fixed = "--dev-genesis-time=1700000000"
+    with Fresh(env, fixed) as node:
+        rpc = node.rpc()
+        h = written(rpc)
+        want = whole(rpc, h)
+        dump = rpc("anvil_dumpState")
+    assert len(dump) < 40_000, "runs of empty blocks are written out"
+    with Fresh(env, fixed) as node:
+        rpc = node.rpc()
+        same(rpc("anvil_loadState", dump), True)
+        same(whole(rpc, h), want)
+        doc = json.loads(gzip.decompress(bytes.fromhex(dump[2:])))
+        again = json.loads(gzip.decompress(bytes.fromhex(rpc("hardhat_dumpState")[2:])))
+        same(again["accounts"], doc["accounts"])
+        for member in ("edits", "next", "head", "genesis"):  # runs may be cut into other pieces
+            same(again["candela"][member], doc["candela"][member], member)
+        same([e["after"] for e in doc["candela"]["edits"]], [0, 1, 6004])
+        rpc("evm_mine")
+        same(int(head(rpc)["gasLimit"], 16), 20_000_000)
+        rpc("anvil_reset")
+        same(rpc("anvil_loadState", dump), True)
+        same(whole(rpc, h), want)
+        # What does not hold together leaves nothing behind.
+        rpc("anvil_reset")
+        for member, value in [("head", "0x" + "00" * 32), ("edits", doc["candela"]["edits"][1:]), ("records", []),
+                              ("blocks", doc["candela"]["blocks"][1:]), ("version", "x")]:
+            bad = {**doc, "candela": {**doc["candela"], member: value}}
+            refused(rpc, "^Failed to decode state dump", "anvil_loadState", "0x" + json.dumps(bad).encode().hex(), code=-32602)
+            same((height(rpc), balance(rpc)), (0, 0), member)
+    with Fresh(env) as node:
+        rpc = node.rpc()  # another genesis: the accounts alone
+        same(rpc("anvil_loadState", dump), True)
+        same((height(rpc), rpc("eth_getTransactionCount", ACCOUNTS[4]), rpc("eth_getCode", AA)), (0, "0x9", token()))
+
+
+def test_state_files(env):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "state.json"
+        with Fresh(env, f"--state={file}", "--state-interval=1") as node:
+            rpc = node.rpc()
+            h = written(rpc)
+            want = whole(rpc, h)
+            wait_until(file.exists)
+            node.end(signal.SIGTERM)
+        same(json.loads(file.read_text())["best_block_number"], 6004)
+        with Fresh(env, f"--load-state={file}", data_dir=folder) as node:  # the genesis comes along
+            rpc = node.rpc()
+            same(whole(rpc, h), want)
+            pay(rpc)
+        with Fresh(env, f"--load-state={file}", data_dir=folder) as node:  # does not fall back to the file
+            rpc = node.rpc()
+            same((height(rpc), rpc("eth_getTransactionReceipt", h)["status"]), (6005, "0x1"))
+        with Fresh(env, f"--load-state={file}", "--dev-genesis-time=1600000000") as node:
+            rpc = node.rpc()
+            same((height(rpc), rpc("eth_getTransactionCount", ACCOUNTS[4])), (0, "0x9"))
+        foreign = pathlib.Path(folder) / "foreign.json"
+        foreign.write_text('{"accounts":{"' + AA + '":{"nonce":1,"balance":"0x9","code":"0x","storage":{}}},"blocks":[{}]}')
+        with Fresh(env, f"--load-state={foreign}") as node:
+            same(balance(node.rpc()), 9)
+        foreign.write_text('{"accounts":{"0x12":{}}}')
+        for flags, words in [([f"--load-state={foreign}"], f"error: {foreign}: Failed to decode state dump: "),
+                             ([f"--load-state={folder}/none"], "none"),
+                             ([f"--state={file}", f"--dump-state={file}"], "--state is --load-state and --dump-state in one"),
+                             (["--state-interval=5"], "--state-interval needs a file"),
+                             ([f"--abi={folder}/none"], "none"), ([f"--abi={foreign}"], "no ABI in there")]:
+            code, out, err = env.run("--network-id=dev", "--in-memory", "--http-port=0", *flags)
+            same(code, 1, out + err)
+            match(err, re.escape(words))
+
+
+def test_names_of_errors(env):
+    """Custom errors in words, from artifacts as Hardhat and Foundry leave them, and bare ABIs."""
+    def error(name):
+        return [{"type": "error", "name": name, "inputs": [{"name": "need", "type": "uint256"}, {"name": "who", "type": "address"}]}]
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, doc in [("hh/contracts/A.sol/A.json", {"_format": "hh-sol-artifact-1", "contractName": "A", "abi": error("A")}),
+                          ("hh/contracts/A.sol/A.dbg.json", {"buildInfo": "x"}), ("hh/build-info/1.json", {"abi": error("No")}),
+                          ("out/B.sol/B.json", {"abi": error("B"), "bytecode": {"object": "0x"}}), ("C.json", error("C"))]:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(json.dumps(doc))
+        (root / "out/notes.json").write_text("not JSON")
+        with Fresh(env, f"--abi={root}/hh,{root}/out", f"--abi={root}/C.json", "--dev-throw-on-revert") as node:
+            rpc = node.rpc()
+            for name in "ABC":
+                data = rpc("web3_sha3", "0x" + f"{name}(uint256,address)".encode().hex())[:10] + f"{1234:064x}" + AA[2:].rjust(64, "0")
+                code = "0x6044600a5f3960445ffd" + data[2:]
+                rpc("hardhat_setCode", AA, code)
+                for method, *more in (("eth_call", "latest"), ("eth_sendTransaction",)):
+                    try:
+                        rpc(method, {"from": ACCOUNTS[0], "to": AA, "gas": "0x30d40"}, *more)
+                    except RpcError as e:
+                        same((e.code, e.message, e.data), (3, "execution reverted", data))
+                    else:
+                        raise AssertionError("no error")
+                told_of = f"reverted: {name}(1,234, 0x0000…00AA)"
+                wait_until(lambda words=told_of: any(words in line for line in list(node.lines)))
+            same((height(rpc), rpc("eth_getBlockTransactionCountByNumber", "latest")), (3, "0x1"))
+            tx = rpc("eth_getBlockByNumber", "latest", False)["transactions"][0]
+            wait_until(lambda: any(tx in line for line in list(node.lines)))
+            same(rpc("eth_getTransactionReceipt", tx)["status"], "0x0")
+            assert any("notes.json" in line for line in node.lines), "a file was passed over in silence"

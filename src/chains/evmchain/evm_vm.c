@@ -421,6 +421,9 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     if (err == CD_OK && ctx->is_dev) {
         err = unlock_dev_accounts(e);
     }
+    if (err == CD_OK && ctx->is_dev) {
+        err = cd__dev_start(e->dev_net, why);
+    }
     err = err != CD_OK ? err : open_service(e, why);
     if (err != CD_OK) {
         vm_close(&e->vm);

@@ -137,6 +137,7 @@ cd_err cd__dev_open(cd__dev **out, cd_evm_vm *vm)
 void cd__dev_close(cd__dev *d)
 {
     if (d != NULL) {
+        cd__dev_save_state(d);
         cd__dev_forget_snapshots(d, 0);
         cd_free(d->snapshots);
         cd_free(d->impersonated);

@@ -66,11 +66,20 @@ typedef struct cd__dev {
     cd_console *console;
     cd_names *names; /* of contracts */
     cd_rng rng;
+    bool throws_on_revert; /* the rest as in dev/options.h */
+    const char *dump_file;
+    u64 dump_every_ns;
+    u64 dump_at_ns; /* monotonic; when the next one is due */
 } cd__dev;
 
 /* cd__dev_open takes up what the store kept. Errors: the store's. cd__dev_close: NULL is allowed. */
 cd_err cd__dev_open(cd__dev **out, cd_evm_vm *vm) CD_CHECK;
 void cd__dev_close(cd__dev *d);
+
+/* cd__dev_start does what the operator asks for at the start (the context's dev): before requests come, with the pool open.
+ * _save_state writes the state where it was asked for; a failure is logged. */
+cd_err cd__dev_start(cd__dev *d, cd_errinfo *why) CD_CHECK;
+void cd__dev_save_state(cd__dev *d);
 
 /* cd__dev_add_methods adds the rows of dev/methods.def to a table that has the ordinary ones. */
 void cd__dev_add_methods(cd_rpc_table *t);

@@ -1,11 +1,7 @@
-/* The accounts of a chain as a compressed JSON document, out and in, as Anvil has it. [spec:dev-rpc#3.5]
- *
- *   {accounts: {address: {nonce, balance, code, storage: {slot: value}}}, block: {number, timestamp, …}, …}
- *
- * Accounts and slots whose address or key is not known (kept preimages) cannot be written; on a development network all
- * are. Blocks are not part of a dump: taking one in changes the head's state, not the chain. */
+#include "chains/evmchain/dev/dump.h"
+
 #include "base/hex.h"
-#include "chains/evmchain/dev/dev.h"
+#include "base/log.h"
 #include "chains/evmchain/world/walk.h"
 #include "codec/gzip.h"
 #include "num/u256_text.h"
@@ -17,10 +13,13 @@ static const u8 code_prefix = 'c';
 
 /* --- out ---------------------------------------------------------------------------------------- */
 
-static void write_word(cd_json_w *w, const cd_u256 *v)
+void cd__dump_put_slot(cd_json_w *w, const cd_u256 *key, const cd_u256 *v)
 {
+    char text[CD_U256_TEXT_MAX];
     u8 word[32];
+    (void)cd_u256_fmt_hex64(text, key);
     cd_u256_store_be(word, v);
+    cd_json_w_key(w, text);
     cd_json_w_hex(w, cd_bytes_of(word, sizeof word));
 }
 
@@ -37,10 +36,7 @@ static cd_err write_storage(cd_json_w *w, cd_kv *kv, const cd_hash32 *account)
         e = cd_world_key_of(kv, &key, cd_world_walk_hash(walk));
         e = e != CD_OK ? e : cd_world_walk_slot(walk, &v);
         if (e == CD_OK) {
-            char text[CD_U256_TEXT_MAX];
-            (void)cd_u256_fmt_hex64(text, &key);
-            cd_json_w_key(w, text);
-            write_word(w, &v);
+            cd__dump_put_slot(w, &key, &v);
         }
     }
     cd_json_w_obj_end(w);
@@ -49,33 +45,38 @@ static cd_err write_storage(cd_json_w *w, cd_kv *kv, const cd_hash32 *account)
     return e;
 }
 
-static cd_err write_account(cd_json_w *w, cd_kv *kv, const cd_world_walk *at, cd_account_form form)
+cd_err cd__dump_put_account(cd_json_w *w, cd_kv *kv, const cd_addr20 *addr, const cd_account *acct)
 {
-    cd_account acct;
-    cd_addr20 addr;
     cd_buf code = {0};
     char name[43] = "0x";
-    CD_TRY(cd_world_addr_of(kv, &addr, cd_world_walk_hash(at)));
-    CD_TRY(cd_world_walk_account(at, &acct, form));
-    cd_hex_fmt(name + 2, cd_bytes_of(addr.b, 20));
+    cd_hex_fmt(name + 2, cd_bytes_of(addr->b, 20));
     name[42] = '\0';
     cd_json_w_key(w, name);
     cd_json_w_obj(w);
     cd_json_w_key(w, "nonce");
-    cd_json_w_u64(w, acct.nonce);
+    cd_json_w_u64(w, acct->nonce);
     cd_json_w_key(w, "balance");
-    cd_json_w_qty_u256(w, &acct.balance);
+    cd_json_w_qty_u256(w, &acct->balance);
     cd_err e = CD_OK;
-    if (!cd_hash32_eq(&acct.code_hash, &CD_HASH_EMPTY_CODE)) {
+    if (!cd_hash32_eq(&acct->code_hash, &CD_HASH_EMPTY_CODE)) {
         u8 key[33];
         key[0] = code_prefix;
-        memcpy(key + 1, acct.code_hash.b, 32);
+        memcpy(key + 1, acct->code_hash.b, 32);
         e = cd_kv_get(kv, &code, cd_bytes_of(key, sizeof key));
     }
     cd_json_w_key(w, "code");
     cd_json_w_hex(w, cd_buf_bytes(&code));
     cd_buf_fini(&code);
-    CD_TRY(e);
+    return e;
+}
+
+static cd_err write_account(cd_json_w *w, cd_kv *kv, const cd_world_walk *at, cd_account_form form)
+{
+    cd_account acct;
+    cd_addr20 addr;
+    CD_TRY(cd_world_addr_of(kv, &addr, cd_world_walk_hash(at)));
+    CD_TRY(cd_world_walk_account(at, &acct, form));
+    CD_TRY(cd__dump_put_account(w, kv, &addr, &acct));
     CD_TRY(write_storage(w, kv, cd_world_walk_hash(at)));
     cd_json_w_obj_end(w);
     return CD_OK;
@@ -98,7 +99,7 @@ static cd_err write_accounts(cd_json_w *w, cd_view *view)
     return e;
 }
 
-static cd_err write_dump(cd_buf *out, cd_view *view)
+cd_err cd__dump_put(cd_buf *out, const cd__dev *d, cd_view *view)
 {
     cd_json_w w = {.out = out};
     const cd_header *h = &cd_view_head(view)->block.header;
@@ -129,6 +130,8 @@ static cd_err write_dump(cd_buf *out, cd_view *view)
     cd_json_w_raw(&w, cd_bytes_str("[]"));
     cd_json_w_key(&w, "historical_states");
     cd_json_w_null(&w);
+    cd_json_w_key(&w, "candela");
+    CD_TRY(cd__dump_put_chain(&w, d, view));
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
@@ -137,7 +140,7 @@ cd_err cd__dev_dump(cd_rpc_call *call)
 {
     cd_buf text = {0};
     cd_buf packed = {0};
-    cd_err e = write_dump(&text, cd__api_view(call));
+    cd_err e = cd__dump_put(&text, cd__dev_of(call), cd__api_view(call));
     if (e == CD_OK) {
         cd_gzip_enc(&packed, cd_buf_bytes(&text), CD_GZIP_SMALL);
         cd_json_w_hex(call->out, cd_buf_bytes(&packed));
@@ -200,53 +203,81 @@ static cd_err load_accounts(void *ctx, cd_state *st, cd_errinfo *why)
     return CD_OK;
 }
 
+cd_err cd__dump_edit(const cd__dev *d, cd_json accounts, cd_errinfo *why)
+{
+    cd_arena a = {0};
+    loading l = {.accounts = accounts, .arena = &a};
+    cd_err e = cd_json_obj(accounts, why);
+    if (e == CD_OK) {
+        e = cd_chain_edit(d->vm->chain, load_accounts, &l, why);
+    }
+    cd_arena_fini(&a);
+    return e;
+}
+
 /* The chain's clock is not before the dump's. */
 static cd_err follow_clock(cd__dev *d, cd_json dump, cd_errinfo *why)
 {
     u64 time;
     cd_json v = cd_json_get(cd_json_get(dump, "block"), "timestamp");
-    if (!cd_json_has(v) || cd_json_u64(&time, v, NULL) != CD_OK || time > INT64_MAX ||
-        cd__dev_wall() + d->lasting.offset >= (i64)time) {
-        return CD_OK;
+    if (cd_json_has(v) && cd_json_u64(&time, v, NULL) == CD_OK && time <= INT64_MAX &&
+        cd__dev_wall() + d->lasting.offset < (i64)time) {
+        d->lasting.offset = (i64)time - cd__dev_wall();
     }
-    d->lasting.offset = (i64)time - cd__dev_wall();
     return cd__dev_save(d, why);
 }
 
-static cd_err load_dump(cd_rpc_call *call, cd_bytes text)
+cd_err cd__dump_open(cd_json *out, cd_arena *a, cd_bytes text, cd_errinfo *why)
 {
-    cd__dev *d = cd__dev_of(call);
-    cd_errinfo why = {0};
+    cd_buf plain = {0};
+    if (text.n >= 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) {
+        if (cd_gzip_dec(&plain, text, DUMP_MAX) != CD_OK) {
+            return cd_fail(why, CD_EFORMAT, "damaged gzip");
+        }
+        text = cd_arena_dup(a, cd_buf_bytes(&plain));
+        cd_buf_fini(&plain);
+    }
     cd_json doc;
-    cd_err e = cd_json_parse(&doc, call->arena, text, DUMP_MAX, &why);
-    if (e == CD_OK) {
-        e = cd_json_obj(cd_json_get(doc, "accounts"), &why);
+    CD_TRY(cd_json_parse(&doc, a, text, DUMP_MAX, why));
+    CD_TRY(cd_json_obj(cd_json_get(doc, "accounts"), why));
+    *out = doc;
+    return CD_OK;
+}
+
+cd_err cd__dump_take(cd__dev *d, cd_json doc, cd_errinfo *why)
+{
+    const char *only; /* why its accounts are all that is taken */
+    cd_err e = cd__dump_take_chain(d, cd_json_get(doc, "candela"), &only, why);
+    if (e == CD_OK && only != NULL) {
+        e = cd__dump_edit(d, cd_json_get(doc, "accounts"), why);
     }
-    if (e == CD_OK) {
-        loading l = {.accounts = cd_json_get(doc, "accounts"), .arena = call->arena};
-        e = cd_chain_edit(d->vm->chain, load_accounts, &l, &why);
+    CD_TRY(e);
+    CD_TRY(follow_clock(d, doc, why));
+    if (only == NULL) {
+        cd_log_info(d->vm->ctx.log, "state loaded",
+                    CD_F("blocks", cd_chain_head(d->vm->chain)->header.number));
+    } else {
+        cd_log_info(d->vm->ctx.log, "state loaded, accounts only", CD_F("why", only));
     }
-    if (e != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "Failed to decode state dump: %s",
-                           why.msg[0] != '\0' ? why.msg : cd_err_str(e));
-    }
-    e = follow_clock(d, doc, &why);
-    return cd__dev_done(call, e == CD_OK ? cd__vm_follow(d->vm) : e, &why);
+    return cd__vm_follow(d->vm);
 }
 
 cd_err cd__dev_load(cd_rpc_call *call)
 {
     cd_bytes data;
-    cd_buf text = {0};
+    cd_json doc;
+    cd_errinfo why = {0};
+    cd_arena a = {0};
     CD_TRY(cd_rpc_read_data(call, &data, cd_rpc_arg(call, 0), 0));
-    bool is_packed = data.n >= 2 && data.p[0] == 0x1f && data.p[1] == 0x8b;
-    if (is_packed && cd_gzip_dec(&text, data, DUMP_MAX) != CD_OK) {
-        cd_buf_fini(&text);
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "Failed to decode state dump");
+    cd_err e = cd__dump_open(&doc, &a, data, &why);
+    if (e == CD_OK) {
+        e = cd__dump_take(cd__dev_of(call), doc, &why);
     }
-    cd_err e = load_dump(call, is_packed ? cd_buf_bytes(&text) : data);
-    cd_buf_fini(&text);
-    CD_TRY(e);
+    cd_arena_fini(&a);
+    if (e != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "Failed to decode state dump: %s",
+                           why.msg[0] != '\0' ? why.msg : cd_err_str(e));
+    }
     cd_json_w_bool(call->out, true); /* under every name */
     return CD_OK;
 }

@@ -1,7 +1,9 @@
 /* Making blocks, and the clock that gives them their times. [spec:dev-rpc#2.1] [spec:dev-rpc#3.2] */
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "chains/evmchain/api/revert.h"
+#include "chains/evmchain/api/trial.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/dev/tell.h"
 #include "num/u256_text.h"
@@ -108,7 +110,8 @@ static cd_err mine(cd__dev *d, u64 count, u64 interval, const witness *who, cd_e
     return e;
 }
 
-u64 cd__dev_wake(cd__dev *d)
+/* Makes the block that is due by the clock and gives when the next one is. */
+static u64 mine_by_clock(cd__dev *d)
 {
     cd_errinfo why = {0};
     if (d->interval_max_ms == 0) {
@@ -127,6 +130,18 @@ u64 cd__dev_wake(cd__dev *d)
     return d->interval_at_ns;
 }
 
+u64 cd__dev_wake(cd__dev *d)
+{
+    u64 at = mine_by_clock(d);
+    if (d->dump_every_ns == 0) {
+        return at;
+    }
+    if (cd_clock_mono_ns(cd_clock_real()) >= d->dump_at_ns) {
+        cd__dev_save_state(d);
+    }
+    return cd_min_u64(at, d->dump_at_ns);
+}
+
 /* --- automine ----------------------------------------------------------------------------------- */
 
 static bool is_pending(const cd_txpool *p, const cd_pool_tx *t)
@@ -136,9 +151,46 @@ static bool is_pending(const cd_txpool *p, const cd_pool_tx *t)
            t->tx.nonce <= a.txs[a.pending_cnt - 1]->tx.nonce;
 }
 
+/* How one transaction ended. */
+typedef struct ending {
+    cd_arena *arena;
+    const cd_hash32 *hash;
+    bool has_failed;
+    cd_tx_result result;
+} ending;
+
+static void see_ending(void *ctx, const cd_chain_block *b, const cd_console_watch *watch)
+{
+    ending *e = ctx;
+    const cd_console_tx *seen = watch->txs;
+    for (usize i = 0; i < b->block.tx_cnt && seen != NULL; i++, seen = seen->next) {
+        if (cd_hash32_eq(&b->block.txs[i].hash, e->hash)) {
+            e->has_failed = seen->status != CD_EVM_OK;
+            e->result.status = seen->status;
+            e->result.output = cd_arena_dup(e->arena, seen->output);
+            e->result.reason = cd_arena_str(e->arena, cd_bytes_str(seen->words));
+        }
+    }
+}
+
+/* Lets the sender know that its transaction failed, where that was asked for; the answer has no room for its hash. */
+static cd_err throw(cd_rpc_call * call, const ending *e)
+{
+    char hash[65] = {0};
+    const cd__dev *d = cd__dev_of(call);
+    if (!e->has_failed || !d->throws_on_revert) {
+        return CD_OK;
+    }
+    cd_hex_fmt(hash, cd_bytes_of(e->hash->b, 32));
+    cd_log_info(d->vm->ctx.log, "transaction failed",
+                CD_F("hash", (const char *)cd_arena_fmt(call->arena, "0x%s", hash)));
+    return cd__trial_fail(call, &e->result);
+}
+
 cd_err cd__dev_sent(cd_rpc_call *call, const cd_hash32 *hash)
 {
     cd__dev *d = cd__dev_of(call);
+    ending end = {.arena = call->arena, .hash = hash};
     cd_txpool *p = d->vm->pool;
     const cd_pool_tx *t;
     cd_u256 base_fee;
@@ -162,13 +214,13 @@ cd_err cd__dev_sent(cd_rpc_call *call, const cd_hash32 *hash)
     }
     while ((t = cd_txpool_get(p, hash)) != NULL && is_pending(p, t)) {
         cd_errinfo why = {0};
-        cd_err e = make(d, false, NULL, &why);
+        cd_err e = make(d, false, &(witness){.see = see_ending, .ctx = &end}, &why);
         if (e == CD_ENOENT) {
             break;
         }
         CD_TRY(cd__dev_done(call, e, &why));
     }
-    return CD_OK;
+    return throw(call, &end);
 }
 
 /* --- methods that make blocks ------------------------------------------------------------------- */

@@ -43,4 +43,22 @@ cd_err cd_world_key_of(cd_kv *kv, cd_u256 *out, const cd_hash32 *hash) CD_CHECK;
 cd_err cd_world_modified(cd_kv *kv, cd_addr20 **out, usize *cnt, cd_arena *a, u64 from, u64 to,
                          usize max) CD_CHECK;
 
+/* What the edits after a block made of one account (development network): as it is behind the last of them. Only slots that
+ * an edit set. */
+typedef struct cd_world_edit_slot {
+    cd_u256 key;
+    cd_u256 value;
+} cd_world_edit_slot;
+typedef struct cd_world_edit {
+    cd_addr20 addr;
+    cd_account account;
+    cd_world_edit_slot *slots;
+    usize slot_cnt;
+} cd_world_edit;
+
+/* cd_world_edits finds the lowest height >= *height after which there were edits, and gives them, accounts ascending by hash,
+ * in arena memory. kv keeps preimages. Errors: CD_ENOENT when there are none, CD_ECORRUPT, the store's. */
+cd_err cd_world_edits(cd_kv *kv, cd_world_edit **out, usize *cnt, cd_arena *a, cd_account_form form,
+                      u64 *height) CD_CHECK;
+
 #endif
