@@ -13,7 +13,7 @@
 #ifndef CD_NET_HTTP_SERVER_H
 #define CD_NET_HTTP_SERVER_H
 
-#include "base/buf.h"
+#include "base/shared.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/tls.h"
@@ -93,6 +93,9 @@ cd_bytes cd_http_req_body(const cd_http_req *r);
 
 /* cd_http_req_out gives the empty buffer in which to write the body of the answer. */
 cd_buf *cd_http_req_out(cd_http_req *r);
+
+/* cd_http_req_splices gives the empty list of shared bytes that belong into it and are sent without being copied. */
+cd_splices *cd_http_req_splices(cd_http_req *r);
 
 /* cd_http_req_add_header adds a line to the answer; name and value are written as they are and must hold
  * no line ends (a bug). */

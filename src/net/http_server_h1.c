@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "net/http_parse.h"
 
+enum { ONE_PIECE_MAX = 4096 };
+
 typedef enum h1_state {
     H1_READING, /* a request, or waiting for one */
     H1_BUSY,    /* the handler has the request */
@@ -98,12 +100,18 @@ static void answer_send(h1 *h)
     h->is_last = h->is_last || h->conn->server->is_stopping;
     r->pub.trailers.n = 0; /* clients of HTTP/1 do not look for them */
     head_build(r, h->is_last);
-    const cd_bytes parts[] = {
-        cd_buf_bytes(&r->head),
-        cd__http_answer_has_body(&r->pub) ? cd_buf_bytes(&r->pub.out) : (cd_bytes){0},
-    };
+    cd_bytes parts[1 + CD_SPLICE_PIECES_MAX];
+    usize cnt = 1;
+    if (cd__http_answer_has_body(&r->pub)) {
+        if (r->pub.splices.cnt == 0 && r->pub.out.n <= ONE_PIECE_MAX) {
+            cd_buf_put(&r->head, cd_buf_bytes(&r->pub.out)); /* cheaper than one part more */
+        } else {
+            cnt += cd_splices_pieces(&r->pub.splices, parts + 1, &r->pub.out);
+        }
+    }
+    parts[0] = cd_buf_bytes(&r->head);
     h->state = H1_WRITING;
-    cd_err err = cd_tcp_write(h->conn->tcp, parts, CD_COUNT(parts));
+    cd_err err = cd_tcp_write(h->conn->tcp, parts, cnt);
     if (err == CD_OK) {
         answer_finish(h);
     } else if (err == CD_EAGAIN) {

@@ -86,6 +86,7 @@ static void on_answer(cd_http_req *pub)
     h2_req *r = (h2_req *)pub;
     h2 *h = r->h;
     cd_buf lines = {0};
+    cd_splices_flatten(&pub->splices, &pub->out); /* frames are made from one piece */
     cd__http_answer_lines(pub, &lines);
     cd_http2_reply reply = {
         .status = pub->status,

@@ -23,6 +23,7 @@ enum {
     CD__HTTP_LISTENERS_MAX = 4,
     CD__HTTP_KEEP_MAX = 64 * 1024, /* memory an answer may leave to the next one */
 };
+_Static_assert(1 + CD_SPLICE_PIECES_MAX <= CD_TCP_PARTS_MAX, "an answer is one write");
 
 #define CD__HTTP_NEVER UINT64_MAX
 
@@ -77,7 +78,8 @@ struct cd_http_req {
     cd_buf lines;    /* more header lines of the answer */
     bool is_coded;   /* Content-Encoding is among them */
     cd_buf trailers; /* lines behind its body */
-    cd_buf out;      /* body of the answer */
+    cd_buf out;      /* body of the answer, as far as it is not shared */
+    cd_splices splices;
     u32 status;
     bool is_stream; /* the body comes piece by piece */
     char content_type[96];

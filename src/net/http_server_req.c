@@ -30,6 +30,7 @@ void cd__http_buf_recycle(cd_buf *b)
 void cd__http_req_reset(cd_http_req *r)
 {
     cd__http_buf_recycle(&r->out);
+    cd_splices_cut(&r->splices, 0);
     cd_buf_clear(&r->lines);
     r->is_coded = false;
     cd_buf_clear(&r->trailers);
@@ -41,6 +42,7 @@ void cd__http_req_fini(cd_http_req *r)
     cd_buf_fini(&r->lines);
     cd_buf_fini(&r->trailers);
     cd_buf_fini(&r->out);
+    cd_splices_cut(&r->splices, 0);
 }
 
 /* ---- what was asked ---- */
@@ -75,6 +77,11 @@ cd_bytes cd_http_req_body(const cd_http_req *r)
 cd_buf *cd_http_req_out(cd_http_req *r)
 {
     return &r->out;
+}
+
+cd_splices *cd_http_req_splices(cd_http_req *r)
+{
+    return &r->splices;
 }
 
 static void add_line(cd_buf *lines, const char *name, const char *value)
@@ -126,7 +133,7 @@ void cd__http_answer_lines(const cd_http_req *r, cd_buf *out)
     }
     if (r->status != 204 && r->status != 304 && r->trailers.n == 0 && !r->is_stream) {
         cd_buf_str(out, "\r\nContent-Length: ");
-        cd__http_put_u64(out, r->out.n);
+        cd__http_put_u64(out, r->out.n + cd_splices_size(&r->splices, 0));
     }
     cd_buf_str(out, "\r\n");
     cd_buf_str(out, s->extra_headers);
@@ -161,7 +168,11 @@ static void compress(cd_http_req *r)
         return;
     }
     usize max = cd_loop_is_here(r->server->loop) ? GZIP_LOOP_MAX : SIZE_MAX;
-    if (!r->server->cfg.gzip || r->out.n < GZIP_MIN || r->status == 204 || r->status == 304) {
+    if (!r->server->cfg.gzip) {
+        return;
+    }
+    cd_splices_flatten(&r->splices, &r->out);
+    if (r->out.n < GZIP_MIN || r->status == 204 || r->status == 304) {
         return;
     }
     cd_buf_str(&r->lines, "Vary: Accept-Encoding\r\n");
@@ -233,6 +244,7 @@ static void put_json_text(cd_buf *out, const char *text)
 void cd_http_reply_error(cd_http_req *r, u32 status, const char *text)
 {
     cd_buf_clear(&r->out);
+    cd_splices_cut(&r->splices, 0);
     cd_http_req_add_header(r, "X-Content-Type-Options", "nosniff");
     if (wants_json(r)) {
         cd_buf_fmt(&r->out, "{\"error\":{\"code\":%u,\"message\":\"", status);

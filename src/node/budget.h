@@ -9,6 +9,7 @@ typedef struct cd_budget {
     usize store;    /* blocks of the store's files, and what is to be written to them */
     usize state;    /* accounts and slots read from the store */
     usize tries;    /* standing tries */
+    usize texts;    /* answers kept as text */
     usize requests; /* requests, answers, the pool */
 } cd_budget;
 

@@ -180,10 +180,8 @@ static void open_metrics(cd_node *n)
         const char *name;
         usize bytes;
     } shares[] = {
-        {"store", n->budget.store},
-        {"state", n->budget.state},
-        {"tries", n->budget.tries},
-        {"requests", n->budget.requests},
+        {"store", n->budget.store}, {"state", n->budget.state},       {"tries", n->budget.tries},
+        {"texts", n->budget.texts}, {"requests", n->budget.requests},
     };
     const cd_label all[] = {{"check", "health"}, {"tag", "all"}};
     n->metrics = cd_metrics_new("lux");
@@ -282,6 +280,7 @@ static cd_err run_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
     cd_node *n = ctx;
     switch (lane) {
     case CD_RPC_FAST:
+    case CD_RPC_TRY:
     case CD_RPC_READ:
         return run_read(n, job);
     case CD_RPC_OWNER:
@@ -471,6 +470,7 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
         .dir = n->cfg.data_dir == NULL ? NULL : n->chain_dir,
         .cache_bytes = n->budget.state,
         .trie_bytes = n->budget.tries,
+        .text_bytes = n->budget.texts,
     };
     CD_TRY(n->cfg.evm(&vm, &ctx, why));
     add_routes(n, vm);

@@ -64,6 +64,7 @@ static void serve(cd_rpc_endpoint *e, cd_http_req *req)
         .lanes = &e->cfg.lanes,
         .body = cd_http_req_body(req),
         .out = cd_http_req_out(req),
+        .splices = cd_http_req_splices(req),
         .done = on_done,
     };
     cd__rpc_work_start(&w->work);

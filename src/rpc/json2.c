@@ -250,6 +250,7 @@ void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
         void *scope = cd__rpc_scope_new(r);
         cd_json_w w = {.out = out};
         cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
+        call.splices = NULL;
         cd_buf_str(out, "{\"jsonrpc\":\"2.0\",\"result\":");
         cd_err e = check_params(&call);
         cd_rpc_method_called(one->method);

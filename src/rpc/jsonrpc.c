@@ -187,7 +187,7 @@ cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_r
             r->lane = lane > r->lane ? lane : r->lane;
         }
     }
-    if (r->cnt > FAST_BATCH_MAX && r->lane == CD_RPC_FAST) {
+    if (r->lane == CD_RPC_TRY ? r->is_batch : r->lane == CD_RPC_FAST && r->cnt > FAST_BATCH_MAX) {
         r->lane = CD_RPC_READ;
     }
     return r->lane;
@@ -257,6 +257,7 @@ cd_rpc_call cd__rpc_call_of(cd_rpc_req *r, const cd__rpc_one *one, void *scope, 
         .arena = &r->arena,
         .params = one->params,
         .out = out,
+        .splices = r->splices,
         .lane = r->lane,
         .deadline_ns = r->deadline_ns,
     };
@@ -302,6 +303,7 @@ static cd_err check_call(cd_rpc_call *call, const cd__rpc_one *one)
 static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void *scope)
 {
     usize start = out->n;
+    u32 splices = r->splices == NULL ? 0 : r->splices->cnt;
     cd_json_w w = {.out = out};
     cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
     cd_err e = check_call(&call, one);
@@ -309,11 +311,17 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
         put_id(out, one->id);
         PUT(out, ",\"result\":");
         usize result_at = out->n;
-        cd_rpc_method_called(call.method);
         e = call.method->fn(&call);
+        if (e == CD_EAGAIN && r->lane == CD_RPC_TRY) {
+            out->n = start;
+            r->must_read = true;
+            return 0;
+        }
+        cd_rpc_method_called(call.method);
         if (e == CD_OK && !cd_rpc_is_late(&call)) {
-            CD_ASSERT(out->n > result_at);
             usize size = out->n - result_at;
+            size += r->splices == NULL ? 0 : cd_splices_size(r->splices, splices);
+            CD_ASSERT(size != 0);
             cd_buf_u8(out, '}');
             return size;
         }
@@ -324,6 +332,9 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
         }
     }
     out->n = start; /* whatever the handler had written of its result goes */
+    if (r->splices != NULL) {
+        cd_splices_cut(r->splices, splices);
+    }
     put_error(out, one->id, call.error_code, call.error_message, call.error_data);
     return 0;
 }
@@ -368,7 +379,10 @@ static usize serve_one(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void 
         return serve_call(r, out, one, scope);
     case CD__RPC_NOTIFICATION: {
         cd_buf quiet = {0};
+        cd_splices *splices = r->splices;
+        r->splices = NULL;
         (void)serve_call(r, &quiet, one, scope);
+        r->splices = splices;
         cd_buf_fini(&quiet);
         return 0;
     }
@@ -435,7 +449,7 @@ static void put_refusal(const cd_rpc_req *r, cd_buf *out)
     }
 }
 
-void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
+static void serve(cd_rpc_req *r, cd_buf *reply)
 {
     if (r->service->form == CD_RPC_JSON2) {
         cd__json2_serve(r, reply);
@@ -447,6 +461,42 @@ void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
         void *scope = cd__rpc_scope_new(r);
         (void)serve_one(r, reply, &r->single, scope);
         cd__rpc_scope_end(r, scope);
+    }
+}
+
+void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
+{
+    if (r->lane == CD_RPC_TRY) {
+        r->lane = CD_RPC_READ;
+    }
+    serve(r, reply);
+}
+
+bool cd__rpc_req_try(cd_rpc_req *r, cd_buf *reply)
+{
+    serve(r, reply);
+    if (r->must_read) {
+        r->must_read = false;
+        r->lane = CD_RPC_READ;
+        return false;
+    }
+    return true;
+}
+
+void cd_rpc_write_shared(cd_rpc_call *call, cd_shared *s)
+{
+    enum { COPY_MAX = 4096 }; /* copying so little costs less than a piece more to send */
+    cd_json_w *w = call->out;
+    cd_bytes text = cd_shared_bytes(s);
+    if (call->splices == NULL || text.n <= COPY_MAX) {
+        cd_json_w_raw(w, text);
+        return;
+    }
+    cd_json_w_raw(w, (cd_bytes){0}); /* the comma, if one is due */
+    (void)cd_shared_ref(s);
+    if (!cd_splices_add(call->splices, w->out, s)) {
+        cd_buf_put(w->out, text);
+        cd_shared_unref(s);
     }
 }
 

@@ -37,6 +37,8 @@ struct cd_rpc_req {
     usize cnt;
     cd__rpc_one single; /* where ones points to for a request that is no batch */
     cd_rpc_lane lane;
+    bool must_read;      /* what was tried in lane TRY has to run as READ */
+    cd_splices *splices; /* of the answer; NULL: it is one piece */
     u64 deadline_ns;
     const char *error_message; /* the whole request is refused with this, or NULL */
     int error_code;
@@ -45,6 +47,10 @@ struct cd_rpc_req {
     bool is_batch;
     bool has_subs; /* subscribes or unsubscribes */
 };
+
+/* cd__rpc_req_try is cd_rpc_req_serve on the net loop, in lane FAST or TRY; false: nothing was written, and the request has to
+ * be served in lane READ, which it now says. */
+bool cd__rpc_req_try(cd_rpc_req *r, cd_buf *reply);
 
 /* cd__rpc_call_of prepares the call of an element. */
 cd_rpc_call cd__rpc_call_of(cd_rpc_req *r, const cd__rpc_one *one, void *scope, cd_json_w *out);

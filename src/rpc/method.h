@@ -10,7 +10,7 @@
  *   group     API group that switches the method on ("internal-eth"); "" for what is always there
  *   name      as clients write it, without quotes: eth_blockNumber, or admin.getVMConfig in a json2 service
  *   function  the handler, a cd_rpc_fn
- *   lane      FAST, READ or OWNER, see cd_rpc_lane
+ *   lane      FAST, TRY, READ or OWNER, see cd_rpc_lane
  *   required  parameters that must be there and not be null; max: parameters that may be there
  *   schema    "name: Type, name?: Type -> Type": parameters and result in the words of openrpc.h
  *   summary   one sentence without its full stop
@@ -20,6 +20,7 @@
 #ifndef CD_RPC_METHOD_H
 #define CD_RPC_METHOD_H
 
+#include "base/shared.h"
 #include "codec/json.h"
 
 enum { CD_RPC_NAME_MAX = 64 };
@@ -27,6 +28,7 @@ enum { CD_RPC_NAME_MAX = 64 };
 /* Where a method runs. A request runs in the strongest lane of its calls. */
 typedef enum cd_rpc_lane {
     CD_RPC_FAST, /* any thread, most often the net loop: answers from memory, in microseconds, without waiting */
+    CD_RPC_TRY, /* as FAST if it can, else it returns CD_EAGAIN, the error of nothing else, and is called as READ */
     CD_RPC_READ,  /* any thread but the net loop: reads frozen views, may take long */
     CD_RPC_OWNER, /* the thread that owns the service's state: may change it */
 } cd_rpc_lane;
@@ -59,7 +61,8 @@ typedef struct cd_rpc_call {
     cd_arena *arena;                /* lives until the reply is complete */
     cd_json params;                 /* an array, or none; in a json2 service an object, or none */
     cd_json_w *out;                 /* the handler writes exactly one value here, unless it fails */
-    cd_rpc_lane lane;               /* in which it runs */
+    cd_splices *splices;            /* of what is written; NULL: everything has to be copied */
+    cd_rpc_lane lane;               /* in which it runs; TRY: not yet as READ */
     u64 deadline_ns;                /* monotonic; UINT64_MAX = none */
     int error_code;
     const char *error_message; /* in arena */
@@ -77,6 +80,9 @@ void cd_rpc_set_error(cd_rpc_call *call, int code, const char *fmt, ...) CD_PRIN
 /* cd_rpc_is_late: the request's time is up; a long handler asks now and then and returns cd_rpc_fail_late. */
 bool cd_rpc_is_late(const cd_rpc_call *call);
 #define cd_rpc_fail_late(call) cd_rpc_fail((call), CD_RPC_TIMEOUT, "request timed out")
+
+/* cd_rpc_write_shared writes the value s, a JSON text, without copying it where the transport allows that. */
+void cd_rpc_write_shared(cd_rpc_call *call, cd_shared *s);
 
 typedef struct cd_rpc_method {
     const char *group;

@@ -10,22 +10,37 @@ static void refuse(cd__rpc_work *w, cd_err e)
     w->done(w);
 }
 
-static void serve(cd__rpc_work *w)
+static bool run(cd__rpc_work *w, bool is_try)
 {
+    w->req.splices = w->splices;
+    if (is_try) {
+        return cd__rpc_req_try(&w->req, w->out);
+    }
+    cd_rpc_req_serve(&w->req, w->out);
+    return true;
+}
+
+/* False when it was only tried, and has to go on in lane READ. */
+static bool serve(cd__rpc_work *w, bool is_try)
+{
+    bool is_served;
     if (!w->has_quota) {
-        cd_rpc_req_serve(&w->req, w->out);
+        is_served = run(w, is_try);
     } else {
         const cd_clock *clock = cd_clock_real();
         u64 start = cd_clock_mono_ns(clock);
-        cd_rpc_req_serve(&w->req, w->out);
-        w->cpu_ns = cd_clock_mono_ns(clock) - start;
+        is_served = run(w, is_try);
+        w->cpu_ns += cd_clock_mono_ns(clock) - start;
     }
-    w->done(w);
+    if (is_served) {
+        w->done(w);
+    }
+    return is_served;
 }
 
 static void run_serve(cd_rpc_job *job)
 {
-    serve((cd__rpc_work *)(void *)job);
+    (void)serve((cd__rpc_work *)(void *)job, false);
 }
 
 static void send(cd__rpc_work *w, cd_rpc_lane lane)
@@ -40,9 +55,8 @@ static void send(cd__rpc_work *w, cd_rpc_lane lane)
 
 void cd__rpc_work_go_on(cd__rpc_work *w)
 {
-    if (w->req.lane == CD_RPC_FAST) {
-        serve(w);
-    } else {
+    bool is_here = w->req.lane == CD_RPC_FAST || w->req.lane == CD_RPC_TRY;
+    if (!is_here || !serve(w, true)) {
         send(w, w->req.lane);
     }
 }
@@ -63,7 +77,7 @@ static void run_parse(cd_rpc_job *job)
     } else if (w->req.lane == CD_RPC_OWNER) {
         send(w, CD_RPC_OWNER);
     } else {
-        serve(w);
+        (void)serve(w, false);
     }
 }
 

@@ -19,6 +19,7 @@ struct cd__rpc_work {
     struct cd_rpc_session *session; /* or NULL */
     cd_bytes body;                  /* stays until done when it is long */
     cd_buf *out;                    /* the answer */
+    cd_splices *splices;            /* of it, or NULL */
     u64 cpu_ns;                     /* how long serving took, when has_quota */
     bool has_quota;
     bool is_refused; /* too many waited */

@@ -288,6 +288,11 @@ cd_err cd_kv_snapshot(cd_kv **out, cd_kv *kv)
     return kv->ops->snapshot(out, kv);
 }
 
+cd_err cd_kv_in_memory(cd_kv **out, cd_kv *kv)
+{
+    return kv->ops->in_memory == NULL ? CD_EUNSUPPORTED : kv->ops->in_memory(out, kv);
+}
+
 cd_err cd_kv_checkpoint(cd_kv *kv, const char *dir, cd_errinfo *why)
 {
     return kv->ops->checkpoint(kv, dir, why);

@@ -126,6 +126,10 @@ cd_err cd_kv_iter_err(const cd_kv_iter *it) CD_CHECK;
 /* cd_kv_snapshot freezes the state of this moment as a read-only cd_kv; close it before kv. */
 cd_err cd_kv_snapshot(cd_kv **out, cd_kv *kv) CD_CHECK;
 
+/* cd_kv_in_memory gives a read-only view of kv, a snapshot, for a thread that may not wait: a get that would have to go to
+ * the disk is CD_EAGAIN. It is not iterated. Close it before kv. Errors: CD_EUNSUPPORTED. */
+cd_err cd_kv_in_memory(cd_kv **out, cd_kv *kv) CD_CHECK;
+
 /* cd_kv_checkpoint writes a durable copy that opens like the original, into dir, which must not exist.
  * Errors: CD_EEXIST, CD_ENOSPC, CD_EIO, CD_EUNSUPPORTED for engines without files. */
 cd_err cd_kv_checkpoint(cd_kv *kv, const char *dir, cd_errinfo *why) CD_CHECK;
@@ -179,6 +183,7 @@ typedef struct cd_kv_ops {
     cd_err (*commit)(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why);
     cd_err (*iter_new)(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *range);
     cd_err (*snapshot)(cd_kv **out, cd_kv *kv);
+    cd_err (*in_memory)(cd_kv **out, cd_kv *kv); /* may be NULL: not supported */
     cd_err (*checkpoint)(cd_kv *kv, const char *dir, cd_errinfo *why);
     cd_err (*stats)(cd_kv *kv, cd_kv_stats *out);
 } cd_kv_ops;

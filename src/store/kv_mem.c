@@ -194,6 +194,7 @@ static const cd_kv_ops ops = {
     .commit = mem_commit,
     .iter_new = mem_iter_new,
     .snapshot = mem_snapshot,
+    .in_memory = mem_snapshot, /* which costs a reference */
     .checkpoint = mem_checkpoint,
     .stats = mem_stats,
 };

@@ -138,6 +138,17 @@ static cd_err prefix_snapshot(cd_kv **out, cd_kv *kv)
     return CD_OK;
 }
 
+static cd_err prefix_in_memory(cd_kv **out, cd_kv *kv)
+{
+    prefix_kv *p = (prefix_kv *)kv;
+    cd_kv *base = NULL;
+    CD_TRY(cd_kv_in_memory(&base, p->base));
+    prefix_kv *s = view_new(base, cd_bytes_of(p->prefix, p->n));
+    s->owns_base = true;
+    *out = &s->kv;
+    return CD_OK;
+}
+
 static cd_err prefix_checkpoint(cd_kv *kv, const char *dir, cd_errinfo *why)
 {
     (void)kv;
@@ -157,6 +168,7 @@ static const cd_kv_ops ops = {
     .commit = prefix_commit,
     .iter_new = prefix_iter_new,
     .snapshot = prefix_snapshot,
+    .in_memory = prefix_in_memory,
     .checkpoint = prefix_checkpoint,
     .stats = prefix_stats,
 };

@@ -27,6 +27,7 @@ enum {
     MAX_OPEN_FILES = 512,
     OPEN_TRIES = 8,
     INFO_LOG_HEADER = 5,
+    MEMORY_ONLY = 1, /* kBlockCacheTier */
 };
 
 typedef struct rocks_kv {
@@ -56,6 +57,7 @@ typedef struct rocks_iter {
 
 static const cd_kv_ops ops;
 static const cd_kv_ops snapshot_ops;
+static const cd_kv_ops memory_ops;
 
 /* --- errors --------------------------------------------------------------------------------------- */
 
@@ -68,6 +70,8 @@ static cd_err rocks_err(char *msg, cd_errinfo *why)
     cd_err err = CD_EIO;
     if (strstr(msg, "No space left") != NULL) {
         err = CD_ENOSPC;
+    } else if (strncmp(msg, "Result incomplete", 17) == 0) {
+        err = CD_EAGAIN; /* it is not in memory, and reading was not allowed */
     } else if (strncmp(msg, "Corruption", 10) == 0) {
         err = CD_ECORRUPT;
     } else if (strstr(msg, "Permission denied") != NULL ||
@@ -538,6 +542,29 @@ static cd_err rocks_snapshot(cd_kv **out, cd_kv *kv)
     return CD_OK;
 }
 
+static void memory_close(cd_kv *kv)
+{
+    rocks_kv *s = (rocks_kv *)kv;
+    rocksdb_readoptions_destroy(s->read);
+    cd_free(s);
+}
+
+static cd_err rocks_in_memory(cd_kv **out, cd_kv *kv)
+{
+    const rocks_kv *r = (const rocks_kv *)kv;
+    rocks_kv *s = cd_new(rocks_kv);
+    s->kv.ops = &memory_ops;
+    s->db = r->db;
+    s->cache = r->cache;
+    s->layout = r->layout;
+    s->snap = r->snap;
+    s->read = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(s->read, s->snap);
+    rocksdb_readoptions_set_read_tier(s->read, MEMORY_ONLY);
+    *out = &s->kv;
+    return CD_OK;
+}
+
 /* A snapshot of a snapshot would have to keep its sequence number alive on its own. */
 static cd_err frozen_snapshot(cd_kv **out, cd_kv *kv)
 {
@@ -596,6 +623,18 @@ static const cd_kv_ops ops = {
 
 static const cd_kv_ops snapshot_ops = {
     .close = snapshot_close,
+    .get = rocks_get,
+    .get_many = rocks_get_many,
+    .has = rocks_has,
+    .commit = frozen_commit,
+    .iter_new = rocks_iter_new,
+    .snapshot = frozen_snapshot,
+    .in_memory = rocks_in_memory,
+    .checkpoint = rocks_checkpoint,
+    .stats = rocks_stats,
+};
+static const cd_kv_ops memory_ops = {
+    .close = memory_close,
     .get = rocks_get,
     .get_many = rocks_get_many,
     .has = rocks_has,

@@ -108,6 +108,7 @@ typedef struct cd_vm_ctx {
     usize
         cache_bytes;  /* of the memory budget: for state kept from the store; 0 = as the VM likes */
     usize trie_bytes; /* for tries, likewise */
+    usize text_bytes; /* for answers kept as text, likewise */
 } cd_vm_ctx;
 
 /* A factory opens a VM on its store, or makes a new chain of the genesis in an empty one. */

@@ -295,6 +295,7 @@ static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
         .gas_cap = e->config.rpc_gas_cap,
         .proof_window = e->config.proof_window,
         .home = e->ctx.loop,
+        .text_bytes = e->ctx.text_bytes,
         .is_product = true,
     };
     CD_TRY(cd__api_open(e, &cfg, why));

@@ -110,10 +110,11 @@ void cd__api_renew(cd_rpc_call *call);
  * Fails the call beyond the head as eth-rpc.md says. */
 cd_err cd__api_number(cd_rpc_call *call, u64 *out, bool *found, const cd_block_ref *ref) CD_CHECK;
 
-/* cd__api_source reads the state that a block reference names, parameter idx; ended with cd_view_source_fini. */
+/* cd__api_source reads the state that a block reference names, parameter idx; ended with cd_view_source_fini. In lane TRY it
+ * reads from memory only; CD_EAGAIN, from it or from a read, is then the handler's. */
 cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize idx) CD_CHECK;
 
-/* cd__api_store fails the call because of the store. */
+/* cd__api_store fails the call because of the store, or hands on the CD_EAGAIN of lane TRY. */
 cd_err cd__api_store(cd_rpc_call *call, cd_err e);
 
 /* cd__api_no_state does so because the state of a block could not be read: with go-ethereum's words when it is not kept. */

@@ -6,7 +6,8 @@
 struct cd_view {
     atomic_uint refs;
     cd__views *of;
-    cd_kv *kv; /* frozen */
+    cd_kv *kv;    /* frozen */
+    cd_kv *quick; /* what of it is in memory; NULL: the store cannot tell */
     const cd_chain_rules *rules;
     cd_hash32 genesis;
     u64 epoch;
@@ -228,10 +229,15 @@ cd_err cd__views_publish(cd__views *vs, cd_kv *kv, const cd_chain_rules *rules,
         cd_kv_close(frozen);
         return e;
     }
+    cd_kv *quick = NULL;
+    if (cd_kv_in_memory(&quick, frozen) != CD_OK) {
+        quick = NULL;
+    }
     cd_view *v = cd_new(cd_view);
     *v = (cd_view){
         .of = vs,
         .kv = frozen,
+        .quick = quick,
         .rules = rules,
         .genesis = *genesis,
         .epoch = vs->epoch,
@@ -270,6 +276,7 @@ void cd_view_unref(cd_view *v)
     }
     cd__views *of = v->of;
     forget_recent(v->recent);
+    cd_kv_close(v->quick);
     cd_kv_close(v->kv);
     cd_free(v);
     cd_mutex_lock(&of->lock);
@@ -312,11 +319,21 @@ cd_kv *cd_view_kv(cd_view *v)
     return v->kv;
 }
 
-/* The block of a height if it is in memory. */
-static const cd_accepted *in_memory(const cd_view *v, u64 number)
+const cd_accepted *cd_view_recent(const cd_view *v, u64 number)
 {
     return number >= v->first && number <= v->head ? &v->recent[number % CD__VIEW_RECENT]->pub
                                                    : NULL;
+}
+
+const cd_accepted *cd_view_recent_by_hash(const cd_view *v, const cd_hash32 *hash)
+{
+    for (u64 n = v->head + 1; n > v->first; n--) {
+        const cd_accepted *acc = cd_view_recent(v, n - 1);
+        if (cd_hash32_eq(&acc->block.hash, hash)) {
+            return acc;
+        }
+    }
+    return NULL;
 }
 
 static void take_hash(void *ctx, u64 number, const cd_hash32 *hash)
@@ -327,7 +344,7 @@ static void take_hash(void *ctx, u64 number, const cd_hash32 *hash)
 
 cd_err cd_view_hash(cd_view *v, cd_hash32 *out, u64 number)
 {
-    const cd_accepted *acc = in_memory(v, number);
+    const cd_accepted *acc = cd_view_recent(v, number);
     if (acc != NULL) {
         *out = acc->block.hash;
         return CD_OK;
@@ -339,7 +356,7 @@ cd_err cd_view_hash(cd_view *v, cd_hash32 *out, u64 number)
 
 cd_err cd_view_block(cd_view *v, const cd_accepted **out, cd_arena *a, u64 number)
 {
-    const cd_accepted *acc = in_memory(v, number);
+    const cd_accepted *acc = cd_view_recent(v, number);
     if (acc != NULL) {
         *out = acc;
         return CD_OK;
@@ -370,14 +387,11 @@ static cd_err find_number(cd_view *v, u64 *number, cd_arena *a, const cd_hash32 
 cd_err cd_view_block_by_hash(cd_view *v, const cd_accepted **out, cd_arena *a,
                              const cd_hash32 *hash)
 {
-    const cd_accepted *acc;
     u64 number;
-    for (u64 n = v->head + 1; n > v->first; n--) {
-        acc = in_memory(v, n - 1);
-        if (acc != NULL && cd_hash32_eq(&acc->block.hash, hash)) {
-            *out = acc;
-            return CD_OK;
-        }
+    const cd_accepted *acc = cd_view_recent_by_hash(v, hash);
+    if (acc != NULL) {
+        *out = acc;
+        return CD_OK;
     }
     CD_TRY(find_number(v, &number, a, hash));
     CD_TRY(cd_view_block(v, &acc, a, number));
@@ -407,7 +421,7 @@ cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
 cd_err cd_view_header(cd_view *v, cd_header *out, cd_arena *a, u64 number)
 {
     cd_hash32 hash;
-    const cd_accepted *acc = in_memory(v, number);
+    const cd_accepted *acc = cd_view_recent(v, number);
     cd_err e = acc == NULL ? cd_chaindb_hash(v->kv, &hash, number) : CD_ENOENT;
     if (e == CD_OK) {
         return cd_chaindb_header(v->kv, out, a, v->rules->layout, &hash);
@@ -451,7 +465,7 @@ static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number
 {
     cd_view_source *s = (cd_view_source *)src;
     const cd_view *v = s->view;
-    const cd_accepted *acc = in_memory(v, number);
+    const cd_accepted *acc = cd_view_recent(v, number);
     if (acc != NULL) {
         *out = acc->block.hash;
         return CD_OK;
@@ -490,6 +504,16 @@ cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number)
     s->view = v;
     s->other = NULL;
     s->hashes = NULL;
+    return CD_OK;
+}
+
+cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number)
+{
+    if (v->quick == NULL || number != v->head) {
+        return CD_EAGAIN;
+    }
+    CD_TRY(cd_view_source_init(s, v, number));
+    s->world.kv = v->quick;
     return CD_OK;
 }
 

@@ -41,6 +41,10 @@ cd_err cd_view_block_by_hash(cd_view *v, const cd_accepted **out, cd_arena *a,
 cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
                   const cd_hash32 *hash) CD_CHECK;
 
+/* cd_view_recent gives the block of a height, or of a hash, if it is in memory, else NULL; borrowed from the view. */
+const cd_accepted *cd_view_recent(const cd_view *v, u64 number);
+const cd_accepted *cd_view_recent_by_hash(const cd_view *v, const cd_hash32 *hash);
+
 /* cd_view_first gives the lowest height from which on all blocks are in memory. */
 u64 cd_view_first(const cd_view *v);
 
@@ -64,6 +68,10 @@ typedef struct cd_view_source {
  * not kept any more. */
 cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 void cd_view_source_fini(cd_view_source *s);
+
+/* cd_view_source_init_quick is cd_view_source_init for the head's state, for a thread that may not wait: reads that have to go to the
+ * disk end with CD_EAGAIN. Errors: CD_EAGAIN for other states, and where the store cannot tell. */
+cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 
 /* cd_view_source_stand_for has other answer in place of s, which stays open: the state behind a block that is not accepted
  * (development network). */

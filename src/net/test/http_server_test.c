@@ -120,6 +120,23 @@ static void on_text(void *ctx, cd_http_req *r)
     cd_http_reply(r, 200, "text/plain");
 }
 
+/* "<", a shared text, "|", the same, ">". */
+static void on_shared(void *ctx, cd_http_req *r)
+{
+    (void)ctx;
+    cd_buf text = {0};
+    cd_buf *out = cd_http_req_out(r);
+    cd_splices *l = cd_http_req_splices(r);
+    cd_buf_fill(&text, 's', 20000);
+    cd_shared *s = cd_shared_take(&text);
+    cd_buf_u8(out, '<');
+    assert_true(cd_splices_add(l, out, cd_shared_ref(s)));
+    cd_buf_u8(out, '|');
+    assert_true(cd_splices_add(l, out, s));
+    cd_buf_u8(out, '>');
+    cd_http_reply(r, 200, "text/plain");
+}
+
 static void on_nothing(void *ctx, cd_http_req *r)
 {
     (void)ctx;
@@ -147,6 +164,7 @@ static void rig_open(rig *g, const cd_http_cfg *cfg)
         {.path = "/gate", .methods = CD_HTTP_ANY, .handler = on_gate, .ctx = g},
         {.path = "/big", .methods = CD_HTTP_GET, .handler = on_big},
         {.path = "/text", .methods = CD_HTTP_GET, .handler = on_text},
+        {.path = "/shared", .methods = CD_HTTP_GET, .handler = on_shared},
         {.path = "/nothing", .methods = CD_HTTP_GET, .handler = on_nothing},
     };
     for (usize i = 0; i < CD_COUNT(routes); i++) {
@@ -602,6 +620,50 @@ static void test_big_answer(void **state)
     rig_close(&g);
 }
 
+/* Shared bytes go out in their places, whatever carries them. */
+static void check_shared(const char *body)
+{
+    cd_buf want = {0};
+    cd_buf_u8(&want, '<');
+    cd_buf_fill(&want, 's', 20000);
+    cd_buf_u8(&want, '|');
+    cd_buf_fill(&want, 's', 20000);
+    cd_buf_u8(&want, '>');
+    assert_string_equal(body, cd_buf_cstr(&want));
+    cd_buf_fini(&want);
+}
+
+static void test_shared(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){0});
+    int fd = dial(&g);
+    for (int i = 0; i < 3; i++) {
+        say(fd, "GET /shared HTTP/1.1\r\n" H "\r\n");
+        assert_true(hear(fd, &b, false));
+        assert_true(has(&b, "\r\nContent-Length: 40003\r\n"));
+        check_shared(body_of(&b));
+    }
+    say(fd, "HEAD /shared HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, true));
+    assert_true(has(&b, "\r\nContent-Length: 40003\r\n"));
+    say(fd, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "GET /echo? ");
+    (void)close(fd);
+    rig_close(&g);
+
+    rig_open(&g, &(cd_http_cfg){.gzip = true}); /* a server that compresses needs one piece */
+    ask(&g, &b, "GET /shared HTTP/1.1\r\n" H "Accept-Encoding: gzip\r\n\r\n");
+    assert_true(has(&b, "\r\nContent-Encoding: gzip\r\n"));
+    ask(&g, &b, "GET /shared HTTP/1.1\r\n" H "\r\n");
+    check_shared(body_of(&b));
+    rig_close(&g);
+    cd_buf_fini(&b);
+}
+
 static void test_gzip(void **state)
 {
     (void)state;
@@ -964,13 +1026,14 @@ static void test_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics),     cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_cors),       cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_big_answer), cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_gzip),       cmocka_unit_test(test_make_room),
-        cmocka_unit_test(test_http2),      cmocka_unit_test(test_h2c_upgrade),
-        cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
+        cmocka_unit_test(test_basics),        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_cors),          cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_big_answer),    cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_shared),        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_make_room),     cmocka_unit_test(test_http2),
+        cmocka_unit_test(test_h2c_upgrade),   cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_graceful_stop),
         cmocka_unit_test(test_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

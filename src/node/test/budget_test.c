@@ -12,7 +12,7 @@ static void test_without_rest(void **state)
     (void)state;
     for (usize i = 0; i < CD_COUNT(sizes); i++) {
         cd_budget b = cd_budget_of(sizes[i]);
-        assert_int_equal(b.store + b.state + b.tries + b.requests, sizes[i]);
+        assert_int_equal(b.store + b.state + b.tries + b.texts + b.requests, sizes[i]);
         assert_true(b.requests >= sizes[i] / 8 && b.store >= sizes[i] / 5 && b.tries > b.state);
     }
 }

@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "base/thread.h"
 #include "rpc/endpoint.h"
+#include "rpc/param.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,6 +30,35 @@ static cd_err test_where(cd_rpc_call *call)
 {
     cd_json_w_cstr(call->out, is_loop ? "loop" : "worker");
     return CD_OK;
+}
+
+/* Answers on the loop when it is given a number, else only where it may wait. */
+static cd_err test_try(cd_rpc_call *call)
+{
+    if (!cd_rpc_has_arg(call, 0) && call->lane == CD_RPC_TRY) {
+        cd_json_w_cstr(call->out, "half an answer");
+        return CD_EAGAIN;
+    }
+    return test_where(call);
+}
+
+/* A short text or a long one, between two of its own. */
+static cd_err test_shared(cd_rpc_call *call)
+{
+    u64 n;
+    cd_buf text = {0};
+    CD_TRY(cd_json_u64(&n, cd_rpc_arg(call, 0), NULL));
+    cd_buf_u8(&text, '"');
+    cd_buf_fill(&text, 's', n);
+    cd_buf_u8(&text, '"');
+    cd_shared *s = cd_shared_take(&text);
+    cd_json_w_arr(call->out);
+    cd_json_w_null(call->out);
+    cd_rpc_write_shared(call, s);
+    cd_json_w_null(call->out);
+    cd_json_w_arr_end(call->out);
+    cd_shared_unref(s);
+    return cd_rpc_has_arg(call, 1) ? cd_rpc_fail(call, CD_RPC_SERVER, "after all") : CD_OK;
 }
 
 static cd_err test_size(cd_rpc_call *call)
@@ -63,9 +93,12 @@ static const cd_rpc_kind kinds[] = {
 
 static const cd_rpc_method rows[] = {
     CD_RPC_ROW("", test_fast, test_where, FAST, 0, 0, "-> String", "Where it runs")
-        CD_RPC_ROW("", test_read, test_where, READ, 0, 0, "-> String", "Where it runs")
-            CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
-                CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int", "How long")};
+        CD_RPC_ROW("", test_read, test_where, READ, 0, 0, "-> String", "Where it runs") CD_RPC_ROW(
+            "", test_try, test_try, TRY, 0, 1, "n?: Int -> String", "Where it runs")
+            CD_RPC_ROW("", test_shared, test_shared, TRY, 1, 2, "n: Int, x?: Int -> Any", "Text")
+                CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
+                    CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int",
+                               "How long")};
 
 static const cd_rpc_method node_rows[] = {
     CD_RPC_ROW("", node.name, node_name, FAST, 0, 0, "-> {}", "Nothing")};
@@ -296,6 +329,78 @@ static void over_http(void **state)
     rig_close(&g);
 }
 
+#define TRY_CALL(params)                                                                           \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_try\",\"params\":" params "}"
+
+static void tries(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf got = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(TRY_CALL("[1]")));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("\"loop\""));
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(TRY_CALL("[]")));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("\"worker\""));
+    assert_int_equal(cd_rpc_method_calls(cd_rpc_table_find(g.tables[0], cd_bytes_str("test_try"))),
+                     2);
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str("[" TRY_CALL("[1]") "]"));
+    expect(&got, "HTTP/1.1 200", NULL, "[" RESULT("\"worker\"") "]");
+    atomic_store(&g.is_busy, true);
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(TRY_CALL("[]")));
+    expect(&got, "HTTP/1.1 503", NULL,
+           "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"too many "
+           "requests are waiting\"}}");
+    (void)close(fd);
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+/* Shared texts arrive as if they had been copied: alone, many in a batch, beside a failure and in notifications. */
+static void shared_texts(void **state)
+{
+    enum { CALLS = 40 };
+    (void)state;
+    rig g;
+    cd_buf got = {0};
+    cd_buf batch = {0};
+    cd_buf want = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    for (u64 size = 0; size <= 100000; size += 50000) {
+        cd_buf_clear(&batch);
+        cd_buf_clear(&want);
+        for (int i = 0; i < CALLS; i++) {
+            cd_buf_fmt(&batch,
+                       "%s{\"jsonrpc\":\"2.0\"%s,\"method\":\"test_shared\",\"params\":[%llu%s]}",
+                       i == 0 ? "[" : ",", i == 1 ? "" : ",\"id\":7", (unsigned long long)size,
+                       i == 2 ? ",1" : "");
+            if (i == 1) {
+                continue;
+            }
+            cd_buf_str(&want, i == 0 ? "[" : ",");
+            cd_buf_str(&want, "{\"jsonrpc\":\"2.0\",\"id\":7,");
+            if (i == 2) {
+                cd_buf_str(&want, "\"error\":{\"code\":-32000,\"message\":\"after all\"}}");
+                continue;
+            }
+            cd_buf_str(&want, "\"result\":[null,\"");
+            cd_buf_fill(&want, 's', size);
+            cd_buf_str(&want, "\",null]}");
+        }
+        cd_buf_u8(&batch, ']');
+        cd_buf_u8(&want, ']');
+        ask(fd, &got, "POST", "/rpc", JSON, cd_buf_bytes(&batch));
+        expect(&got, "HTTP/1.1 200", NULL, cd_buf_cstr(&want));
+    }
+    (void)close(fd);
+    cd_buf_fini(&want);
+    cd_buf_fini(&batch);
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
 static void long_bodies(void **state)
 {
     (void)state;
@@ -447,10 +552,8 @@ static void over_ws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(over_http),
-        cmocka_unit_test(long_bodies),
-        cmocka_unit_test(busy),
-        cmocka_unit_test(over_ws),
+        cmocka_unit_test(over_http),   cmocka_unit_test(tries), cmocka_unit_test(shared_texts),
+        cmocka_unit_test(long_bodies), cmocka_unit_test(busy),  cmocka_unit_test(over_ws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

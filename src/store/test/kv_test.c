@@ -241,6 +241,26 @@ static void check_snapshots(cd_kv *kv)
     cd_kv_close(old);
 }
 
+/* What was just written is in memory in every engine. */
+static void check_in_memory(cd_kv *kv)
+{
+    cd_kv *frozen = NULL;
+    cd_kv *quick = NULL;
+    cd_kv_batch b = {0};
+    assert_int_equal(cd_kv_put(kv, str("k"), str("1")), CD_OK);
+    assert_int_equal(cd_kv_snapshot(&frozen, kv), CD_OK);
+    assert_int_equal(cd_kv_in_memory(&quick, frozen), CD_OK);
+    assert_int_equal(cd_kv_put(kv, str("k"), str("2")), CD_OK);
+    expect_get(quick, "k", "1");
+    expect_get(quick, "l", NULL);
+    cd_kv_batch_put(&b, str("q"), str("q"));
+    assert_int_equal(cd_kv_commit(quick, &b, CD_KV_NOSYNC, NULL), CD_EACCES);
+    cd_kv_batch_fini(&b);
+    cd_kv_close(quick);
+    expect_get(frozen, "k", "1");
+    cd_kv_close(frozen);
+}
+
 static void check_undo(cd_kv *kv)
 {
     assert_int_equal(cd_kv_put(kv, str("a"), str("a")), CD_OK);
@@ -376,8 +396,8 @@ static void check_random(cd_kv *kv)
 static void test_engines(void **state)
 {
     (void)state;
-    void (*const checks[])(cd_kv *) = {check_basics, check_ranges,   check_snapshots,
-                                       check_undo,   check_get_many, check_random};
+    void (*const checks[])(cd_kv *) = {check_basics,   check_ranges, check_snapshots, check_undo,
+                                       check_get_many, check_random, check_in_memory};
     for (usize e = 0; e < CD_COUNT(engines); e++) {
         for (usize c = 0; c < CD_COUNT(checks); c++) {
             print_message("%s %zu\n", engines[e].name, c);
@@ -477,6 +497,30 @@ static void test_reopen_and_checkpoint(void **state)
     assert_int_equal(cd_kv_rocksdb_open(&kv, &cfg, &why), CD_ENOENT);
 }
 
+/* What lies on the disk is not waited for; once somebody has read it, it is in memory. */
+static void test_not_in_memory(void **state)
+{
+    (void)state;
+    cd_kv *frozen = NULL;
+    cd_kv *quick = NULL;
+    cd_buf out = {0};
+    remove_dir("t");
+    cd_kv *kv = open_rocks("t");
+    assert_int_equal(cd_kv_put(kv, str("k"), str("1")), CD_OK);
+    cd_kv_close(kv);
+    kv = open_rocks("t"); /* which writes what was logged to a table */
+    assert_int_equal(cd_kv_snapshot(&frozen, kv), CD_OK);
+    assert_int_equal(cd_kv_in_memory(&quick, frozen), CD_OK);
+    assert_int_equal(cd_kv_get(quick, &out, str("k")), CD_EAGAIN);
+    assert_int_equal(out.n, 0);
+    expect_get(frozen, "k", "1");
+    expect_get(quick, "k", "1");
+    cd_buf_fini(&out);
+    cd_kv_close(quick);
+    cd_kv_close(frozen);
+    cd_kv_close(kv);
+}
+
 static void write_file(const char *dir, const char *name, const char *text)
 {
     char path[300];
@@ -562,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_engines),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_reopen_and_checkpoint),
+        cmocka_unit_test(test_not_in_memory),
         cmocka_unit_test(test_foreign_and_versions),
         cmocka_unit_test(test_busy),
     };

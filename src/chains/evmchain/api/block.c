@@ -1,6 +1,21 @@
 /* Methods that show blocks, transactions and receipts. */
 #include "chains/evmchain/dev/dev.h"
 
+/* Finds it in memory; CD_EAGAIN when it may be elsewhere. */
+static cd_err load_recent(cd_rpc_call *call, const cd_accepted **out, bool *found,
+                          const cd_block_ref *ref)
+{
+    const cd_view *v = cd__api_view(call);
+    if (ref->tag == CD_TAG_HASH) {
+        *out = cd_view_recent_by_hash(v, &ref->hash);
+    } else {
+        u64 number;
+        CD_TRY(cd__api_number(call, &number, found, ref));
+        *out = cd_view_recent(v, number);
+    }
+    return *out == NULL ? CD_EAGAIN : CD_OK;
+}
+
 /* Finds the block a reference names; *found false when there is none. */
 static cd_err load(cd_rpc_call *call, const cd_accepted **out, bool *found, const cd_block_ref *ref)
 {
@@ -10,6 +25,9 @@ static cd_err load(cd_rpc_call *call, const cd_accepted **out, bool *found, cons
     CD_TRY(cd__dev_pending(call, out, ref));
     if (*out != NULL) {
         return CD_OK;
+    }
+    if (call->lane == CD_RPC_TRY) {
+        return load_recent(call, out, found, ref);
     }
     if (ref->tag == CD_TAG_HASH) {
         e = cd_view_block_by_hash(v, out, call->arena, &ref->hash);
@@ -39,6 +57,83 @@ static cd_err by_hash(cd_rpc_call *call, block_writer *write)
     return write(call, &ref);
 }
 
+/* About how many bytes are shown. */
+static usize size_of(const cd_accepted *acc, cd__shown what)
+{
+    enum { HEAD = 2048, HASH = 70, RECEIPT = 1200, LOG = 700 };
+    usize n = HEAD;
+    switch (what) {
+    case CD__SHOWN_HASHES:
+        n += HASH * acc->block.tx_cnt;
+        break;
+    case CD__SHOWN_WHOLE:
+        /* Each byte becomes two digits; keys, and what was computed, stand beside. */
+        n += 2 * acc->rlp.n + 600 * acc->block.tx_cnt;
+        break;
+    case CD__SHOWN_RECEIPTS:
+        for (usize i = 0; i < acc->block.tx_cnt; i++) {
+            n += RECEIPT + LOG * acc->receipts[i].log_cnt;
+        }
+        break;
+    }
+    return n;
+}
+
+static void put_receipts(cd_json_w *w, const cd_accepted *acc)
+{
+    usize log_base = 0;
+    cd_json_w_arr(w);
+    for (usize i = 0; i < acc->block.tx_cnt; i++) {
+        cd_api_receipt(w, &acc->receipts[i], &(cd_tx_place){.block = &acc->block, .idx = i},
+                       log_base);
+        log_base += acc->receipts[i].log_cnt;
+    }
+    cd_json_w_arr_end(w);
+}
+
+static void put_shown(cd_json_w *w, const cd_accepted *acc, const cd_chain_rules *rules,
+                      cd__shown what)
+{
+    switch (what) {
+    case CD__SHOWN_HASHES:
+    case CD__SHOWN_WHOLE:
+        cd_api_block(w, &acc->block, rules, acc->rlp.n, what == CD__SHOWN_WHOLE);
+        break;
+    case CD__SHOWN_RECEIPTS:
+        put_receipts(w, acc);
+        break;
+    }
+}
+
+/* Writes what is shown of a block: a short text at once, a longer one of a recent block from those that were rendered. */
+static cd_err show(cd_rpc_call *call, const cd_accepted *acc, cd__shown what)
+{
+    enum { SHORT = 12 * 1024 };
+    const cd_view *v = cd__api_view(call);
+    const cd_hash32 *hash = &acc->block.hash;
+    usize size = size_of(acc, what);
+    bool is_kept = size > SHORT && cd_view_recent(v, acc->block.header.number) == acc;
+    cd_shared *text = is_kept ? cd__rendered_get(&cd__vm_of(call)->api.rendered, hash, what) : NULL;
+    if (text == NULL && size > SHORT && call->lane == CD_RPC_TRY) {
+        return CD_EAGAIN;
+    }
+    if (!is_kept) {
+        (void)cd_buf_reserve(call->out->out, size);
+        put_shown(call->out, acc, cd_view_rules(v), what);
+        return CD_OK;
+    }
+    if (text == NULL) {
+        cd_buf out = {0};
+        (void)cd_buf_reserve(&out, size);
+        put_shown(&(cd_json_w){.out = &out}, acc, cd_view_rules(v), what);
+        text = cd_shared_take(&out);
+        cd__rendered_put(&cd__vm_of(call)->api.rendered, hash, what, text);
+    }
+    cd_rpc_write_shared(call, text);
+    cd_shared_unref(text);
+    return CD_OK;
+}
+
 static cd_err write_block(cd_rpc_call *call, const cd_block_ref *ref)
 {
     const cd_view *v = cd__api_view(call);
@@ -57,10 +152,9 @@ static cd_err write_block(cd_rpc_call *call, const cd_block_ref *ref)
     CD_TRY(load(call, &acc, &found, ref));
     if (!found) {
         cd_json_w_null(call->out);
-    } else {
-        cd_api_block(call->out, &acc->block, cd_view_rules(v), acc->rlp.n, full);
+        return CD_OK;
     }
-    return CD_OK;
+    return show(call, acc, full ? CD__SHOWN_WHOLE : CD__SHOWN_HASHES);
 }
 
 cd_err cd__eth_get_block_by_number(cd_rpc_call *call)
@@ -255,12 +349,6 @@ cd_err cd__eth_get_raw_tx_at(cd_rpc_call *call)
 
 /* --- receipts ----------------------------------------------------------------------------------- */
 
-static void write_receipt(cd_rpc_call *call, const cd_accepted *acc, usize idx, usize log_base)
-{
-    cd_api_receipt(call->out, &acc->receipts[idx], &(cd_tx_place){.block = &acc->block, .idx = idx},
-                   log_base);
-}
-
 cd_err cd__eth_get_tx_receipt(cd_rpc_call *call)
 {
     cd_hash32 hash;
@@ -277,7 +365,8 @@ cd_err cd__eth_get_tx_receipt(cd_rpc_call *call)
     for (usize i = 0; i < idx; i++) {
         log_base += acc->receipts[i].log_cnt;
     }
-    write_receipt(call, acc, idx, log_base);
+    cd_api_receipt(call->out, &acc->receipts[idx], &(cd_tx_place){.block = &acc->block, .idx = idx},
+                   log_base);
     return CD_OK;
 }
 
@@ -292,12 +381,5 @@ cd_err cd__eth_get_block_receipts(cd_rpc_call *call)
         cd_json_w_null(call->out);
         return CD_OK;
     }
-    usize log_base = 0;
-    cd_json_w_arr(call->out);
-    for (usize i = 0; i < acc->block.tx_cnt; i++) {
-        write_receipt(call, acc, i, log_base);
-        log_base += acc->receipts[i].log_cnt;
-    }
-    cd_json_w_arr_end(call->out);
-    return CD_OK;
+    return show(call, acc, CD__SHOWN_RECEIPTS);
 }

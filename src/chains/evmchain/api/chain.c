@@ -9,6 +9,9 @@
 
 cd_err cd__api_store(cd_rpc_call *call, cd_err e)
 {
+    if (e == CD_EAGAIN && call->lane == CD_RPC_TRY) {
+        return e; /* no failure: it will be called again where it may wait */
+    }
     return cd_rpc_fail(call, CD_RPC_SERVER, "%s", cd_err_str(e));
 }
 
@@ -52,12 +55,19 @@ cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize i
     bool found;
     const cd_accepted *pending;
     CD_TRY(cd_rpc_read_block(call, &ref, v, idx));
+    if (call->lane == CD_RPC_TRY && ref.tag == CD_TAG_HASH) {
+        return CD_EAGAIN;
+    }
     CD_TRY(cd__dev_pending(call, &pending, &ref));
     CD_TRY(cd__api_number(call, &number, &found, &ref));
     if (!found) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "header not found");
     }
-    cd_err e = cd_view_source_init(out, cd__api_view(call), number);
+    cd_view *view = cd__api_view(call);
+    if (call->lane == CD_RPC_TRY) {
+        return cd_view_source_init_quick(out, view, number);
+    }
+    cd_err e = cd_view_source_init(out, view, number);
     if (e == CD_OK && pending != NULL) {
         cd_view_source_stand_for(out, cd__dev_pending_state(call));
     }

@@ -6,6 +6,8 @@
 #include "chains/evmchain/feed/feed.h"
 #include "rpc/openrpc.h"
 
+enum { TEXT_BYTES = 16 << 20 };
+
 static void end_scope(void *ctx, void *scope)
 {
     (void)ctx;
@@ -31,7 +33,7 @@ static cd_rpc_lane lane_of(void *ctx, const cd_rpc_method *m, cd_json params)
 {
     const cd_evm_vm *e = ctx;
     cd_json_it it = cd_json_iter(params);
-    if (m->lane != CD_RPC_READ) {
+    if (m->lane != CD_RPC_READ && m->lane != CD_RPC_TRY) {
         return m->lane;
     }
     if (m->fn == cd__eth_get_proof) {
@@ -52,7 +54,7 @@ static cd_rpc_lane lane_of(void *ctx, const cd_rpc_method *m, cd_json params)
             return CD_RPC_OWNER;
         }
     }
-    return CD_RPC_READ;
+    return m->lane;
 }
 
 static cd_err enable(cd_evm_vm *e, cd_errinfo *why)
@@ -108,6 +110,7 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
     *api = (cd__api){.cfg = *cfg};
     cd__trials_init(&api->trials);
     cd_mutex_init(&api->tips.lock);
+    cd__rendered_init(&api->rendered, cfg->text_bytes == 0 ? TEXT_BYTES : cfg->text_bytes);
     api->methods = cd_rpc_table_new(groups, CD_COUNT(groups));
     CD_TRY(enable(e, why));
     cd_rpc_table_add(api->methods, methods, CD_COUNT(methods));
@@ -156,5 +159,6 @@ void cd__api_close(cd_evm_vm *e)
     cd_buf_fini(&api->openrpc);
     cd__trials_fini(&api->trials);
     cd_mutex_fini(&api->tips.lock);
+    cd__rendered_fini(&api->rendered);
     api->methods = NULL;
 }

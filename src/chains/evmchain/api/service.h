@@ -5,6 +5,7 @@
 #define CD_CHAINS_EVMCHAIN_API_SERVICE_H
 
 #include "base/clock.h"
+#include "chains/evmchain/api/rendered.h"
 #include "chains/evmchain/api/trial.h"
 #include "rpc/jsonrpc.h"
 #include "rpc/session.h"
@@ -15,6 +16,7 @@ typedef struct cd__api_cfg {
     u64 gas_cap;      /* rpc-gas-cap; 0 = none */
     u64 proof_window; /* historical-proof-query-window; 0 = any depth */
     cd_loop *home;    /* of the sessions; NULL: no subscriptions */
+    usize text_bytes; /* answers kept as text; 0: TEXT_BYTES of service.c */
     bool is_product;  /* words of refused roles begin with "unauthorized: " [spec:decisions#D13] */
 } cd__api_cfg;
 
@@ -33,6 +35,7 @@ typedef struct cd__api {
     cd_buf openrpc;
     cd__trials trials;
     cd__api_tips tips;
+    cd__rendered rendered;
 } cd__api;
 
 struct cd_evm_vm;

@@ -614,6 +614,65 @@ static void resending(void **state)
 #undef PAY
 }
 
+/* --- long texts -------------------------------------------------------------------------------- */
+
+enum { PAYMENTS = 60 };
+
+/* An element of an array as text. */
+static const char *element(cd_arena *a, cd_json array, usize i)
+{
+    cd_buf raw = {0};
+    cd_json_raw(&raw, cd_json_at(array, i));
+    const char *text = cd_arena_str(a, cd_buf_bytes(&raw));
+    cd_buf_fini(&raw);
+    return text;
+}
+
+/* What is rendered once for all is what each asks for: transactions and receipts one by one say the same. */
+static void long_texts(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    node n;
+    open_node(&n, true);
+    (void)result(&n, &a, "evm_setAutomine", "[false]");
+    for (usize i = 0; i < PAYMENTS; i++) {
+        (void)result(
+            &n, &a, "eth_sendTransaction",
+            cd_arena_fmt(&a, "[{\"from\":" ADDR ",\"to\":" ADDR ",\"value\":\"0x%zx\"}]", i + 1));
+    }
+    (void)result(&n, &a, "evm_mine", "[]");
+    for (usize round = 0; round < 2; round++) {
+        cd_json block =
+            cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",true]"), "result");
+        cd_json hashes =
+            cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",false]"), "result");
+        cd_json receipts = cd_json_get(ask(&n, &a, "eth_getBlockReceipts", "[\"0x1\"]"), "result");
+        cd_json txs = cd_json_get(block, "transactions");
+        assert_int_equal(cd_json_len(txs), PAYMENTS);
+        assert_int_equal(cd_json_len(receipts), PAYMENTS);
+        for (usize i = 0; i < PAYMENTS; i++) {
+            const char *tx = element(&a, txs, i);
+            const char *hash = element(&a, cd_json_get(hashes, "transactions"), i);
+            assert_non_null(strstr(tx, hash));
+            assert_string_equal(result(&n, &a, "eth_getTransactionByBlockNumberAndIndex",
+                                       cd_arena_fmt(&a, "[\"0x1\",\"0x%zx\"]", i)),
+                                tx);
+            assert_string_equal(
+                result(&n, &a, "eth_getTransactionReceipt", cd_arena_fmt(&a, "[%s]", hash)),
+                element(&a, receipts, i));
+        }
+        cd_bytes hash;
+        assert_int_equal(cd_json_str(&hash, cd_json_get(block, "hash"), NULL), CD_OK);
+        assert_string_equal(
+            result(&n, &a, "eth_getBlockByHash",
+                   cd_arena_fmt(&a, "[\"%.*s\",true]", (int)hash.n, (const char *)hash.p)),
+            result(&n, &a, "eth_getBlockByNumber", "[\"latest\",true]"));
+    }
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
 /* --- many threads ------------------------------------------------------------------------------- */
 
 enum { READERS = 3, ROUNDS = 60 };
@@ -687,6 +746,7 @@ int main(void)
         cmocka_unit_test(exporting),
         cmocka_unit_test(verbosity),
         cmocka_unit_test(resending),
+        cmocka_unit_test(long_texts),
         cmocka_unit_test(readers_and_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
