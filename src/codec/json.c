@@ -45,6 +45,9 @@ static bool is_too_deep(cd_bytes text)
 {
     i64 depth = 0;
     bool in_str = false;
+    if (text.n <= CD_JSON_DEPTH_MAX) {
+        return false; /* a level takes a byte */
+    }
     for (usize i = 0; i < text.n; i++) {
         u8 c = text.p[i];
         if (c == '"') {

@@ -88,7 +88,7 @@ bool cd_http_name_eq(cd_bytes a, cd_bytes b)
         return false;
     }
     for (usize i = 0; i < a.n; i++) {
-        if (lower(a.p[i]) != lower(b.p[i])) {
+        if (a.p[i] != b.p[i] && lower(a.p[i]) != lower(b.p[i])) {
             return false;
         }
     }

@@ -119,15 +119,12 @@ bool cd_http_access_host(const cd_http_access *a, cd_bytes authority)
         return true;
     }
     cd_bytes host = host_of(authority);
-    if (is_address(host)) {
-        return true;
-    }
     for (usize i = 0; i < a->hosts.cnt; i++) {
         if (cd_http_name_eq(host, a->hosts.v[i])) {
             return true;
         }
     }
-    return false;
+    return is_address(host);
 }
 
 /* Schemes and hosts of origins know no case. */

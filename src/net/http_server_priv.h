@@ -88,6 +88,7 @@ struct cd_http_req {
 typedef struct cd__http_route {
     cd_http_route pub;
     char *path;
+    usize path_n;
 } cd__http_route;
 
 typedef struct cd__http_listener {

@@ -206,8 +206,12 @@ void cd_http_reply(cd_http_req *r, u32 status, const char *content_type)
     cd_http_server *s = r->server;
     CD_ASSERT(status >= 200 && status <= 999 && r->status == 0);
     r->status = status;
-    (void)snprintf(r->content_type, sizeof r->content_type, "%s",
-                   content_type == NULL ? "" : content_type);
+    cd_bytes type = content_type == NULL ? (cd_bytes){0} : cd_bytes_str(content_type);
+    CD_ASSERT(type.n < sizeof r->content_type);
+    if (type.n != 0) {
+        memcpy(r->content_type, type.p, type.n);
+    }
+    r->content_type[type.n] = '\0';
     compress(r);
     if (cd_loop_is_here(s->loop) && s->dispatching == r) {
         s->dispatching = NULL;
@@ -290,7 +294,7 @@ static const cd__http_route *route_find(const cd_http_server *s, const cd_http_m
     *allowed = 0;
     for (usize i = 0; i < s->routes_cnt; i++) {
         const cd__http_route *x = &s->routes[i];
-        if (cd_bytes_eq(path, cd_bytes_str(x->path))) {
+        if (cd_bytes_eq(path, cd_bytes_of(x->path, x->path_n))) {
             *allowed |= x->pub.methods;
             found = found == NULL && (x->pub.methods & method) != 0 ? x : found;
         }

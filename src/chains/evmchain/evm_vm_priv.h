@@ -114,6 +114,11 @@ cd_err cd__api_number(cd_rpc_call *call, u64 *out, bool *found, const cd_block_r
  * reads from memory only; CD_EAGAIN, from it or from a read, is then the handler's. */
 cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize idx) CD_CHECK;
 
+/* cd__api_account reads an account in the state that a block reference names, parameter idx; an empty one where there is
+ * none. In lane TRY as cd__api_source. */
+cd_err cd__api_account(cd_rpc_call *call, cd_account *out, const cd_addr20 *addr, cd_json v,
+                       usize idx) CD_CHECK;
+
 /* cd__api_store fails the call because of the store, or hands on the CD_EAGAIN of lane TRY. */
 cd_err cd__api_store(cd_rpc_call *call, cd_err e);
 

@@ -7,6 +7,7 @@ struct cd_view {
     atomic_uint refs;
     cd__views *of;
     cd_kv *kv;    /* frozen */
+    u64 number;   /* of the view: they are counted from 1 */
     cd_kv *quick; /* what of it is in memory; NULL: the store cannot tell */
     const cd_chain_rules *rules;
     cd_hash32 genesis;
@@ -141,6 +142,8 @@ void cd__views_init(cd__views *vs)
 {
     *vs = (cd__views){0};
     cd_mutex_init(&vs->lock);
+    cd_mutex_init(&vs->known_lock);
+    vs->known = cd_new_array(cd__known_account, CD__KNOWN_ACCOUNTS);
 }
 
 static void forget_recent(cd__accepted **recent)
@@ -156,6 +159,8 @@ void cd__views_fini(cd__views *vs)
     cd_view_unref(vs->newest);
     CD_ASSERT(vs->live == 0);
     forget_recent(vs->recent);
+    cd_free(vs->known);
+    cd_mutex_fini(&vs->known_lock);
     cd_mutex_fini(&vs->lock);
 }
 
@@ -253,6 +258,7 @@ cd_err cd__views_publish(cd__views *vs, cd_kv *kv, const cd_chain_rules *rules,
     cd_view *old = vs->newest;
     vs->newest = v;
     vs->live++;
+    v->number = ++vs->published;
     cd_mutex_unlock(&vs->lock);
     cd_view_unref(old);
     return CD_OK;
@@ -329,7 +335,7 @@ const cd_accepted *cd_view_recent_by_hash(const cd_view *v, const cd_hash32 *has
 {
     for (u64 n = v->head + 1; n > v->first; n--) {
         const cd_accepted *acc = cd_view_recent(v, n - 1);
-        if (cd_hash32_eq(&acc->block.hash, hash)) {
+        if (acc != NULL && cd_hash32_eq(&acc->block.hash, hash)) {
             return acc;
         }
     }
@@ -515,6 +521,49 @@ cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number)
     CD_TRY(cd_view_source_init(s, v, number));
     s->world.kv = v->quick;
     return CD_OK;
+}
+
+/* Where an account is remembered; who chooses addresses that meet there gains nothing but reads of the store. */
+static cd__known_account *place_of(cd_view *v, const cd_addr20 *addr)
+{
+    return &v->of->known[(cd_le64(addr->b) ^ cd_le64(addr->b + 12)) % CD__KNOWN_ACCOUNTS];
+}
+
+static bool know_account(cd_view *v, cd_account *out, const cd_addr20 *addr)
+{
+    const cd__known_account *k = place_of(v, addr);
+    cd_mutex_lock(&v->of->known_lock);
+    bool is_known = k->view == v->number && cd_addr20_eq(&k->addr, addr);
+    if (is_known) {
+        *out = k->account;
+    }
+    cd_mutex_unlock(&v->of->known_lock);
+    return is_known;
+}
+
+cd_err cd_view_account(cd_view *v, cd_account *out, const cd_addr20 *addr, bool may_wait)
+{
+    cd_view_source s;
+    bool found;
+    if (know_account(v, out, addr)) {
+        return CD_OK;
+    }
+    cd__known_account k = {
+        .view = v->number,
+        .addr = *addr,
+        .account = {.code_hash = CD_HASH_EMPTY_CODE, .storage_root = CD_HASH_EMPTY_TRIE},
+    };
+    CD_TRY(may_wait ? cd_view_source_init(&s, v, v->head)
+                    : cd_view_source_init_quick(&s, v, v->head));
+    cd_err e = s.world.src.account(&s.world.src, &k.account, &found, addr);
+    cd_view_source_fini(&s);
+    if (e == CD_OK) {
+        cd_mutex_lock(&v->of->known_lock);
+        *place_of(v, addr) = k;
+        cd_mutex_unlock(&v->of->known_lock);
+        *out = k.account;
+    }
+    return e;
 }
 
 static cd_state_source *other_of(cd_state_source *src)

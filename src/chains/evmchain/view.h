@@ -69,9 +69,13 @@ typedef struct cd_view_source {
 cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 void cd_view_source_fini(cd_view_source *s);
 
-/* cd_view_source_init_quick is cd_view_source_init for the head's state, for a thread that may not wait: reads that have to go to the
- * disk end with CD_EAGAIN. Errors: CD_EAGAIN for other states, and where the store cannot tell. */
+/* cd_view_source_init_quick is cd_view_source_init for the head's state, for a thread that may not wait: reads that have
+ * to go to the disk end with CD_EAGAIN. Errors: CD_EAGAIN for other states, and where the store cannot tell. */
 cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
+
+/* cd_view_account reads an account as after the head; those read last are remembered. One that does not exist is empty.
+ * may_wait: the disk may be read, else CD_EAGAIN where it would have to be. */
+cd_err cd_view_account(cd_view *v, cd_account *out, const cd_addr20 *addr, bool may_wait) CD_CHECK;
 
 /* cd_view_source_stand_for has other answer in place of s, which stays open: the state behind a block that is not accepted
  * (development network). */

@@ -28,6 +28,15 @@ cd__accepted *cd__accepted_new(const cd_accepted *pub, cd_arena *arena)
 cd__accepted *cd__accepted_ref(cd__accepted *a) __attribute__((returns_nonnull));
 void cd__accepted_unref(cd__accepted *a); /* NULL is allowed */
 
+/* An account as after the head of one view, by a hash of its address. */
+typedef struct cd__known_account {
+    u64 view; /* its number; 0: nothing is known here */
+    cd_addr20 addr;
+    cd_account account;
+} cd__known_account;
+
+enum { CD__KNOWN_ACCOUNTS = 2048 };
+
 /* The newest accepted blocks by number modulo the size, and the view published last. */
 typedef struct cd__views {
     cd__accepted *recent[CD__VIEW_RECENT]; /* the executor's */
@@ -35,9 +44,12 @@ typedef struct cd__views {
     u64 head;
     usize bytes; /* of RLP in recent */
     u64 epoch;
-    cd_mutex lock; /* protects newest and live */
+    cd_mutex lock; /* protects newest, live and published */
     cd_view *newest;
-    usize live; /* views not freed yet */
+    usize live;          /* views not freed yet */
+    u64 published;       /* views, ever */
+    cd_mutex known_lock; /* protects known */
+    cd__known_account *known;
 } cd__views;
 
 void cd__views_init(cd__views *vs);

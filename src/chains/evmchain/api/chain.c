@@ -48,6 +48,26 @@ cd_err cd__api_number(cd_rpc_call *call, u64 *out, bool *found, const cd_block_r
     CD_UNREACHABLE();
 }
 
+cd_err cd__api_account(cd_rpc_call *call, cd_account *out, const cd_addr20 *addr, cd_json v,
+                       usize idx)
+{
+    cd_block_ref ref;
+    cd_view_source src;
+    bool found;
+    cd_view *view = cd__api_view(call);
+    CD_TRY(cd_rpc_read_block(call, &ref, v, idx));
+    if (ref.tag == CD_TAG_LATEST) {
+        cd_err e = cd_view_account(view, out, addr, call->lane != CD_RPC_TRY);
+        return e == CD_OK ? CD_OK : cd__api_store(call, e);
+    }
+    *out = (cd_account){.code_hash = CD_HASH_EMPTY_CODE, .storage_root = CD_HASH_EMPTY_TRIE};
+    CD_TRY(cd__api_source(call, &src, v, idx));
+    cd_state_source *state = &src.world.src;
+    cd_err e = state->account(state, out, &found, addr);
+    cd_view_source_fini(&src);
+    return e == CD_OK ? CD_OK : cd__api_store(call, e);
+}
+
 cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize idx)
 {
     cd_block_ref ref;

@@ -23,23 +23,23 @@ static cd_err open_account(cd_rpc_call *call, cd_view_source *src, cd_addr20 *ad
 
 cd_err cd__eth_get_balance(cd_rpc_call *call)
 {
-    cd_view_source src;
     cd_addr20 addr;
     cd_account a;
-    CD_TRY(open_account(call, &src, &addr, &a, 1));
+    CD_TRY(cd__api_need(call, 1));
+    CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
+    CD_TRY(cd__api_account(call, &a, &addr, cd_rpc_arg(call, 1), 1));
     cd_json_w_qty_u256(call->out, &a.balance);
-    cd_view_source_fini(&src);
     return CD_OK;
 }
 
 cd_err cd__eth_get_tx_count(cd_rpc_call *call)
 {
-    cd_view_source src;
     cd_addr20 addr;
     cd_account a;
     cd_block_ref ref;
-    CD_TRY(open_account(call, &src, &addr, &a, 1));
-    cd_view_source_fini(&src);
+    CD_TRY(cd__api_need(call, 1));
+    CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
+    CD_TRY(cd__api_account(call, &a, &addr, cd_rpc_arg(call, 1), 1));
     CD_TRY(cd_rpc_read_block(call, &ref, cd_rpc_arg(call, 1), 1));
     u64 nonce = a.nonce;
     if (ref.tag == CD_TAG_PENDING && call->lane == CD_RPC_OWNER) {

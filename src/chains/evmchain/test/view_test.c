@@ -27,6 +27,12 @@ static u64 balance_at(cd_view *v, u64 number)
     assert_int_equal(cd_view_source_init(&s, v, number), CD_OK);
     assert_int_equal(s.world.src.account(&s.world.src, &a, &found, &addr), CD_OK);
     cd_view_source_fini(&s);
+    /* At the head it is remembered, for this view alone. */
+    for (usize i = 0; number == cd_view_head(v)->block.header.number && i < 2; i++) {
+        cd_account known;
+        assert_int_equal(cd_view_account(v, &known, &addr, i == 0), CD_OK);
+        assert_true(cd_u256_eq(&known.balance, &a.balance));
+    }
     return found ? a.balance.w[0] : 0;
 }
 
