@@ -2,7 +2,7 @@
  * recorded. Compared are values; messages of errors are free, results marked speconly need the same shape, and
  * blockTimestamp may be there or not. [spec:conformance#3] */
 #include "chains/evmchain/import.h"
-#include "tests/vectors/evm_api.h"
+#include "tests/vectors/simulate.h"
 
 #include <string.h>
 
@@ -149,6 +149,7 @@ int main(void)
                   why.msg);
         follow();
         vec_walk(&v, "rpc-compat", visit);
+        simulate_chain(&api, &v);
     }
     evm_api_close(&api);
     return vec_end(&v);

@@ -2,7 +2,7 @@
  * the same height, every answer the same to the byte. What differs for a reason is listed here and in
  * docs/rpc-differences.md. [spec:conformance#3] [spec:eth-rpc#4] */
 #include "base/hex.h"
-#include "tests/vectors/evm_api.h"
+#include "tests/vectors/simulate.h"
 
 #include <string.h>
 
@@ -175,6 +175,7 @@ static void run_session(vec *v, const char *file)
             compare(v, file, line);
         }
     }
+    simulate_chain(&api, v);
     evm_api_close(&api);
 }
 

@@ -73,46 +73,48 @@ static void add_tips(cd_block_exec *x, const cd_tx_result *res)
     }
 }
 
-static cd_tx_invalid run_tx(cd_block_exec *x, const cd_tx *tx, const cd_tx_relax *relax)
+cd_tx_invalid cd_block_exec_tx_relaxed(cd_block_exec *x, cd_tx_result *res, const cd_tx *tx,
+                                       const cd_tx_relax *relax)
 {
     usize logs_before;
     usize logs_after;
-    cd_tx_result res;
     (void)cd_state_logs(x->st, &logs_before);
-    cd_tx_invalid bad = cd_tx_apply(x->evm, &res, &x->gas_left, tx, relax);
+    cd_tx_invalid bad = cd_tx_apply(x->evm, res, &x->gas_left, tx, relax);
     if (bad != CD_TX_VALID) {
         return bad;
     }
     (void)cd_state_logs(x->st, &logs_after);
-    x->gas_used += res.gas_used;
+    x->gas_used += res->gas_used;
     x->blob_gas_used += tx->blob_cnt * (u64)BLOB_GAS;
-    add_tips(x, &res);
+    add_tips(x, res);
     if (x->cnt == x->cap) {
         x->cap = x->cap == 0 ? 64 : x->cap * 2;
         x->receipts = cd_realloc(x->receipts, x->cap * sizeof *x->receipts);
     }
     x->receipts[x->cnt++] = (cd_receipt){
         .type = tx->type,
-        .ok = res.status == CD_EVM_OK,
+        .ok = res->status == CD_EVM_OK,
         .cumulative_gas = x->gas_used,
         .log_cnt = logs_after - logs_before,
-        .gas_used = res.gas_used,
-        .effective_gas_price = res.effective_gas_price,
+        .gas_used = res->gas_used,
+        .effective_gas_price = res->effective_gas_price,
         .has_created = tx->is_create,
-        .created = res.created,
+        .created = res->created,
     };
     return CD_TX_VALID;
 }
 
 cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx)
 {
-    return run_tx(x, tx, NULL);
+    cd_tx_result res;
+    return cd_block_exec_tx_relaxed(x, &res, tx, NULL);
 }
 
 cd_tx_invalid cd_block_exec_tx_as(cd_block_exec *x, const cd_tx *tx)
 {
     static const cd_tx_relax unsigned_sender = {.sender = true};
-    return run_tx(x, tx, &unsigned_sender);
+    cd_tx_result res;
+    return cd_block_exec_tx_relaxed(x, &res, tx, &unsigned_sender);
 }
 
 void cd_block_exec_withdrawals(cd_block_exec *x, const cd_withdrawal *w, usize cnt)

@@ -45,6 +45,10 @@ void cd_block_exec_begin(cd_block_exec *x, cd_evm *evm, cd_state *st, cd_arena *
 /* cd_block_exec_tx runs a transaction, whose sender is known, and adds its receipt unless it is invalid. */
 cd_tx_invalid cd_block_exec_tx(cd_block_exec *x, const cd_tx *tx);
 
+/* cd_block_exec_tx_relaxed skips what relax says (NULL: nothing) and tells what came of it; a simulation's. */
+cd_tx_invalid cd_block_exec_tx_relaxed(cd_block_exec *x, cd_tx_result *res, const cd_tx *tx,
+                                       const cd_tx_relax *relax);
+
 /* cd_block_exec_tx_as runs one whose sender did not sign: contracts may send too (development network). */
 cd_tx_invalid cd_block_exec_tx_as(cd_block_exec *x, const cd_tx *tx);
 

@@ -145,8 +145,9 @@ typedef struct cd__tx_args {
     bool has_tip_cap;
 } cd__tx_args;
 
-/* cd__api_tx_args reads parameter idx. */
+/* cd__api_tx_args reads parameter idx, _of a part of it. */
 cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx) CD_CHECK;
+cd_err cd__api_tx_args_of(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize idx) CD_CHECK;
 
 /* cd__api_gas gives the gas that a call is tried with: what it says, capped. */
 u64 cd__api_gas(const cd_rpc_call *call, const cd__tx_args *args);

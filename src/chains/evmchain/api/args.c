@@ -22,6 +22,23 @@ static cd_err read_access_list(cd_rpc_call *call, cd_tx *tx, cd_json v, usize id
     return CD_OK;
 }
 
+static cd_err read_authorization(cd_rpc_call *call, cd_authorization *out, cd_json v, usize idx)
+{
+    u64 parity = 0;
+    CD_TRY(cd_rpc_read_u256(call, &out->chain_id, cd_json_get(v, "chainId"), idx));
+    CD_TRY(cd_rpc_read_addr(call, &out->addr, cd_json_get(v, "address"), idx));
+    CD_TRY(cd_rpc_read_u64(call, &out->nonce, cd_json_get(v, "nonce"), idx));
+    CD_TRY(cd_rpc_read_u64(call, &parity, cd_json_get(v, "yParity"), idx));
+    CD_TRY(cd_rpc_read_u256(call, &out->r, cd_json_get(v, "r"), idx));
+    CD_TRY(cd_rpc_read_u256(call, &out->s, cd_json_get(v, "s"), idx));
+    if (parity > UINT8_MAX) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: hex number > 8 bits",
+                           idx);
+    }
+    out->y_parity = (u8)parity;
+    return CD_OK;
+}
+
 static cd_err read_data(cd_rpc_call *call, cd_tx *tx, cd_json v, usize idx)
 {
     cd_json data = cd_json_get(v, "data");
@@ -44,6 +61,37 @@ static cd_err read_data(cd_rpc_call *call, cd_tx *tx, cd_json v, usize idx)
     return CD_OK;
 }
 
+/* Blobs and authorizations, which make the transaction one of their type; whether the chain has it is found out when it is
+ * run. */
+static cd_err read_typed(cd_rpc_call *call, cd_tx *tx, cd_json v, usize idx)
+{
+    cd_json blobs = cd_json_get(v, "blobVersionedHashes");
+    cd_json blob_cap = cd_json_get(v, "maxFeePerBlobGas");
+    cd_json auths = cd_json_get(v, "authorizationList");
+    if (cd_json_has(blob_cap)) {
+        CD_TRY(cd_rpc_read_u256(call, &tx->blob_fee_cap, blob_cap, idx));
+    }
+    if (cd_json_has(blobs)) {
+        cd_hash32 *hashes = cd_arena_array(call->arena, cd_hash32, cd_json_len(blobs));
+        cd_json_it it = cd_json_iter(blobs);
+        for (; cd_json_next(&it); tx->blob_cnt++) {
+            CD_TRY(cd_rpc_read_hash(call, &hashes[tx->blob_cnt], it.val, idx));
+        }
+        tx->blob_hashes = hashes;
+        tx->type = CD_TX_BLOB;
+    }
+    if (cd_json_has(auths)) {
+        cd_authorization *list = cd_arena_array(call->arena, cd_authorization, cd_json_len(auths));
+        cd_json_it it = cd_json_iter(auths);
+        for (; cd_json_next(&it); tx->auth_cnt++) {
+            CD_TRY(read_authorization(call, &list[tx->auth_cnt], it.val, idx));
+        }
+        tx->auths = list;
+        tx->type = CD_TX_SET_CODE;
+    }
+    return CD_OK;
+}
+
 static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize idx)
 {
     cd_json price = cd_json_get(v, "gasPrice");
@@ -61,7 +109,8 @@ static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize 
         }
         CD_TRY(cd_rpc_read_u256(call, &out->tx.fee_cap, price, idx));
         out->tx.tip_cap = out->tx.fee_cap;
-        out->tx.type = out->tx.access_cnt != 0 ? CD_TX_ACCESS_LIST : CD_TX_LEGACY;
+        out->tx.type =
+            cd_json_has(cd_json_get(v, "accessList")) ? CD_TX_ACCESS_LIST : CD_TX_LEGACY;
         return CD_OK;
     }
     out->tx.type = CD_TX_DYNAMIC_FEE;
@@ -76,7 +125,11 @@ static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize 
 
 cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx)
 {
-    cd_json v = cd_rpc_arg(call, idx);
+    return cd__api_tx_args_of(call, out, cd_rpc_arg(call, idx), idx);
+}
+
+cd_err cd__api_tx_args_of(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize idx)
+{
     cd_json from = cd_json_get(v, "from");
     cd_json to = cd_json_get(v, "to");
     cd_json gas = cd_json_get(v, "gas");
@@ -123,5 +176,6 @@ cd_err cd__api_tx_args(cd_rpc_call *call, cd__tx_args *out, usize idx)
         CD_TRY(read_access_list(call, tx, cd_json_get(v, "accessList"), idx));
     }
     CD_TRY(read_data(call, tx, v, idx));
-    return read_prices(call, out, v, idx);
+    CD_TRY(read_prices(call, out, v, idx));
+    return read_typed(call, tx, v, idx);
 }

@@ -73,7 +73,8 @@ void cd_api_access_list(cd_json_w *w, const cd_tx *tx)
 void cd_api_tx(cd_json_w *w, const cd_tx *tx, const cd_tx_place *at)
 {
     cd_u256 price = effective_price(tx, at->block);
-    cd_u256 v = cd_tx_v(tx);
+    bool is_signed = !cd_u256_is_zero(&tx->r) || !cd_u256_is_zero(&tx->s);
+    cd_u256 v = is_signed ? cd_tx_v(tx) : cd_u256_zero(); /* simulated ones are not */
     cd_json_w_obj(w);
     if (at->block == NULL) {
         put_null(w, "blockHash");
@@ -194,10 +195,12 @@ static bool is_pending(const cd_block *b)
     return cd_hash32_is_zero(&b->hash);
 }
 
-/* How transactions are shown. */
+/* How transactions are shown, and what is added to a block. */
 typedef struct tx_form {
     bool is_whole;         /* else hashes */
     const cd_tx_end *ends; /* NULL: without */
+    void (*extra)(void *ctx, cd_json_w *w);
+    void *ctx;
 } tx_form;
 
 static void put_txs(cd_json_w *w, const cd_block *b, const tx_form *form)
@@ -319,6 +322,9 @@ static void put_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, 
     if (has_root) {
         put_withdrawals(w, b, txs != NULL);
     }
+    if (txs != NULL && txs->extra != NULL) {
+        txs->extra(txs->ctx, w);
+    }
     cd_json_w_obj_end(w);
 }
 
@@ -332,6 +338,12 @@ void cd_api_block_ended(cd_json_w *w, const cd_block *b, const cd_chain_rules *r
                         const cd_tx_end *ends)
 {
     put_block(w, b, r, size, &(tx_form){.is_whole = true, .ends = ends});
+}
+
+void cd_api_block_with(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                       bool full_txs, void (*extra)(void *ctx, cd_json_w *w), void *ctx)
+{
+    put_block(w, b, r, size, &(tx_form){.is_whole = full_txs, .extra = extra, .ctx = ctx});
 }
 
 void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r)

@@ -22,11 +22,14 @@ typedef struct cd_tx_end {
 } cd_tx_end;
 
 /* cd_api_block writes a block object, with whole transactions or their hashes only, in the order of the recorded
- * sessions. size is that of the RLP. _ended has whole transactions with how each ended. cd_api_header writes it without what a header does not have. */
+ * sessions. size is that of the RLP. _ended has whole transactions with how each ended. cd_api_header writes it without what a header does not have,
+ * cd_api_block_with adds members, which extra writes. */
 void cd_api_block(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                   bool full_txs);
 void cd_api_block_ended(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
                         const cd_tx_end *ends);
+void cd_api_block_with(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size,
+                       bool full_txs, void (*extra)(void *ctx, cd_json_w *w), void *ctx);
 void cd_api_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r);
 
 /* cd_api_access_list writes the access list of a transaction. */

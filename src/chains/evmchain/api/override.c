@@ -40,11 +40,20 @@ static cd_err set_slots(cd_rpc_call *call, cd_state *st, cd_acct *a, cd_json v, 
     return CD_OK;
 }
 
-/* Empties the storage and keeps the rest. */
+/* Empties the storage and keeps the rest: the account goes at the end of a transaction and comes back in the next. */
 static void wipe_storage(cd_state *st, cd_acct *a)
 {
+    if ((a->flags & CD_ACCT_EXISTS) == 0) {
+        return;
+    }
     cd_bytes code = cd_state_code(st, a);
-    cd_state_create(st, a, a->nonce);
+    cd_u256 balance = a->balance;
+    u64 nonce = a->nonce;
+    cd_state_destroy(st, a);
+    cd_state_end_tx(st, false);
+    cd_state_begin_tx(st);
+    cd_state_set_balance(st, a, &balance);
+    cd_state_set_nonce(st, a, nonce);
     if (code.n != 0) {
         cd_state_set_code(st, a, code);
     }

@@ -238,10 +238,15 @@ const char *cd__trial_words(const cd__trial *t, cd_tx_invalid bad, const cd_tx *
         return cd_arena_fmt(a, "%s: code size %zu limit %d", what, tx->data.n, 49152);
     case CD_TX_SENDER_NOT_ALLOWED:
         return cd_arena_fmt(a, "%s%s: %s", cd__api_no_role(t->call), what, who);
-    case CD_TX_VALID:
     case CD_TX_NONCE_TOO_LOW:
     case CD_TX_NONCE_TOO_HIGH:
+        return cd_arena_fmt(a, "%s: address %s, tx: %llu state: %llu", what, who,
+                            (unsigned long long)tx->nonce,
+                            (unsigned long long)cd_state_acct(t->st, &tx->sender)->nonce);
     case CD_TX_NONCE_MAX:
+        return cd_arena_fmt(a, "%s: address %s, nonce: %llu", what, who,
+                            (unsigned long long)tx->nonce);
+    case CD_TX_VALID:
     case CD_TX_SENDER_HAS_CODE:
     case CD_TX_TYPE_UNSUPPORTED:
     case CD_TX_GAS_LIMIT_REACHED:

@@ -1,6 +1,6 @@
 /* Proofs and walks at the head and at every version that is kept, against the model. */
 #include "chains/evmchain/test/world_past.h"
-#include "chains/evmchain/world/proof.h"
+#include "chains/evmchain/world/scratch.h"
 #include "chains/evmchain/world/walk.h"
 
 #include <setjmp.h>
@@ -236,6 +236,123 @@ static void check_walks(past *p)
     cd_kv_close(frozen);
 }
 
+/* --- blocks that never come to be --------------------------------------------------------------- */
+
+/* The root of all that a source gives, computed from nothing. */
+static void root_of(cd_hash32 *out, past_state *seen, cd_state_source *src, cd_account_form form)
+{
+    cd_trie *accounts = cd_trie_new_mem();
+    assert_int_equal(past_read(seen, src), CD_OK);
+    for (u64 i = 0; i < PAST_ADDRS; i++) {
+        past_acct *a = &seen->accts[i];
+        cd_addr20 addr = world_addr(i);
+        cd_hash32 hash = hash_of(&addr);
+        cd_trie *storage = cd_trie_new_mem();
+        u8 enc[CD_ACCOUNT_RLP_MAX];
+        for (u64 k = 0; k < PAST_KEYS; k++) {
+            cd_hash32 key = slot_hash_of(k);
+            u8 value[33];
+            usize n = cd__slot_enc(value, &a->slots[k]);
+            assert_int_equal(cd_trie_put(storage, cd_bytes_of(key.b, 32), cd_bytes_of(value, n)),
+                             CD_OK);
+        }
+        cd_trie_root(storage, &a->account.storage_root);
+        cd_trie_close(storage);
+        usize n = a->found ? cd_account_enc(enc, &a->account, form) : 0;
+        assert_int_equal(cd_trie_put(accounts, cd_bytes_of(hash.b, 32), cd_bytes_of(enc, n)),
+                         CD_OK);
+    }
+    cd_trie_root(accounts, out);
+    cd_trie_close(accounts);
+}
+
+/* Some blocks on the state of a version. */
+static void scratch_at(past *p, cd_kv *frozen, const past_state *at)
+{
+    cd_world_reader reader;
+    cd_world_reader_init(&reader, frozen, p->cfg.form, at->version);
+    cd_world_past_cfg cfg = {.kv = frozen, .form = p->cfg.form, .version = at->version};
+    cd_world_scratch *s = cd_world_scratch_new(&cfg, &reader.src);
+    cd_state *st = cd_state_new(cd_world_scratch_source(s));
+    past_state *seen = cd_new(past_state);
+    past_state *read_back = cd_new(past_state);
+    for (int block = 0; block < 4; block++) {
+        cd_hash32 root;
+        cd_hash32 want;
+        world_change(st, &p->rng, &past_space, block == 0 ? 0 : 1 + cd_rng_below(&p->rng, 12));
+        assert_int_equal(cd_world_scratch_apply(s, &root, st, &p->why), CD_OK);
+        /* Through the state, which did the changes itself. */
+        for (u64 i = 0; i < PAST_ADDRS; i++) {
+            cd_addr20 addr = world_addr(i);
+            cd_acct *a = cd_state_acct(st, &addr);
+            seen->accts[i].found = (a->flags & CD_ACCT_EXISTS) != 0;
+            for (u64 k = 0; k < PAST_KEYS; k++) {
+                cd_u256 key = cd_u256_from_u64(k);
+                seen->accts[i].slots[k] = cd_state_slot(st, a, &key)->value;
+            }
+        }
+        root_of(&want, read_back, cd_world_scratch_source(s), p->cfg.form);
+        assert_memory_equal(root.b, want.b, 32);
+        for (u64 i = 0; i < PAST_ADDRS; i++) {
+            assert_int_equal(seen->accts[i].found, read_back->accts[i].found);
+            assert_memory_equal(seen->accts[i].slots, read_back->accts[i].slots,
+                                sizeof seen->accts[i].slots);
+        }
+        if (block == 0) {
+            assert_memory_equal(root.b, at->head.root.b, 32);
+        }
+        cd_state_reset(st, cd_world_scratch_source(s));
+    }
+    cd_free(seen);
+    cd_free(read_back);
+    cd_state_free(st);
+    cd_world_scratch_free(s);
+    cd_world_reader_fini(&reader);
+}
+
+/* The same changes in the world itself give the same root. */
+static void scratch_as_the_world(past *p, cd_kv *frozen)
+{
+    cd_world_reader reader;
+    cd_world_source src;
+    cd_world_view *view = NULL;
+    cd_hash32 roots[2];
+    cd_rng rng = p->rng;
+    cd_world_reader_init(&reader, frozen, p->cfg.form, CD_WORLD_NEWEST);
+    cd_world_past_cfg cfg = {.kv = frozen, .form = p->cfg.form, .version = CD_WORLD_NEWEST};
+    cd_world_scratch *s = cd_world_scratch_new(&cfg, &reader.src);
+    cd_state *st = cd_state_new(cd_world_scratch_source(s));
+    world_change(st, &p->rng, &past_space, 15);
+    assert_int_equal(cd_world_scratch_apply(s, &roots[0], st, &p->why), CD_OK);
+    p->rng = rng;
+    cd_world_source_init(&src, p->world, NULL);
+    cd_state_reset(st, &src.src);
+    world_change(st, &p->rng, &past_space, 15);
+    assert_int_equal(cd_world_apply(p->world, &view, &roots[1], NULL, st, &p->why), CD_OK);
+    assert_memory_equal(roots[0].b, roots[1].b, 32);
+    cd_world_drop(p->world, view);
+    cd_state_free(st);
+    cd_world_source_fini(&src);
+    cd_world_scratch_free(s);
+    cd_world_reader_fini(&reader);
+}
+
+static void check_scratch(past *p)
+{
+    cd_kv *frozen = NULL;
+    cd_world_stats stats;
+    cd_world_stats_get(p->world, &stats);
+    assert_int_equal(cd_kv_snapshot(&frozen, p->kv), CD_OK);
+    for (usize i = 0; i < 3; i++) {
+        const past_state *at = &p->states[cd_rng_below(&p->rng, p->cnt)];
+        if (at->version >= stats.oldest) {
+            scratch_at(p, frozen, at);
+        }
+    }
+    scratch_as_the_world(p, frozen);
+    cd_kv_close(frozen);
+}
+
 /* --- lives -------------------------------------------------------------------------------------- */
 
 static void live(u64 seed, u64 commit_interval, u64 history)
@@ -264,6 +381,7 @@ static void live(u64 seed, u64 commit_interval, u64 history)
         if (i % 6 == 5) {
             check_proofs(&p);
             check_walks(&p);
+            check_scratch(&p);
         }
     }
     past_fini(&p);

@@ -131,18 +131,22 @@ static cd_err changed_accounts(const cd_world_past *p, cd__key_list *out)
     return e == CD_OK ? closed : e;
 }
 
-/* Collects the slots of an account that differ. */
-static cd_err changed_slots(const cd_world_past *p, cd__key_list *out, const cd_addr20 *addr,
-                            const cd_hash32 *hash)
+/* Collects the slots that differ of the accounts that are keys of wanted. */
+static cd_err changed_slots(const cd_world_past *p, cd__key_list *out, const cd_hmap *wanted)
 {
     cd__journal j;
     CD_TRY(cd__journal_open(&j, p->cfg.kv, p->from));
     while (cd__journal_next(&j, p->to)) {
         for (usize i = 0; i < j.acct_cnt; i++) {
             const cd__journal_acct *a = &j.accts[i];
-            for (u32 k = 0; cd_addr20_eq(addr, &a->addr) && k < a->slot_cnt; k++) {
+            cd_hash32 hash;
+            if (a->slot_cnt == 0 || cd_hmap_get(wanted, &a->addr) == NULL) {
+                continue;
+            }
+            cd_keccak256(&hash, cd_bytes_of(a->addr.b, sizeof a->addr.b));
+            for (u32 k = 0; k < a->slot_cnt; k++) {
                 cd_hash32 slot = cd__journal_slot(a, k);
-                cd__keys_add(out, hash, &slot);
+                cd__keys_add(out, &hash, &slot);
             }
         }
     }
@@ -151,21 +155,21 @@ static cd_err changed_slots(const cd_world_past *p, cd__key_list *out, const cd_
 }
 
 /* Sets the keys, which are all of one trie, to their values as of the version. */
-static cd_err set_keys(const cd_world_past *p, cd_trie *t, const cd__key_list *l)
+static cd_err set_keys(const cd_world_past *p, cd_trie *t, const cd__flat_key *list, usize cnt)
 {
     enum { CHUNK = 256 };
     cd_err e = CD_OK;
     cd_bytes keys[CHUNK];
     cd_buf value = {0};
-    for (usize at = 0; at < l->cnt && e == CD_OK; at += CHUNK) {
-        usize n = cd_min_u64(CHUNK, l->cnt - at);
+    for (usize at = 0; at < cnt && e == CD_OK; at += CHUNK) {
+        usize n = cd_min_u64(CHUNK, cnt - at);
         for (usize i = 0; i < n; i++) {
-            const cd__flat_key *k = &l->keys[at + i];
+            const cd__flat_key *k = &list[at + i];
             keys[i] = cd_bytes_of(k->is_slot ? k->slot.b : k->account.b, 32);
         }
         e = cd_trie_load_many(t, keys, n);
         for (usize i = 0; i < n && e == CD_OK; i++) {
-            const cd__flat_key *k = &l->keys[at + i];
+            const cd__flat_key *k = &list[at + i];
             u8 room[CD_FLAT_KEY_MAX];
             e = value_at(p, &value,
                          k->is_slot ? cd_flat_slot_key(room, &k->account, &k->slot)
@@ -209,7 +213,7 @@ cd_err cd_world_past_open(cd_world_past **out, const cd_world_past_cfg *cfg, cd_
         e = changed_accounts(p, &keys);
     }
     if (e == CD_OK) {
-        e = set_keys(p, p->accounts, &keys);
+        e = set_keys(p, p->accounts, keys.keys, keys.cnt);
     } else if (e == CD_ELIMIT) {
         e = cd_fail(why, CD_ELIMIT, "more than %zu accounts changed since", p->cfg.max_changed);
     }
@@ -231,28 +235,85 @@ void cd_world_past_close(cd_world_past *p)
     }
 }
 
-/* The storage trie of an account as it is stored. */
-static cd_err stored_storage(const cd_world_past *p, cd_trie **out, const cd_hash32 *hash,
-                             cd_errinfo *why)
+cd_trie *cd__past_accounts(cd_world_past *p)
 {
-    cd_trie *accounts = NULL;
+    return p->accounts;
+}
+
+/* The storage trie of an account as it is stored; accounts is the stored trie. */
+static cd_err stored_storage(const cd_world_past *p, cd_trie **out, cd_trie *accounts,
+                             const cd_hash32 *hash, cd_errinfo *why)
+{
     cd_account account;
     bool found;
-    CD_TRY(cd_flat_account_trie(&accounts, p->cfg.kv, &p->stored_root, CD_TRIE_BY_PATH, NULL, why));
-    cd_err e = account_in(accounts, &account, &found, p->cfg.form, hash);
-    cd_trie_close(accounts);
-    CD_TRY(e);
+    CD_TRY(account_in(accounts, &account, &found, p->cfg.form, hash));
     return cd_flat_storage_trie(out, p->cfg.kv, hash, &account.storage_root, CD_TRIE_BY_PATH,
                                 p->cfg.pool, why);
+}
+
+/* Brings the stored storage trie of an account to the version; changed are all slots that differ, accounts ascending. */
+static cd_err bring_storage(const cd_world_past *p, cd_trie *t, const cd_hash32 *hash,
+                            const cd__key_list *changed, cd_errinfo *why)
+{
+    usize from = 0;
+    usize to = changed->cnt;
+    cd_account account;
+    cd_hash32 root;
+    bool found;
+    while (from < to) { /* the first key not below hash */
+        usize mid = from + (to - from) / 2;
+        if (memcmp(changed->keys[mid].account.b, hash->b, 32) < 0) {
+            from = mid + 1;
+        } else {
+            to = mid;
+        }
+    }
+    while (to < changed->cnt && cd_hash32_eq(&changed->keys[to].account, hash)) {
+        to++;
+    }
+    if (to != from) {
+        CD_TRY(set_keys(p, t, changed->keys + from, to - from));
+    }
+    CD_TRY(account_in(p->accounts, &account, &found, p->cfg.form, hash));
+    cd_trie_root(t, &root);
+    return cd_hash32_eq(&root, &account.storage_root)
+               ? CD_OK
+               : cd_fail(why, CD_ECORRUPT, "the storage does not have the account's root");
+}
+
+cd_err cd__past_storage(cd_world_past *p, cd_hmap *wanted, cd_errinfo *why)
+{
+    cd_trie *accounts = NULL;
+    cd__key_list slots = {0};
+    const void *addr;
+    void *val;
+    cd_err e =
+        cd_flat_account_trie(&accounts, p->cfg.kv, &p->stored_root, CD_TRIE_BY_PATH, NULL, why);
+    if (e == CD_OK) {
+        e = changed_slots(p, &slots, wanted);
+    }
+    for (usize it = 0; e == CD_OK && cd_hmap_next(wanted, &it, &addr, &val);) {
+        cd_trie **t = val;
+        cd_hash32 hash;
+        cd_keccak256(&hash, cd_bytes_of(addr, sizeof(cd_addr20)));
+        e = stored_storage(p, t, accounts, &hash, why);
+        if (e == CD_OK) {
+            e = bring_storage(p, *t, &hash, &slots, why);
+        }
+    }
+    for (usize it = 0; e != CD_OK && cd_hmap_next(wanted, &it, NULL, &val);) {
+        cd_trie_close(*(cd_trie **)val);
+    }
+    cd_trie_close(accounts);
+    cd_free(slots.keys);
+    return e;
 }
 
 cd_err cd_world_past_prove(cd_world_past *p, cd_world_proof *out, cd_arena *a,
                            const cd_addr20 *addr, const cd_hash32 *keys, usize cnt, cd_errinfo *why)
 {
     cd_hash32 hash;
-    cd_hash32 root;
-    cd_trie *storage = NULL;
-    cd__key_list slots = {0};
+    cd_hmap wanted; /* the account alone */
     cd_world_proof proof = {.slots = cd_arena_array(a, cd_world_slot_proof, cnt)};
     cd_keccak256(&hash, cd_bytes_of(addr->b, 20));
     CD_TRY(prove_account(&proof, a, p->accounts, p->cfg.form, &hash));
@@ -260,26 +321,17 @@ cd_err cd_world_past_prove(cd_world_past *p, cd_world_proof *out, cd_arena *a,
         *out = proof;
         return CD_OK;
     }
-    cd_err e = stored_storage(p, &storage, &hash, why);
+    cd_hmap_init(&wanted, CD_HASH_KEYED, sizeof *addr, sizeof(cd_trie *));
+    (void)cd_hmap_put(&wanted, NULL, addr);
+    cd_err e = cd__past_storage(p, &wanted, why);
     if (e == CD_OK) {
-        e = changed_slots(p, &slots, addr, &hash);
-    }
-    if (e == CD_OK) {
-        e = set_keys(p, storage, &slots);
-    }
-    if (e == CD_OK) {
-        cd_trie_root(storage, &root);
-        if (!cd_hash32_eq(&root, &proof.account.storage_root)) {
-            e = cd_fail(why, CD_ECORRUPT, "the storage does not have the account's root");
-        }
-    }
-    if (e == CD_OK) {
+        cd_trie *storage = *(cd_trie **)cd_hmap_get(&wanted, addr);
         e = prove_slots(proof.slots, a, storage, keys, cnt);
+        cd_trie_close(storage);
     }
     if (e == CD_OK) {
         *out = proof;
     }
-    cd_free(slots.keys);
-    cd_trie_close(storage);
+    cd_hmap_fini(&wanted);
     return e;
 }

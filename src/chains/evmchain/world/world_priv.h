@@ -4,8 +4,8 @@
 #define CD_CHAINS_EVMCHAIN_WORLD_WORLD_PRIV_H
 
 #include "base/hmap.h"
+#include "chains/evmchain/world/proof.h"
 #include "chains/evmchain/world/reader.h"
-#include "chains/evmchain/world/world.h"
 
 /* --- changes of one block ------------------------------------------------------------------------ */
 
@@ -198,6 +198,14 @@ cd_err cd__history_prune(cd_kv *kv, cd_kv_batch *batch, cd__world_marks *m, u64 
 
 /* cd__preimages_put appends the addresses and slot keys that come into being. */
 void cd__preimages_put(cd_kv_batch *batch, const cd__world_changes *ch);
+
+/* --- tries as of a version ----------------------------------------------------------------------- */
+
+/* cd__past_accounts lends the account trie, which the borrower may change. cd__past_storage opens the storage tries of the
+ * accounts in wanted (address -> cd_trie *, NULL): they are the caller's, none after an error. One reading of the journal
+ * serves all of them. Errors: CD_ECORRUPT, those of the store. */
+cd_trie *cd__past_accounts(cd_world_past *p);
+cd_err cd__past_storage(cd_world_past *p, cd_hmap *wanted, cd_errinfo *why) CD_CHECK;
 
 /* --- standing tries ------------------------------------------------------------------------------ */
 
