@@ -148,6 +148,50 @@ await check("calls run on a changed state", async () => {
     assert.equal(accessList[0].storageKeys.length, 2);
 });
 
+await check("blocks and calls are simulated", async () => {
+    const nobody = "0xc000000000000000000000000000000000000000";
+    const blockNumber = await reader.getBlockNumber();
+    const blocks = await reader.simulateBlocks({
+        blocks: [
+            {
+                stateOverrides: [{ address: nobody, balance: parseEther("10") }],
+                calls: [{ account: nobody, to: carol.address, value: parseEther("2") }],
+            },
+            {
+                calls: [
+                    { account: alice, to: token.address, abi: token.abi, functionName: "transfer", args: [nobody, 5n] },
+                    { to: token.address, abi: token.abi, functionName: "balanceOf", args: [nobody] },
+                    { account: nobody, to: token.address, abi: token.abi, functionName: "transfer", args: [bob.address, 6n] },
+                ],
+            },
+        ],
+        traceTransfers: true,
+    });
+    assert.deepEqual(blocks.map((b) => b.number - blockNumber), [1n, 2n]);
+    assert.equal(blocks[1].parentHash, blocks[0].hash);
+    assert.notEqual(blocks[1].stateRoot, blocks[0].stateRoot);
+    assert.equal(blocks[0].calls[0].status, "success");
+    assert.equal(BigInt(blocks[0].calls[0].logs[0].data), parseEther("2"));
+    assert.equal(blocks[1].calls[1].result, 5n);
+    assert.equal(blocks[1].calls[2].status, "failure");
+    assert.ok(blocks[1].calls[2].error instanceof BaseError);
+
+    const { assetChanges, results, block } = await reader.simulateCalls({
+        account: alice.address,
+        calls: [
+            { to: token.address, abi: token.abi, functionName: "transfer", args: [carol.address, 7n] },
+            { to: bob.address, value: parseEther("1") },
+        ],
+        traceAssetChanges: true,
+    });
+    assert.deepEqual(results.map((r) => r.status), ["success", "success"]);
+    assert.ok(block.number > blockNumber);
+    assert.equal(assetChanges[0].value.diff, -parseEther("1"));
+    assert.equal(assetChanges[1].value.diff, -7n);
+    assert.equal(assetChanges[1].token.address, token.address.toLowerCase());
+    assert.equal(await reader.getBlockNumber(), blockNumber);
+});
+
 await check("transactions of every type are taken", async () => {
     const to = carol.address;
     const gasPrice = await reader.getGasPrice();
