@@ -124,6 +124,50 @@ static void follow(void)
     cd_txpool_set_head(api.vm.pool, &head, &api.vm.head.world.src);
 }
 
+/* Under Prague data has a floor: 21000 and 10 for each of 4 tokens a byte, though running it costs 16 a byte. */
+static void estimate_above_floor(vec *v)
+{
+    static const char genesis[] =
+        "{\"config\":{\"chainId\":1,\"homesteadBlock\":0,\"eip150Block\":0,\"eip155Block\":0,"
+        "\"eip158Block\":0,\"byzantiumBlock\":0,\"constantinopleBlock\":0,\"petersburgBlock\":0,"
+        "\"istanbulBlock\":0,\"berlinBlock\":0,\"londonBlock\":0,\"mergeNetsplitBlock\":0,"
+        "\"terminalTotalDifficulty\":0,\"shanghaiTime\":0,\"cancunTime\":0,\"pragueTime\":0},"
+        "\"gasLimit\":\"0x1c9c380\",\"difficulty\":\"0x0\",\"alloc\":{}}";
+    static const char request[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_estimateGas\",\"params\":[{"
+        "\"to\":\"0x00000000000000000000000000000000000000aa\",\"data\":\"0x%s\"%s}]}";
+    cd_buf data = {0};
+    cd_chain_cfg cfg = {
+        .kv = cd_kv_mem_open(),
+        .genesis = cd_bytes_str(genesis),
+        .is_ethereum = true,
+        .history = UINT64_MAX,
+    };
+    for (int i = 0; i < 1000; i++) {
+        cd_buf_str(&data, "11");
+    }
+    if (evm_api_open(&api, v, cfg, cd_bytes_str("{}"))) {
+        const char *text = cd_buf_cstr(&data);
+        cd_json enough =
+            evm_api_ask(&api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, "")));
+        vec_check(
+            v,
+            cd_bytes_eq(evm_api_text(v, cd_json_get(enough, "result")),
+                        cd_bytes_str("\"0xf181\"")), /* the search stops within 1.5 % of 61000 */
+            "estimate at the floor: %.*s", (int)evm_api_text(v, enough).n,
+            (const char *)evm_api_text(v, enough).p);
+        cd_json little = evm_api_ask(
+            &api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, ",\"gas\":\"0xee47\"")));
+        vec_check(v,
+                  cd_bytes_eq(evm_api_text(v, cd_json_get(cd_json_get(little, "error"), "message")),
+                              cd_bytes_str("\"gas required exceeds allowance (60999)\"")),
+                  "estimate below the floor: %.*s", (int)evm_api_text(v, little).n,
+                  (const char *)evm_api_text(v, little).p);
+    }
+    evm_api_close(&api);
+    cd_buf_fini(&data);
+}
+
 int main(void)
 {
     vec v = {0};
@@ -141,7 +185,8 @@ int main(void)
         .history = UINT64_MAX,
     };
     static const char config[] =
-        "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"debug\",\"internal-debug\","
+        "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"debug\",\"debug-tracer\","
+        "\"internal-debug\","
         "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\"]}";
     if (evm_api_open(&api, &v, cfg, cd_bytes_str(config))) {
         cd_err e = cd_chain_import(api.vm.chain, rlps, NULL, UINT64_MAX / 2, &why);
@@ -152,5 +197,6 @@ int main(void)
         simulate_chain(&api, &v);
     }
     evm_api_close(&api);
+    estimate_above_floor(&v);
     return vec_end(&v);
 }

@@ -4,6 +4,7 @@
 #ifndef CD_TESTS_VECTORS_SIMULATE_H
 #define CD_TESTS_VECTORS_SIMULATE_H
 
+#include "base/hex.h"
 #include "chains/evmchain/api/json.h"
 #include "chains/evmchain/fee_l1.h"
 #include "tests/vectors/evm_api.h"
@@ -153,6 +154,32 @@ static void simulate_block(evm_api *a, vec *v, const cd_accepted *acc, const cd_
     }
 }
 
+/* The state behind the last transaction is that behind the block, unless withdrawals follow. */
+static void roots_of_block(evm_api *a, vec *v, const cd_block *b)
+{
+    cd_buf hash = {0};
+    cd_buf root = {0};
+    cd_hex_put(&hash, cd_bytes_of(b->hash.b, 32));
+    cd_hex_put(&root, cd_bytes_of(b->header.state_root.b, 32));
+    cd_json answer =
+        evm_api_ask(a, v,
+                    cd_bytes_str(cd_arena_fmt(
+                        &v->arena,
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"debug_intermediateRoots\","
+                        "\"params\":[\"%s\"]}",
+                        cd_buf_cstr(&hash))));
+    cd_json roots = cd_json_get(answer, "result");
+    cd_bytes last = {0};
+    bool ok = cd_json_len(roots) == b->tx_cnt &&
+              cd_json_str(&last, cd_json_at(roots, b->tx_cnt - 1), NULL) == CD_OK &&
+              cd_bytes_eq(last, cd_buf_bytes(&root));
+    vec_check(v, ok, "roots of block %llu: %.*s", (unsigned long long)b->header.number,
+              (int)cd_min_u64(evm_api_text(v, answer).n, 300),
+              (const char *)evm_api_text(v, answer).p);
+    cd_buf_fini(&hash);
+    cd_buf_fini(&root);
+}
+
 /* The fee window and results of no predicates: all that a simulated block has. */
 static bool has_no_predicates(const cd_header *h)
 {
@@ -175,6 +202,9 @@ static void simulate_chain(evm_api *a, vec *v)
         if (cd_view_block(view, &acc, &v->arena, n) != CD_OK) {
             vec_check(v, false, "no block %llu", (unsigned long long)n);
             break;
+        }
+        if (acc->block.tx_cnt != 0 && acc->block.withdrawal_cnt == 0) {
+            roots_of_block(a, v, &acc->block);
         }
         if (r->layout == CD_HEADER_ETHEREUM || has_no_predicates(&acc->block.header)) {
             simulate_block(a, v, acc, r);

@@ -100,7 +100,7 @@ static cd_err try_gas(search *s, bool *ok, u64 gas)
     }
     CD_TRY(cd__trial_run(s->t, &s->res, &bad, &s->tx));
     *ok = bad == CD_TX_VALID && s->res.status == CD_EVM_OK;
-    if (bad == CD_TX_INTRINSIC_GAS) {
+    if (bad == CD_TX_INTRINSIC_GAS || bad == CD_TX_FLOOR_GAS) {
         s->res = (cd_tx_result){.status = CD_EVM_OUT_OF_GAS};
     } else if (bad != CD_TX_VALID) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "failed with %llu gas: %s", (unsigned long long)gas,

@@ -91,18 +91,6 @@ static cd_err set_account(cd_rpc_call *call, cd_state *st, const cd_addr20 *addr
     return set_slots(call, st, a, cd_json_has(state) ? state : diff, idx);
 }
 
-cd_err cd__api_override_state(cd_rpc_call *call, cd_state *st, cd_json v, usize idx)
-{
-    cd_json_it it = cd_json_iter(v);
-    while (cd_json_next(&it)) {
-        if (cd_json_has(cd_json_get(it.val, "movePrecompileToAddress"))) {
-            return cd_rpc_fail(call, CD_RPC_SERVER,
-                               "state override \"movePrecompileToAddress\" is not supported");
-        }
-    }
-    return cd__api_override_accounts(call, st, v, idx);
-}
-
 /* Removes or moves the precompile that one account is. */
 static cd_err change_precompile(cd_rpc_call *call, cd_precompile_table *t, const cd_addr20 *addr,
                                 cd_json v, cd_json all, usize idx)

@@ -10,15 +10,13 @@
 #include "evm/evm.h"
 #include "rpc/param.h"
 
-/* cd__api_override_state changes st as a transaction before the call would have; v is (part of) parameter idx, none and
- * null change nothing. */
-cd_err cd__api_override_state(cd_rpc_call *call, cd_state *st, cd_json v, usize idx) CD_CHECK;
-
 /* cd__api_override_table gives the precompiles that a call sees: those of base without the accounts that v changes, the
  * moved ones at their new places (movePrecompileToAddress); *out is the caller's to free, NULL when base stays as it is.
- * cd__api_override_accounts is cd__api_override_state for whoever has done so; that one refuses to move any. */
+ * v is (part of) parameter idx; none and null change nothing. */
 cd_err cd__api_override_table(cd_rpc_call *call, cd_precompile_table **out,
                               const cd_precompile_table *base, cd_json v, usize idx) CD_CHECK;
+
+/* cd__api_override_accounts changes st as a transaction before the call would have. */
 cd_err cd__api_override_accounts(cd_rpc_call *call, cd_state *st, cd_json v, usize idx) CD_CHECK;
 
 /* cd__api_override_block changes env likewise. Which fork holds afterwards is for the caller to find out. */

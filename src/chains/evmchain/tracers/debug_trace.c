@@ -14,6 +14,7 @@ typedef struct job {
     cd_rpc_call *call;
     cd_view *view;
     cd_replay *replay;
+    cd_precompile_table *moved; /* of a call that pretends, or NULL */
     cd_trace_opts opts;
     cd_errinfo why;
 } job;
@@ -28,6 +29,7 @@ static cd_err job_end(job *j, cd_err e)
 {
     cd_rpc_call *call = j->call;
     cd_replay_free(j->replay);
+    cd_precompile_table_free(j->moved);
     cd_view_unref(j->view);
     if (e == CD_OK || call->error_message != NULL) {
         return e;
@@ -180,6 +182,38 @@ cd_err cd__debug_trace_bad_block(cd_rpc_call *call)
     return cd_rpc_fail(call, CD_RPC_SERVER, "bad block 0x%s not found", hex);
 }
 
+/* --- roots -------------------------------------------------------------------------------------- */
+
+static cd_err intermediate_roots(job *j)
+{
+    const cd_accepted *acc;
+    cd_hash32 hash;
+    cd_json_w *w = j->call->out;
+    CD_TRY(cd_rpc_read_hash(j->call, &hash, cd_rpc_arg(j->call, 0), 0));
+    CD_TRY(read_opts(j, 1));
+    CD_TRY(by_hash(j, &acc, &hash));
+    CD_TRY(cd_replay_new(&j->replay, j->view, &acc->block, &j->why));
+    cd_json_w_arr(w);
+    for (usize i = 1; i <= acc->block.tx_cnt; i++) {
+        cd_hash32 root;
+        if (cd_rpc_is_late(j->call)) {
+            return CD_ETIMEOUT;
+        }
+        CD_TRY(cd_replay_to(j->replay, i, &j->why));
+        CD_TRY(cd_replay_root(j->replay, &root, &j->why));
+        cd_json_w_hex(w, cd_bytes_of(root.b, sizeof root.b));
+    }
+    cd_json_w_arr_end(w);
+    return CD_OK;
+}
+
+cd_err cd__debug_intermediate_roots(cd_rpc_call *call)
+{
+    job j;
+    job_init(&j, call);
+    return job_end(&j, intermediate_roots(&j));
+}
+
 /* --- transactions ------------------------------------------------------------------------------- */
 
 static cd_err transaction(job *j)
@@ -233,6 +267,7 @@ static cd_err trial(job *j)
     enum { ARGS, BLOCK, OPTS };
     cd_rpc_call *call = j->call;
     cd_json opts = cd_rpc_arg(call, OPTS);
+    cd_json overrides = cd_json_get(opts, "stateOverrides");
     const cd_accepted *acc;
     cd__tx_args args;
     CD_TRY(cd__api_tx_args(call, &args, ARGS));
@@ -241,13 +276,16 @@ static cd_err trial(job *j)
     CD_TRY(stand(j, &acc->block, cd_json_get(opts, "txIndex"), OPTS));
     cd_block_env *env = &j->replay->run.env;
     CD_TRY(cd__api_override_block(call, env, cd_json_get(opts, "blockOverrides"), OPTS));
-    CD_TRY(cd__api_override_state(call, j->replay->st, cd_json_get(opts, "stateOverrides"), OPTS));
+    CD_TRY(cd__api_override_table(call, &j->moved,
+                                  cd_chain_rules_table(j->replay->rules, env->number, env->time),
+                                  overrides, OPTS));
+    CD_TRY(cd__api_override_accounts(call, j->replay->st, overrides, OPTS));
     args.tx.gas_limit = args.has_gas ? cd_min_u64(args.tx.gas_limit, GAS_CAP) : GAS_CAP;
     if (cd_u256_is_zero(&args.tx.fee_cap)) {
         env->base_fee = cd_u256_zero(); /* who pays nothing sees no price */
     }
-    return cd_replay_call(j->replay, call->out, &args.tx, &relax, &j->opts, cd_clock_real(),
-                          &j->why);
+    return cd_replay_call(j->replay, call->out, &args.tx, j->moved, &relax, &j->opts,
+                          cd_clock_real(), &j->why);
 }
 
 cd_err cd__debug_trace_call(cd_rpc_call *call)

@@ -81,6 +81,7 @@ void cd_replay_free(cd_replay *r)
     cd_block_exec_abort(&r->run.exec);
     cd_evm_free(r->evm);
     cd_state_free(r->st);
+    cd_world_scratch_free(r->scratch);
     cd_view_source_fini(&r->src);
     cd_arena_fini(&r->arena);
     cd_free(r);
@@ -111,6 +112,28 @@ cd_err cd_replay_to(cd_replay *r, usize idx, cd_errinfo *why)
     return CD_OK;
 }
 
+cd_err cd_replay_root(cd_replay *r, cd_hash32 *root, cd_errinfo *why)
+{
+    const cd_block_exec_cfg *cfg = &r->run.exec.cfg;
+    if (r->scratch == NULL) {
+        r->scratch = cd_world_scratch_new(
+            &(cd_world_past_cfg){
+                .kv = cd_view_kv(r->src.view),
+                .form = r->rules->account_form,
+                .version = cd_world_version_of(r->block->header.number - 1),
+            },
+            &r->src.world.src);
+    }
+    cd_errinfo inner = {0};
+    cd_err e = cd_world_scratch_apply(r->scratch, root, r->st, &inner);
+    if (e != CD_OK) {
+        return cd_fail(why, e, "state: %s", inner.msg[0] != '\0' ? inner.msg : cd_err_str(e));
+    }
+    cd_state_reset(r->st, cd_world_scratch_source(r->scratch));
+    cd_evm_set_block(r->evm, cfg->fork, cfg->profile, cfg->env, r->st, cfg->precompiles);
+    return CD_OK;
+}
+
 cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts,
                        const cd_clock *clock, cd_errinfo *why)
 {
@@ -132,15 +155,18 @@ cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts,
     return cd_trace_run(out, r->evm, &r->run.exec.gas_left, &tx, &accepted, opts, clock, why);
 }
 
-cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx, const cd_tx_relax *relax,
+cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx,
+                      const cd_precompile_table *precompiles, const cd_tx_relax *relax,
                       const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why)
 {
     const cd_block_env *env = &r->run.env;
     u64 gas_pool = UINT64_MAX;
     cd_fork fork = cd_chain_rules_fork(r->rules, env->number, env->time);
     r->next = r->block->tx_cnt;
-    cd_evm_set_block(r->evm, fork, r->rules->profile, env, r->st,
-                     cd_chain_rules_table(r->rules, env->number, env->time));
+    if (precompiles == NULL) {
+        precompiles = cd_chain_rules_table(r->rules, env->number, env->time);
+    }
+    cd_evm_set_block(r->evm, fork, r->rules->profile, env, r->st, precompiles);
     cd_trace_tx job = {.tx = tx, .st = r->st, .fork = fork, .coinbase = env->coinbase};
     return cd_trace_run(out, r->evm, &gas_pool, &job, relax, opts, clock, why);
 }

@@ -12,6 +12,7 @@
 #include "chains/evmchain/tracers/tracer_kind.h"
 #include "chains/evmchain/tracers/transfers.h"
 #include "chains/evmchain/view.h"
+#include "chains/evmchain/world/scratch.h"
 
 typedef struct cd_replay {
     const cd_block *block;
@@ -22,6 +23,7 @@ typedef struct cd_replay {
     cd_arena arena;
     cd_block_run run; /* its env may be changed before cd_replay_call */
     usize next;
+    cd_world_scratch *scratch; /* NULL until a root was asked for */
 } cd_replay;
 
 /* cd_replay_new stands before the first transaction of a block whose parent is accepted; senders are known. Both view and
@@ -39,14 +41,19 @@ cd_err cd_replay_behind(cd_replay **out, cd_view *view, const cd_block *block,
  * store; the replay is at its end then. */
 cd_err cd_replay_to(cd_replay *r, usize idx, cd_errinfo *why) CD_CHECK;
 
+/* cd_replay_root gives the root of the state behind what was run. Errors: those of cd_world_scratch_apply; the replay is at
+ * its end then. */
+cd_err cd_replay_root(cd_replay *r, cd_hash32 *root, cd_errinfo *why) CD_CHECK;
+
 /* cd_replay_trace runs the next transaction under a tracer and writes the result. Errors: those of cd_trace_run; the replay
  * is at its end then. */
 cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts,
                        const cd_clock *clock, cd_errinfo *why) CD_CHECK;
 
 /* cd_replay_call runs a transaction that is in no block under a tracer, in the environment r->run.env, which decides on the
- * fork. Errors: those of cd_trace_run; the replay is at its end afterwards. */
-cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx, const cd_tx_relax *relax,
+ * fork, with precompiles (NULL: those of the rules). Errors: those of cd_trace_run; the replay is at its end afterwards. */
+cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx,
+                      const cd_precompile_table *precompiles, const cd_tx_relax *relax,
                       const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why) CD_CHECK;
 
 /* cd_replay_transfers runs the next transaction and records the value it moved inside; t is cleared first.
