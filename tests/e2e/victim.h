@@ -40,9 +40,19 @@ static inline cd_err victim_open_store(cd_kv **out, const char *dir, cd_errinfo 
     return cd_kv_rocksdb_open(out, &cfg, why);
 }
 
+/* The victim's process is this program anew, telling on its standard output: in a copy of a process that has used the engine
+ * before, the engine's threads would be missing. */
+static inline void victim_become(const char *name, const char *dir, int fd)
+{
+    (void)dup2(fd, STDOUT_FILENO);
+    (void)close(fd);
+    (void)execl("/proc/self/exe", name, dir, "victim", (char *)NULL);
+    _exit(1);
+}
+
 /* Lets a victim run until it has told some steps and a little longer, then kills it; gives the last step that it told. False
  * when it ended by itself. */
-static inline bool victim_run(victim_fn *work, const char *dir, cd_rng *rng, u64 *last)
+static inline bool victim_run(const char *name, const char *dir, cd_rng *rng, u64 *last)
 {
     int fd[2];
     if (pipe(fd) != 0) {
@@ -52,7 +62,7 @@ static inline bool victim_run(victim_fn *work, const char *dir, cd_rng *rng, u64
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(fd[0]);
-        _exit(work(dir, fd[1]));
+        victim_become(name, dir, fd[1]);
     }
     (void)close(fd[1]);
     u64 told = cd_rng_below(rng, 9); /* 0: killed while it opens the store */
@@ -81,6 +91,9 @@ static inline int victim_main(int argc, char **argv, const victim_test *t)
     const char *full = getenv("CANDELA_TEST_FULL");
     u64 kills = full != NULL && strcmp(full, "1") == 0 ? t->full_kills : VICTIM_SAMPLE;
     u64 seed = (u64)time(NULL);
+    if (argc == 3 && strcmp(argv[2], "victim") == 0) {
+        return t->work(argv[1], STDOUT_FILENO);
+    }
     if (argc < 2 || (argc > 2 && cd_u64_parse(&kills, cd_bytes_str(argv[2])) != CD_OK) ||
         (argc > 3 && cd_u64_parse(&seed, cd_bytes_str(argv[3])) != CD_OK)) {
         (void)fprintf(stderr, "usage: %s DIR [KILLS [SEED]]\n", t->name);
@@ -94,7 +107,7 @@ static inline int victim_main(int argc, char **argv, const victim_test *t)
     bool ok = cd_fs_remove_tree(cd_fs_real(), dir, &why) == CD_OK;
     while (ok && (done < kills || step < kills * t->steps_per_kill)) {
         u64 last = step;
-        ok = victim_run(t->work, dir, &rng, &last);
+        ok = victim_run(t->name, dir, &rng, &last);
         if (!ok) {
             (void)cd_fail(&why, CD_EINVAL, "the victim ended by itself");
         } else {
