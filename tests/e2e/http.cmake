@@ -7,3 +7,5 @@ target_link_libraries(http_echo PRIVATE cd_net)
 add_test(NAME e2e/http-conformance
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/http/conformance.py --server $<TARGET_FILE:http_echo> --node $<TARGET_FILE:candela>)
 set_tests_properties(e2e/http-conformance PROPERTIES LABELS e2e TIMEOUT 1800)
+add_test(NAME e2e/tls-scan COMMAND ${CMAKE_CURRENT_LIST_DIR}/http/scan.py --server $<TARGET_FILE:http_echo>)
+set_tests_properties(e2e/tls-scan PROPERTIES LABELS "e2e;full" TIMEOUT 1800)

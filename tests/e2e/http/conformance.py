@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The HTTP server as other people's tools see it: h2spec, nghttp2's and curl's clients, OpenSSL, a TLS scanner.
+"""The HTTP server as other people's tools see it: h2spec, nghttp2's and curl's clients, OpenSSL.
 
 usage: tests/e2e/http/conformance.py --server build/debug/test/http_echo --node build/debug/bin/candela
 
-h2spec is built by Go out of the pinned module in h2spec/, into build/e2e-http. The scanner (Debian's testssl.sh) runs
-with CANDELA_TEST_FULL=1 only. Ends with `N passed, M failed`.
+h2spec is built by Go out of the pinned module in h2spec/, into build/e2e-http. Ends with `N passed, M failed`.
 """
 import argparse
 import gzip
@@ -245,14 +244,16 @@ def test_certificates(env):
             before = ssl.get_server_certificate(("127.0.0.1", server.port))
             server.certify("another")
             ask()  # the first is found by itself
-            same(server.process.stdout.readline(), "new certificate\n")
-            assert ssl.get_server_certificate(("127.0.0.1", server.port)) != before
+            while ssl.get_server_certificate(("127.0.0.1", server.port)) == before:
+                match(server.process.stdout.readline(), "^(new certificate|TLS key: .*)$")  # it may look between the files
         old.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         match(old.recv(1000).decode(), "^HTTP/1.1 200 OK")
         old.close()
         pathlib.Path(server.key).write_text("nothing")
         server.process.send_signal(signal.SIGHUP)
-        match(server.process.stdout.readline(), "^TLS key: ")
+        while (line := server.process.stdout.readline()) == "new certificate\n":
+            pass  # the signal and the look at the files may both have told of the last one
+        match(line, "^TLS key: ")
         server.dial_tls().close()
         p = subprocess.run([str(env.binary), "0", server.cert, server.key], capture_output=True, text=True, timeout=20)
         same(p.returncode, 1)
@@ -367,23 +368,6 @@ def test_node(env):
                                capture_output=True, text=True, timeout=30)
             same(p.returncode, 1)
             match(p.stderr, "^error: .*" + why)
-
-
-def test_scan(env):
-    """Everything the scanner dislikes about the server, apart from its certificate being self-signed."""
-    if not env.full:
-        return
-    tool("testssl", "testssl.sh")
-    expected = {"cert_chain_of_trust", "cert_revocation", "DNS_CAArecord"}
-    with Server(env.binary, tls=True) as server:
-        report = f"{server.dir}/scan.json"
-        run("testssl", "--quiet", "--color", "0", "--warnings", "batch", "--openssl-timeout", "20", "-p", "-s", "-f", "-P",
-            "-S", "-U", "--jsonfile", report, f"127.0.0.1:{server.port}", timeout=1200, ok=False)
-        findings = json.loads(pathlib.Path(report).read_text())
-        bad = [f"{x['id']}: {x['finding']}" for x in findings
-               if x["severity"] in ("LOW", "MEDIUM", "HIGH", "CRITICAL", "FATAL") and x["id"] not in expected]
-        same(bad, [])
-        assert len(findings) > 50, len(findings)
 
 
 def main():
