@@ -1,6 +1,7 @@
 /* How entries get their prices: lanes gather what one call can bring, jobs make the calls. */
 #include "base/mem.h"
 #include "base/num_text.h"
+#include "net/http_cond.h"
 #include "services/pricing/prices_priv.h"
 
 #include <math.h>
@@ -334,11 +335,15 @@ static bool read_rows(call *c, cd_bytes body)
 }
 
 /* How long the provider wants to be left alone; 0: it did not say. */
-static u64 stay_ns(cd_bytes retry_after)
+static u64 stay_ns(const cd_prices *p, cd_bytes retry_after)
 {
     u64 s;
     if (cd_u64_parse(&s, retry_after) == CD_OK) {
         return cd_min_u64(s, UINT32_MAX) * CD_NS_PER_SEC;
+    }
+    u64 now_s = cd_clock_wall_s(p->clock);
+    if (cd_http_date_parse(&s, retry_after) == CD_OK && s > now_s) {
+        return cd_min_u64(s - now_s, UINT32_MAX) * CD_NS_PER_SEC;
     }
     return 0;
 }
@@ -366,14 +371,14 @@ static void learn(cd_prices *p, cd__price_provider *to, outcome o, const cd_pric
         p->is_ready = true;
         break;
     case OUT_LIMITED:
-        cd_gate_limited(&to->gate, now_ns, stay_ns(r->retry_after));
+        cd_gate_limited(&to->gate, now_ns, stay_ns(p, r->retry_after));
         break;
     case OUT_REFUSED:
         cd_gate_void(&to->gate);
         break;
     case OUT_STATUS:
         cd_gate_bad(&to->gate, now_ns,
-                    r->status == STATUS_UNAVAILABLE ? stay_ns(r->retry_after) : 0);
+                    r->status == STATUS_UNAVAILABLE ? stay_ns(p, r->retry_after) : 0);
         break;
     case OUT_TIMEOUT:
     case OUT_NETWORK:

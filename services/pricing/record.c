@@ -69,7 +69,7 @@ static cd_bytes take_name(cd_rd *r)
 {
     char folded[CD_PRICE_NAME_MAX];
     cd_bytes name = take_text(r, CD_PRICE_NAME_MAX);
-    if (!cd_price_name_fold(folded, name) || memcmp(folded, name.p, name.n) != 0) {
+    if (!cd_price_name_fold(folded, name) || !cd_bytes_eq(cd_bytes_of(folded, name.n), name)) {
         cd_rd_fail(r, CD_EFORMAT);
     }
     return name;

@@ -278,6 +278,49 @@ void cd_signal_close(cd_signal *s)
     }
 }
 
+struct cd__poll {
+    uv_poll_t uv;
+    cd__poll_fn *fn;
+    void *ctx;
+};
+
+cd__poll *cd__poll_new(cd_loop *l, int fd, cd__poll_fn *fn, void *ctx)
+{
+    cd__poll *p = cd_new(cd__poll);
+    int rc = uv_poll_init(&l->uv, &p->uv, fd);
+    CD_ASSERT(rc == 0);
+    p->uv.data = p;
+    p->fn = fn;
+    p->ctx = ctx;
+    return p;
+}
+
+static void on_poll(uv_poll_t *uv, int status, int events)
+{
+    cd__poll *p = uv->data;
+    p->fn(p->ctx, status != 0 || (events & UV_READABLE) != 0,
+          status != 0 || (events & UV_WRITABLE) != 0);
+}
+
+void cd__poll_set(cd__poll *p, bool wants_read, bool wants_write)
+{
+    int events = (wants_read ? UV_READABLE : 0) | (wants_write ? UV_WRITABLE : 0);
+    if (events == 0) {
+        (void)uv_poll_stop(&p->uv);
+        return;
+    }
+    int rc = uv_poll_start(&p->uv, events, on_poll);
+    CD_ASSERT(rc == 0);
+}
+
+void cd__poll_free(cd__poll *p)
+{
+    if (p != NULL) {
+        (void)uv_poll_stop(&p->uv);
+        uv_close((uv_handle_t *)&p->uv, on_closed_free);
+    }
+}
+
 static void on_connection(uv_stream_t *server, int status)
 {
     cd_listener *s = server->data;

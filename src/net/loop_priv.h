@@ -38,4 +38,14 @@ void cd__tcp_raw_pause(cd_tcp *t);
 void cd__tcp_raw_resume(cd_tcp *t);
 void cd__tcp_raw_shutdown(cd_tcp *t);
 
+/* Sockets of libraries that do their own reading and writing (an HTTP client, a Redis client). */
+typedef struct cd__poll cd__poll;
+typedef void cd__poll_fn(void *ctx, bool can_read, bool can_write);
+
+/* cd__poll_new watches fd, which stays the library's; cd__poll_set says what for; fn is called with what is possible
+ * (both, when the socket is broken). cd__poll_free before the library closes fd, or right behind; NULL is allowed. */
+cd__poll *cd__poll_new(cd_loop *l, int fd, cd__poll_fn *fn, void *ctx);
+void cd__poll_set(cd__poll *p, bool wants_read, bool wants_write);
+void cd__poll_free(cd__poll *p);
+
 #endif

@@ -34,7 +34,7 @@ static void test_miss_hit_stale_refresh(void **state)
                         "http://p0/api/coins/markets?vs_currency=usd&ids=bitcoin&order="
                         "market_cap_desc&per_page=1&page=1&sparkline=false");
     /* fresh for an hour, and found without a call */
-    world_run(w, 3599 * 1000 - 200);
+    world_run(w, 3599 * SECOND - 200);
     assert_null(world_ask(p, &a, "bitcoin", "usd"));
     expect(&a, 0, CD_PRICE_HIT);
     assert_int_equal(a.age_s[0], 3598);
@@ -67,7 +67,7 @@ static void test_stale_for_each_failure(void **state)
         world_answer a;
         world_get(w, p, &a, "bitcoin,ethereum", "usd,eur");
         assert_int_equal(w->calls_cnt, 2);
-        world_run(w, 3601 * 1000);
+        world_run(w, 3601 * SECOND);
         w->mode[0] = modes[i];
         world_get(w, p, &a, "bitcoin,ethereum,solana", "usd,eur");
         assert_int_equal(a.cnt, 6);
@@ -80,7 +80,7 @@ static void test_stale_for_each_failure(void **state)
         assert_true(a.state[4] != CD_PRICE_BUSY || a.retry_s[4] >= 1);
         /* and well again */
         w->mode[0] = WORLD_OK;
-        world_run(w, 61 * 1000);
+        world_run(w, 61 * SECOND);
         world_get(w, p, &a, "bitcoin,ethereum,solana", "usd,eur");
         for (usize k = 0; k < 6; k++) {
             expect(&a, k, CD_PRICE_FETCHED);
@@ -181,7 +181,7 @@ static void test_batches(void **state)
     /* the unknown one is remembered for a minute */
     assert_null(world_ask(p, &a, "nosuch", "usd"));
     expect(&a, 0, CD_PRICE_UNKNOWN);
-    world_run(w, 60 * 1000);
+    world_run(w, 60 * SECOND);
     world_get(w, p, &a, "nosuch", "usd");
     assert_int_equal(w->calls_cnt, 2);
     world_free(w);
@@ -318,7 +318,7 @@ static void test_breaker(void **state)
     assert_in_range(a.retry_s[0], 29, 31);
     assert_int_equal(w->calls_cnt, 5);
     /* one probe, which fails: open for another half a minute */
-    world_run(w, 30 * 1000);
+    world_run(w, 30 * SECOND);
     world_answer b;
     (void)world_ask(p, &a, "bitcoin", "usd");
     world_run(w, 50);
@@ -329,7 +329,7 @@ static void test_breaker(void **state)
     world_run(w, 100);
     expect(&a, 0, CD_PRICE_FAILED);
     assert_int_equal(w->calls_cnt, 6);
-    world_run(w, 29 * 1000);
+    world_run(w, 29 * SECOND);
     assert_null(world_ask(p, &a, "bitcoin", "usd"));
     /* one that succeeds */
     world_run(w, 1000);
@@ -507,7 +507,7 @@ static void test_swr_and_prefetch(void **state)
     cd_prices *p = world_open(w, 1, &cfg, 1, false);
     world_answer a;
     world_get(w, p, &a, "bitcoin", "usd");
-    world_run(w, 101 * 1000);
+    world_run(w, 101 * SECOND);
     assert_null(world_ask(p, &a, "bitcoin", "usd"));
     expect(&a, 0, CD_PRICE_STALE);
     world_run(w, 200);
@@ -522,7 +522,7 @@ static void test_swr_and_prefetch(void **state)
     usize calls = w->calls_cnt;
     /* asked for in its time: never stale, and nobody waits */
     for (u32 i = 0; i < 50; i++) {
-        world_run(w, 10 * 1000);
+        world_run(w, 10 * SECOND);
         assert_null(world_ask(p, &a, "bitcoin", "usd"));
         expect(&a, 0, CD_PRICE_HIT);
     }
@@ -575,7 +575,7 @@ static void test_statics(void **state)
     cfg.statics_cnt = 1;
     cd_prices *p = world_open(w, 1, &cfg, 1, false);
     world_answer a;
-    world_run(w, 10 * 3600 * 1000);
+    world_run(w, 10 * 3600 * SECOND);
     assert_null(world_ask(p, &a, "lux", "usd"));
     expect(&a, 0, CD_PRICE_HIT);
     assert_true(a.price[0] == 1.25 && a.age_s[0] == 0);
@@ -611,7 +611,7 @@ static void test_looks(void **state)
     world_get(w, p, &a, "bitcoin", "usd");
     world_get(w, p, &a, "ethereum,nosuch", "usd");
     assert_int_equal(changes, 2);
-    world_run(w, 3600 * 1000 - 50);
+    world_run(w, 3600 * SECOND - 50);
     world_get(w, p, &a, "bitcoin", "usd");
     assert_int_equal(changes, 2); /* the same price again is no change */
     cd_prices_recent(p, on_visit, &seen);
@@ -644,7 +644,7 @@ static void test_shared(void **state)
     expect(&b, 0, CD_PRICE_FETCHED);
     /* what one has fetched, the other finds */
     world_get(w, one, &a, "solana", "usd");
-    world_run(w, 10 * 1000);
+    world_run(w, 10 * SECOND);
     world_get(w, two, &b, "solana", "usd");
     expect(&b, 0, CD_PRICE_HIT);
     assert_int_equal(b.age_s[0], 10);

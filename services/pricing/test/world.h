@@ -16,7 +16,8 @@
 
 #include <stdio.h>
 
-#define WALL0 (1700000000 * CD_NS_PER_SEC)
+#define SECOND ((u64)1000) /* as milliseconds */
+#define WALL0  (1700000000 * CD_NS_PER_SEC)
 
 enum { WORLD_CALLS_MAX = 4096, WORLD_GATEWAYS = 2, WORLD_KEYS_MAX = 512 };
 

@@ -1,0 +1,512 @@
+#include "net/http_client.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "net/loop_priv.h"
+
+#include <curl/curl.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#define BODY_MAX   ((usize)8 << 20)
+#define HEADER_MAX ((usize)64 << 10)
+
+enum {
+    CONNS_MAX = 64,
+    HOST_CONNS_MAX = 8,
+    CONNECT_TIMEOUT_MS = 10000,
+    TIMEOUT_MS = 30000,
+    BODY_KEPT = 4096, /* first memory of a body */
+};
+
+struct cd_http_client {
+    cd_loop *loop;
+    CURLM *multi;
+    cd_timer *timer;
+    cd_list calls;
+    cd_list doomed; /* failed before they began: told in the next round */
+    cd_timer *doom;
+    char *user_agent;
+    char *ca_file;
+    u32 connect_timeout_ms;
+    cd_http_may_connect *may_connect;
+    void *may_connect_ctx;
+};
+
+struct cd_http_call {
+    cd_list link;
+    cd_http_client *client;
+    CURL *easy;
+    struct curl_slist *headers;
+    struct curl_slist *route;
+    cd_buf sent;
+    cd_buf head;
+    cd_buf body;
+    usize body_max;
+    usize header_max;
+    u64 begin_ns;
+    cd_http_result_fn *fn;
+    void *ctx;
+    bool is_over_limit;
+    bool is_refused;
+    bool is_doomed;
+};
+
+/* --- what curl asks for ------------------------------------------------------------------------- */
+
+static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+{
+    cd_http_call *c = ctx;
+    if (n > c->body_max - c->body.n) {
+        c->is_over_limit = true;
+        return 0;
+    }
+    if (c->body.cap == 0) {
+        (void)cd_buf_reserve(&c->body, n > BODY_KEPT ? n : BODY_KEPT);
+    }
+    cd_buf_put(&c->body, cd_bytes_of(p, size * n));
+    return size * n;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ctx)
+{
+    cd_http_call *c = ctx;
+    if (n > c->header_max - c->head.n) {
+        c->is_over_limit = true;
+        return 0;
+    }
+    if (n >= 5 && memcmp(p, "HTTP/", 5) == 0) {
+        cd_buf_clear(&c->head); /* the answer behind a 1xx */
+    }
+    cd_buf_put(&c->head, cd_bytes_of(p, size * n));
+    return size * n;
+}
+
+static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    cd_http_call *c = ctx;
+    cd_http_client *client = c->client;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    bool may = purpose == CURLSOCKTYPE_IPCXN;
+    if (a->family == AF_INET) {
+        memcpy(&v4, &a->addr, sizeof v4);
+        may &= client->may_connect == NULL ||
+               client->may_connect(client->may_connect_ctx, cd_bytes_of(&v4.sin_addr, 4),
+                                   ntohs(v4.sin_port));
+    } else if (a->family == AF_INET6) {
+        memcpy(&v6, &a->addr, sizeof v6);
+        may &= client->may_connect == NULL ||
+               client->may_connect(client->may_connect_ctx, cd_bytes_of(&v6.sin6_addr, 16),
+                                   ntohs(v6.sin6_port));
+    } else {
+        may = false;
+    }
+    if (!may) {
+        c->is_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+/* --- the end of calls --------------------------------------------------------------------------- */
+
+static void call_free(cd_http_call *c)
+{
+    cd_list_del(&c->link);
+    if (c->easy != NULL) {
+        if (!c->is_doomed) {
+            (void)curl_multi_remove_handle(c->client->multi, c->easy);
+        }
+        curl_easy_cleanup(c->easy);
+    }
+    curl_slist_free_all(c->headers);
+    curl_slist_free_all(c->route);
+    if (c->sent.n != 0) {
+        explicit_bzero(c->sent.p, c->sent.n);
+    }
+    cd_buf_fini(&c->sent);
+    cd_buf_fini(&c->head);
+    cd_buf_fini(&c->body);
+    cd_free(c);
+}
+
+static cd_err err_of(const cd_http_call *c, CURLcode code)
+{
+    if (c->is_over_limit) {
+        return CD_ELIMIT;
+    }
+    if (c->is_refused && code == CURLE_COULDNT_CONNECT) {
+        return CD_EACCES;
+    }
+    long sent = 0;
+    bool was_sent =
+        curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent != 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wswitch-enum"
+    switch (code) { /* a hundred codes, most of other protocols */
+    case CURLE_OK:
+        return CD_OK;
+    case CURLE_OPERATION_TIMEDOUT:
+        return CD_ETIMEOUT;
+    case CURLE_OUT_OF_MEMORY: /* what it says of one header line beyond its own bound */
+        return CD_ELIMIT;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return CD_ENOENT;
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, or what the server speaks */
+        return was_sent ? CD_EPROTO : CD_EINVAL;
+    case CURLE_URL_MALFORMAT:
+        return CD_EINVAL;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+        return CD_ESIG;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        return CD_EPROTO;
+    default:
+        return CD_EIO;
+    }
+#pragma GCC diagnostic pop
+}
+
+static void call_end(cd_http_call *c, cd_err err, const char *reason)
+{
+    long status = 0;
+    if (c->easy != NULL) {
+        (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    }
+    u64 took_ns = cd_clock_mono_ns(cd_clock_real()) - c->begin_ns;
+    const cd_http_result r = {
+        .err = err,
+        .reason = reason,
+        .status = (u32)status,
+        .body = cd_buf_bytes(&c->body),
+        .ms = (u32)(took_ns / CD_NS_PER_MS),
+        .call = c,
+    };
+    cd_http_result_fn *fn = c->fn;
+    c->fn = NULL;
+    fn(c->ctx, &r);
+    call_free(c);
+}
+
+/* Tells of every call that is over. A callback may begin and cancel others. */
+static void reap(cd_http_client *client)
+{
+    CURLMsg *m;
+    int left;
+    while ((m = curl_multi_info_read(client->multi, &left)) != NULL) {
+        cd_http_call *c = NULL;
+        if (m->msg == CURLMSG_DONE &&
+            curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c) == CURLE_OK) {
+            CURLcode code = m->data.result;
+            call_end(c, err_of(c, code), curl_easy_strerror(code));
+        }
+    }
+}
+
+static void on_doom(void *ctx)
+{
+    cd_http_client *client = ctx;
+    while (!cd_list_is_empty(&client->doomed)) {
+        call_end(cd_list_of(client->doomed.next, cd_http_call, link), CD_EINVAL, "bad request");
+    }
+}
+
+/* --- curl on the loop --------------------------------------------------------------------------- */
+
+static void act(cd_http_client *client, curl_socket_t fd, int events)
+{
+    int running;
+    (void)curl_multi_socket_action(client->multi, fd, events, &running);
+    reap(client);
+}
+
+typedef struct watch {
+    cd_http_client *client;
+    cd__poll *poll;
+    curl_socket_t fd;
+} watch;
+
+static void on_socket(void *ctx, bool can_read, bool can_write)
+{
+    watch *w = ctx; /* may be gone afterwards */
+    act(w->client, w->fd, (can_read ? CURL_CSELECT_IN : 0) | (can_write ? CURL_CSELECT_OUT : 0));
+}
+
+static int on_want(CURL *easy, curl_socket_t fd, int what, void *ctx, void *of_socket)
+{
+    cd_http_client *client = ctx;
+    watch *w = of_socket;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (w != NULL) {
+            cd__poll_free(w->poll);
+            cd_free(w);
+            (void)curl_multi_assign(client->multi, fd, NULL);
+        }
+        return 0;
+    }
+    if (w == NULL) {
+        w = cd_new(watch);
+        w->client = client;
+        w->fd = fd;
+        w->poll = cd__poll_new(client->loop, fd, on_socket, w);
+        (void)curl_multi_assign(client->multi, fd, w);
+    }
+    cd__poll_set(w->poll, what == CURL_POLL_IN || what == CURL_POLL_INOUT,
+                 what == CURL_POLL_OUT || what == CURL_POLL_INOUT);
+    return 0;
+}
+
+static int on_when(CURLM *multi, long ms, void *ctx)
+{
+    cd_http_client *client = ctx;
+    (void)multi;
+    if (ms >= 0) {
+        cd_timer_start(client->timer, (u64)ms, 0);
+    } else {
+        cd_timer_stop(client->timer);
+    }
+    return 0;
+}
+
+static void on_timer(void *ctx)
+{
+    act(ctx, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+static char *dup_str(const char *s)
+{
+    usize n = strlen(s) + 1;
+    return memcpy(cd_alloc(n), s, n);
+}
+
+cd_err cd_http_client_new(cd_http_client **out, cd_loop *loop, const cd_http_client_cfg *cfg,
+                          cd_errinfo *why)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) { /* counts; safe to repeat */
+        return cd_fail(why, CD_EIO, "the HTTP client cannot start");
+    }
+    CURLM *multi = curl_multi_init();
+    if (multi == NULL) {
+        curl_global_cleanup();
+        return cd_fail(why, CD_EIO, "the HTTP client cannot start");
+    }
+    cd_http_client *c = cd_new(cd_http_client);
+    c->loop = loop;
+    c->multi = multi;
+    c->timer = cd_timer_new(loop, on_timer, c);
+    c->doom = cd_timer_new(loop, on_doom, c);
+    c->user_agent = dup_str(cfg->user_agent != NULL ? cfg->user_agent : "candela");
+    c->ca_file = cfg->ca_file != NULL ? dup_str(cfg->ca_file) : NULL;
+    c->connect_timeout_ms =
+        cfg->connect_timeout_ms != 0 ? cfg->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+    c->may_connect = cfg->may_connect;
+    c->may_connect_ctx = cfg->may_connect_ctx;
+    cd_list_init(&c->calls);
+    cd_list_init(&c->doomed);
+    long conns = cfg->conns_max != 0 ? (long)cfg->conns_max : CONNS_MAX;
+    long host_conns = cfg->host_conns_max != 0 ? (long)cfg->host_conns_max : HOST_CONNS_MAX;
+    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_want);
+    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, c);
+    (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_when);
+    (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, c);
+    (void)curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, conns);
+    (void)curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, host_conns);
+    (void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, conns);
+    *out = c;
+    return CD_OK;
+}
+
+void cd_http_client_free(cd_http_client *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    cd_list *const lists[] = {&c->calls, &c->doomed};
+    for (usize i = 0; i < CD_COUNT(lists); i++) {
+        while (!cd_list_is_empty(lists[i])) {
+            call_free(cd_list_of(lists[i]->next, cd_http_call, link));
+        }
+    }
+    (void)curl_multi_cleanup(c->multi); /* closes the connections, and lets go of their sockets */
+    cd_timer_free(c->timer);
+    cd_timer_free(c->doom);
+    cd_free(c->user_agent);
+    cd_free(c->ca_file);
+    cd_free(c);
+    curl_global_cleanup();
+}
+
+/* --- a call ------------------------------------------------------------------------------------- */
+
+/* Where the name and port of the URL lead: to one address, which was checked. */
+static bool set_route(cd_http_call *c, const char *address)
+{
+    u8 bytes[16];
+    char text[80];
+    bool is_v6 = inet_pton(AF_INET6, address, bytes) == 1;
+    if (!is_v6 && inet_pton(AF_INET, address, bytes) != 1) {
+        return false;
+    }
+    (void)snprintf(text, sizeof text, is_v6 ? "::[%s]:" : "::%s:", address);
+    c->route = curl_slist_append(NULL, text);
+    return c->route != NULL && curl_easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->route) == CURLE_OK;
+}
+
+static bool set_headers(cd_http_call *c, const cd_http_ask *ask)
+{
+    /* No waiting for "100 Continue", and no content type that nobody chose. */
+    static const char *const plain[] = {"Expect:", "Content-Type:"};
+    for (usize i = 0; i < CD_COUNT(plain) + ask->headers_cnt; i++) {
+        const char *line = i < CD_COUNT(plain) ? plain[i] : ask->headers[i - CD_COUNT(plain)];
+        if (strpbrk(line, "\r\n") != NULL) {
+            return false;
+        }
+        struct curl_slist *longer = curl_slist_append(c->headers, line);
+        if (longer == NULL) {
+            return false;
+        }
+        c->headers = longer;
+    }
+    return curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers) == CURLE_OK;
+}
+
+static bool set_body(cd_http_call *c, const cd_http_ask *ask)
+{
+    cd_http_method method = ask->method != 0 ? ask->method : CD_HTTP_GET;
+    bool has_body = ask->body.n != 0 || method == CD_HTTP_POST || method == CD_HTTP_PUT ||
+                    method == CD_HTTP_PATCH;
+    CURLcode e = CURLE_OK;
+    if (has_body) {
+        cd_buf_put(&c->sent, ask->body);
+        e = curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.n);
+        e = e != CURLE_OK ? e
+                          : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, cd_buf_cstr(&c->sent));
+    }
+    if (method == CD_HTTP_HEAD) {
+        e = e != CURLE_OK ? e : curl_easy_setopt(c->easy, CURLOPT_NOBODY, 1L);
+    } else if (method != CD_HTTP_GET || has_body) {
+        e = e != CURLE_OK
+                ? e
+                : curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, cd_http_method_name(method));
+    }
+    return e == CURLE_OK;
+}
+
+/* Options that take a number, then those that take a pointer. */
+static bool set_options(cd_http_call *c, const cd_http_ask *ask)
+{
+    cd_http_client *client = c->client;
+    const struct {
+        CURLoption id;
+        long v;
+    } numbers[] = {
+        {CURLOPT_NOSIGNAL, 1},
+        {CURLOPT_FOLLOWLOCATION, 0},
+        {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS},
+        {CURLOPT_PIPEWAIT, 1},
+        {CURLOPT_SSL_VERIFYPEER, 1},
+        {CURLOPT_SSL_VERIFYHOST, 2},
+        {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
+        {CURLOPT_TIMEOUT_MS, ask->timeout_ms != 0 ? (long)ask->timeout_ms : TIMEOUT_MS},
+        {CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms},
+        {CURLOPT_TCP_KEEPALIVE, 1},
+    };
+    const struct {
+        CURLoption id;
+        void *v;
+    } pointers[] = {
+        {CURLOPT_URL, (void *)(uintptr_t)ask->url},
+        {CURLOPT_PROTOCOLS_STR, "http,https"},
+        {CURLOPT_PROXY, ""},
+        {CURLOPT_ACCEPT_ENCODING, "gzip"},
+        {CURLOPT_USERAGENT, client->user_agent},
+        {CURLOPT_PRIVATE, c},
+        {CURLOPT_WRITEDATA, c},
+        {CURLOPT_HEADERDATA, c},
+        {CURLOPT_OPENSOCKETDATA, c},
+    };
+    for (usize i = 0; i < CD_COUNT(numbers); i++) {
+        if (curl_easy_setopt(c->easy, numbers[i].id, numbers[i].v) != CURLE_OK) {
+            return false;
+        }
+    }
+    for (usize i = 0; i < CD_COUNT(pointers); i++) {
+        if (curl_easy_setopt(c->easy, pointers[i].id, pointers[i].v) != CURLE_OK) {
+            return false;
+        }
+    }
+    return curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+           curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
+           curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
+           (client->ca_file == NULL ||
+            curl_easy_setopt(c->easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK) &&
+           set_headers(c, ask) && set_body(c, ask) &&
+           (ask->address == NULL || set_route(c, ask->address));
+}
+
+cd_http_call *cd_http_client_call(cd_http_client *client, const cd_http_ask *ask,
+                                  cd_http_result_fn *fn, void *ctx)
+{
+    cd_http_call *c = cd_new(cd_http_call);
+    c->client = client;
+    c->easy = curl_easy_init();
+    c->body_max = ask->body_max != 0 ? ask->body_max : BODY_MAX;
+    c->header_max = ask->header_max != 0 ? ask->header_max : HEADER_MAX;
+    c->begin_ns = cd_clock_mono_ns(cd_clock_real());
+    c->fn = fn;
+    c->ctx = ctx;
+    c->is_doomed = c->easy == NULL || !set_options(c, ask) ||
+                   curl_multi_add_handle(client->multi, c->easy) != CURLM_OK;
+    if (c->is_doomed) {
+        cd_list_push_back(&client->doomed, &c->link);
+        cd_timer_start(client->doom, 0, 0);
+    } else {
+        cd_list_push_back(&client->calls, &c->link);
+    }
+    return c;
+}
+
+void cd_http_call_cancel(cd_http_call *call)
+{
+    CD_ASSERT(call->fn != NULL);
+    call_free(call);
+}
+
+cd_bytes cd_http_call_header(const cd_http_call *call, const char *name)
+{
+    cd_bytes head = cd_buf_bytes(&call->head);
+    for (usize at = 0; at < head.n;) {
+        const u8 *line = head.p + at;
+        const u8 *end = memchr(line, '\n', head.n - at);
+        usize n = end == NULL ? head.n - at : (usize)(end - line);
+        const u8 *colon = memchr(line, ':', n);
+        at += n + 1;
+        if (colon == NULL ||
+            !cd_http_name_eq(cd_bytes_of(line, (usize)(colon - line)), cd_bytes_str(name))) {
+            continue;
+        }
+        cd_bytes value = cd_bytes_of(colon + 1, n - (usize)(colon + 1 - line));
+        while (value.n > 0 && (value.p[0] == ' ' || value.p[0] == '\t')) {
+            value = cd_bytes_sub(value, 1, value.n - 1);
+        }
+        while (value.n > 0 && strchr(" \t\r", value.p[value.n - 1]) != NULL) {
+            value.n--;
+        }
+        return value;
+    }
+    return (cd_bytes){0};
+}
