@@ -272,12 +272,26 @@ void cd_args_free(cd_args *a)
     }
 }
 
+/* The k-th variable that may hold the value of row i; NULL: there are no more. */
+static const char *env_candidate(cd_args *a, usize i, usize k)
+{
+    const cd_arg_def *d = &a->defs[i];
+    if (a->info.is_plain_env) {
+        const char *name = k == 0 ? d->name : k == 1 ? d->alias : NULL;
+        return name == NULL ? NULL : env_name(a, "", name);
+    }
+    return k == CD_COUNT(env_prefixes) ? NULL : env_name(a, env_prefixes[k], d->name);
+}
+
 static cd_err env_read(cd_args *a, cd_errinfo *why)
 {
     for (usize i = 0; i < a->cnt; i++) {
-        for (usize k = 0; k < CD_COUNT(env_prefixes); k++) {
-            const char *name = env_name(a, env_prefixes[k], a->defs[i].name);
+        const char *name;
+        for (usize k = 0; (name = env_candidate(a, i, k)) != NULL; k++) {
             const char *text = env_get(a, name);
+            if (text != NULL && a->info.is_plain_env && text[0] == '\0') {
+                continue;
+            }
             if (text != NULL && a->values[i].source < CD_ARG_FROM_ENV) {
                 text = cd_arena_str(&a->mem, cd_bytes_str(text));
                 CD_TRY(value_set(a, i, CD_ARG_FROM_ENV, name, text, why));

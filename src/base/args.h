@@ -58,6 +58,9 @@ typedef struct cd_args_info {
     const char *help_word; /* the argument that prints the help; NULL: --help */
     const char *(*env)(void *ctx, const char *name); /* NULL: the process's environment */
     void *env_ctx;
+    bool
+        is_plain_env; /* variables are called as the flags are, without a prefix (HTTP_PORT), by their aliases too;
+                          empty ones count as not set */
     u32 words_max; /* how many arguments that are no flags are allowed */
 } cd_args_info;
 

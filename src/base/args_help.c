@@ -187,7 +187,7 @@ void cd_args_help(const cd_args *a, cd_buf *out, u32 width)
     }
     if (cnt != 0) {
         const char *name = defs[0].name;
-        cd_buf_str(out, "\nEnvironment: CANDELA_");
+        cd_buf_str(out, info->is_plain_env ? "\nEnvironment: " : "\nEnvironment: CANDELA_");
         for (; *name != '\0'; name++) {
             cd_buf_u8(out, (u8)cd__args_env_char(*name));
         }

@@ -1,7 +1,7 @@
-/* node/process.h - what the operating system knows of this process and allows it. Threading: confined.
+/* base/process.h - what the operating system knows of this process and allows it. Threading: confined.
  * [spec:node-api#10] */
-#ifndef CD_NODE_PROCESS_H
-#define CD_NODE_PROCESS_H
+#ifndef CD_BASE_PROCESS_H
+#define CD_BASE_PROCESS_H
 
 #include "base/metrics.h"
 

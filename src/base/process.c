@@ -1,4 +1,4 @@
-#include "node/process.h"
+#include "base/process.h"
 
 #include "base/clock.h"
 
