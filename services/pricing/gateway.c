@@ -9,11 +9,12 @@
 #include "base/version.h"
 #include "net/http_client.h"
 #include "services/pricing/market.h"
+#include "services/pricing/share_redis.h"
 #include "services/pricing/snapshot.h"
 
 #include <stdio.h>
 
-enum { SAVE_MS = 60000, FILE_MODE = 0600 };
+enum { SAVE_MS = 60000, TIMEOUT_MS = 30000, FILE_MODE = 0600 };
 
 /* A snapshot on its way to the disk; the thread that writes it frees it. */
 typedef struct save {
@@ -34,6 +35,7 @@ struct cd_gateway {
     cd_loop *loop;
     cd_logger *log;
     cd_http_client *http;
+    cd_share_redis *share;
     cd_timer *alarm;
     cd_timer *save_timer;
     cd_pool *saver;
@@ -225,16 +227,25 @@ static void load(cd_gateway *g)
 
 /* --- life --------------------------------------------------------------------------------------- */
 
-static void prices_open(cd_gateway *g, const cd_gateway_cfg *cfg)
+static cd_err prices_open(cd_gateway *g, const cd_gateway_cfg *cfg, cd_errinfo *why)
 {
     const cd_prices_net net = {.ctx = g, .get = net_get, .cancel = net_cancel};
     cd_rng rng = cd_rng_os();
     cd_prices_cfg c = cfg->prices;
+    /* A claim outlives a call to every provider, one after the other. */
+    u32 claim_ms = (u32)(cfg->prices.providers_cnt + 1) * g->timeout_ms;
+    cd_prices_share share;
+    if (cfg->shared_cache != NULL) {
+        CD_TRY(cd_share_redis_open(&g->share, &share, g->loop, cfg->shared_cache, claim_ms, g->log,
+                                   why));
+        c.share = &share;
+    }
     c.net = &net;
     c.alarm = alarm_set;
     c.alarm_ctx = g;
     c.seed = cd_rng_u64(&rng);
     g->prices = cd_prices_new(&c);
+    return CD_OK;
 }
 
 cd_err cd_gateway_open(cd_gateway **out, const cd_gateway_cfg *cfg, cd_errinfo *why)
@@ -243,7 +254,7 @@ cd_err cd_gateway_open(cd_gateway **out, const cd_gateway_cfg *cfg, cd_errinfo *
     cd_gateway *g = cd_new(cd_gateway);
     g->loop = cfg->loop;
     g->log = cfg->prices.log;
-    g->timeout_ms = cfg->prices.timeout_ms;
+    g->timeout_ms = cfg->prices.timeout_ms != 0 ? cfg->prices.timeout_ms : TIMEOUT_MS;
     cd_err err = cd_http_client_new(&g->http, cfg->loop, &http, why);
     if (err == CD_OK && cfg->cache_file != NULL) {
         usize n = strlen(cfg->cache_file) + 1;
@@ -251,12 +262,14 @@ cd_err cd_gateway_open(cd_gateway **out, const cd_gateway_cfg *cfg, cd_errinfo *
         g->told = cd_mbox_new(2, sizeof(saved));
         err = cd_pool_new(&g->saver, 1, 2, "snapshot", why);
     }
+    if (err == CD_OK) {
+        g->alarm = cd_timer_new(g->loop, on_alarm, g);
+        err = prices_open(g, cfg, why);
+    }
     if (err != CD_OK) {
         cd_gateway_close(g);
         return err;
     }
-    g->alarm = cd_timer_new(g->loop, on_alarm, g);
-    prices_open(g, cfg);
     if (g->cache_file != NULL) {
         load(g);
         g->save_timer = cd_timer_new(g->loop, on_save, g);
@@ -277,6 +290,7 @@ void cd_gateway_close(cd_gateway *g)
         save_last(g);
     }
     cd_mbox_free(g->told);
+    cd_share_redis_close(g->share); /* before the engine, which it calls */
     cd_prices_free(g->prices);
     cd_timer_free(g->alarm);
     cd_http_client_free(g->http);

@@ -321,6 +321,52 @@ void cd__poll_free(cd__poll *p)
     }
 }
 
+struct cd__lookup {
+    uv_getaddrinfo_t uv;
+    cd__lookup_fn *fn;
+    void *ctx;
+};
+
+static void on_lookup(uv_getaddrinfo_t *uv, int status, struct addrinfo *found)
+{
+    cd__lookup *p = uv->data;
+    char text[64] = "";
+    if (status == 0 && found != NULL && found->ai_family == AF_INET) {
+        (void)uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, text,
+                          sizeof text);
+    } else if (status == 0 && found != NULL && found->ai_family == AF_INET6) {
+        (void)uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, text,
+                          sizeof text);
+    }
+    if (found != NULL) {
+        uv_freeaddrinfo(found);
+    }
+    if (p->fn != NULL) {
+        p->fn(p->ctx, text[0] != '\0' ? text : NULL);
+    }
+    cd_free(p);
+}
+
+cd__lookup *cd__lookup_new(cd_loop *l, const char *host, cd__lookup_fn *fn, void *ctx)
+{
+    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    cd__lookup *p = cd_new(cd__lookup);
+    p->uv.data = p;
+    p->fn = fn;
+    p->ctx = ctx;
+    int rc = uv_getaddrinfo(&l->uv, &p->uv, on_lookup, host, NULL, &hints);
+    CD_ASSERT(rc == 0);
+    return p;
+}
+
+void cd__lookup_drop(cd__lookup *p)
+{
+    if (p != NULL) {
+        p->fn = NULL;
+        (void)uv_cancel((uv_req_t *)&p->uv);
+    }
+}
+
 static void on_connection(uv_stream_t *server, int status)
 {
     cd_listener *s = server->data;
