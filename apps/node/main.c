@@ -161,6 +161,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .shutdown_timeout_ms = ms_of(a, OPT_SHUTDOWN_TIMEOUT),
         .has_health = cd_args_bool(a, OPT_API_HEALTH),
         .has_metrics = cd_args_bool(a, OPT_API_METRICS),
+        .is_admin_remote = cd_args_bool(a, OPT_ADMIN_REMOTE),
         .memory = cd_args_u64(a, OPT_MEMORY),
         .workers = (u32)cd_args_u64(a, OPT_WORKERS),
         .log = log,

@@ -1,13 +1,14 @@
 #include "base/process.h"
 
 #include "base/clock.h"
+#include "base/procstat.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 64, TEXT_MAX = 512 };
+enum { THREADS_MAX = 64 };
 
 /* Threads of one name count as one. */
 typedef struct thread_cpu {
@@ -15,56 +16,25 @@ typedef struct thread_cpu {
     u64 ms;
 } thread_cpu;
 
-static usize read_text(char out[TEXT_MAX], const char *path)
+/* "worker-3" and "worker-4" are both "worker" */
+static void cut_number(char *name)
 {
-    FILE *f = fopen(path, "re");
-    usize n = f == NULL ? 0 : fread(out, 1, TEXT_MAX - 1, f);
-    out[n] = '\0';
-    if (f != NULL) {
-        (void)fclose(f);
+    usize n = strlen(name);
+    while (n > 1 && ((name[n - 1] >= '0' && name[n - 1] <= '9') || name[n - 1] == '-')) {
+        name[--n] = '\0';
     }
-    return n;
-}
-
-/* Fields of a stat file behind the name, which may hold anything: the state is the first. */
-static bool parse_stat(thread_cpu *out, const char *text)
-{
-    unsigned long long user;
-    unsigned long long kernel;
-    const char *open = strchr(text, '(');
-    const char *close = strrchr(text, ')');
-    u64 ticks = (u64)sysconf(_SC_CLK_TCK);
-    if (open == NULL || close == NULL || ticks == 0 ||
-        sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-               &kernel) != 2) {
-        return false;
-    }
-    (void)snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);
-    /* "worker-3" and "worker-4" are both "worker" */
-    usize n = strlen(out->name);
-    while (n > 1 &&
-           ((out->name[n - 1] >= '0' && out->name[n - 1] <= '9') || out->name[n - 1] == '-')) {
-        out->name[--n] = '\0';
-    }
-    out->ms = (user + kernel) * 1000 / ticks;
-    return true;
 }
 
 static usize threads_read(thread_cpu out[THREADS_MAX], usize *all)
 {
+    cd_arena mem = {0};
+    const cd_proc_thread *list;
     usize cnt = 0;
-    DIR *dir = opendir("/proc/self/task");
-    struct dirent *entry;
-    *all = 0;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char path[300];
-        char text[TEXT_MAX];
-        thread_cpu one;
-        (void)snprintf(path, sizeof path, "/proc/self/task/%.200s/stat", entry->d_name);
-        if (entry->d_name[0] == '.' || read_text(text, path) == 0 || !parse_stat(&one, text)) {
-            continue;
-        }
-        ++*all;
+    *all = cd_proc_threads(&list, &mem);
+    for (usize t = 0; t < *all; t++) {
+        thread_cpu one = {.ms = list[t].cpu_ns / CD_NS_PER_MS};
+        (void)snprintf(one.name, sizeof one.name, "%s", list[t].name);
+        cut_number(one.name);
         usize i = 0;
         while (i < cnt && strcmp(out[i].name, one.name) != 0) {
             i++;
@@ -75,9 +45,7 @@ static usize threads_read(thread_cpu out[THREADS_MAX], usize *all)
             out[cnt++] = one;
         }
     }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
+    cd_arena_fini(&mem);
     return cnt;
 }
 
@@ -120,19 +88,14 @@ void cd_process_metrics_open(cd_metrics *m)
 
 void cd_process_metrics(cd_metrics *m)
 {
-    char text[TEXT_MAX];
-    unsigned long long virt = 0;
-    unsigned long long resident = 0;
-    i64 page = sysconf(_SC_PAGESIZE);
+    cd_proc_mem mem;
     thread_cpu threads[THREADS_MAX];
     usize all;
     usize cnt = threads_read(threads, &all);
     struct rlimit files;
-    if (read_text(text, "/proc/self/statm") != 0) {
-        (void)sscanf(text, "%llu %llu", &virt, &resident);
-    }
-    set(m, "process_resident_memory_bytes", "Memory in RAM", (i64)resident * page);
-    set(m, "process_virtual_memory_bytes", "Memory reserved", (i64)virt * page);
+    cd_proc_mem_get(&mem);
+    set(m, "process_resident_memory_bytes", "Memory in RAM", (i64)mem.resident);
+    set(m, "process_virtual_memory_bytes", "Memory reserved", (i64)mem.reserved);
     set(m, "process_open_fds", "Open files and sockets", files_open());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         set(m, "process_max_fds", "Files and sockets that may be open", (i64)files.rlim_cur);

@@ -118,6 +118,10 @@ void cd_http_reply_error(cd_http_req *r, u32 status, const char *text);
 /* cd_http_req_origin_allowed: the request comes from no web page, or from one that is allowed. */
 bool cd_http_req_origin_allowed(const cd_http_req *r);
 
+/* cd_http_req_is_local: the client is on this machine; a proxy there stands for all of its clients. Before the handler
+ * returns. */
+bool cd_http_req_is_local(const cd_http_req *r);
+
 /* cd_http_req_offers_upgrade: the client offers to change to protocol (its name, any case), and the
  * server is not about to stop. */
 bool cd_http_req_offers_upgrade(const cd_http_req *r, const char *protocol);

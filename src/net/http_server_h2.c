@@ -234,6 +234,12 @@ static cd_http_stream *begin_stream(cd_http_req *pub, const cd_http_stream *init
     return &r->open;
 }
 
+static bool is_local(const cd_http_req *pub)
+{
+    const h2_req *r = (const h2_req *)pub;
+    return r->h != NULL && cd_tcp_is_local(r->h->conn->tcp);
+}
+
 static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
 {
     (void)pub;
@@ -251,7 +257,7 @@ static void on_request(void *ctx, cd_http2_stream *stream)
 {
     static const cd__http_req_ops ops = {
         .answer = on_answer,
-        .offers_upgrade = offers_upgrade,
+        .is_local = is_local, .offers_upgrade = offers_upgrade,
         .stream = begin_stream,
     };
     h2 *h = ctx;

@@ -44,6 +44,7 @@ struct cd_http_up {
 typedef struct cd__http_req_ops {
     /* The answer is there: send it if the client still is. r is the protocol's again. On the loop. */
     void (*answer)(cd_http_req *r);
+    bool (*is_local)(const cd_http_req *r);
     bool (*offers_upgrade)(const cd_http_req *r, const char *protocol);
     cd_http_up *(*upgrade)(cd_http_req *r, const char *protocol, const cd_http_up_events *events,
                            void *ctx);

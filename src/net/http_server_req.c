@@ -57,6 +57,11 @@ cd_bytes cd_http_req_path(const cd_http_req *r)
     return cd_http_msg_path(r->msg);
 }
 
+bool cd_http_req_is_local(const cd_http_req *r)
+{
+    return r->ops->is_local(r);
+}
+
 cd_bytes cd_http_req_query(const cd_http_req *r)
 {
     return cd_http_msg_query(r->msg);

@@ -470,6 +470,24 @@ u16 cd_listener_port(const cd_listener *s)
     return cd_be16((const u8 *)&port_be);
 }
 
+bool cd_tcp_is_local(const cd_tcp *t)
+{
+    static const u8 v4_in_v6[12] = {[10] = 0xff, [11] = 0xff};
+    static const u8 v6_self[16] = {[15] = 1};
+    struct sockaddr_storage addr = {0};
+    int n = sizeof addr;
+    if (uv_tcp_getpeername(&t->uv, (struct sockaddr *)&addr, &n) != 0) {
+        return false;
+    }
+    const u8 *v4 = (const u8 *)&((const struct sockaddr_in *)&addr)->sin_addr;
+    const u8 *v6 = (const u8 *)&((const struct sockaddr_in6 *)&addr)->sin6_addr;
+    if (addr.ss_family == AF_INET) {
+        return v4[0] == 127;
+    }
+    return addr.ss_family == AF_INET6 && (memcmp(v6, v6_self, sizeof v6_self) == 0 ||
+                                          (memcmp(v6, v4_in_v6, 12) == 0 && v6[12] == 127));
+}
+
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     cd_tcp *t = h->data;

@@ -83,6 +83,9 @@ typedef struct cd_tcp_events {
     void (*closed)(void *ctx);              /* the last callback; tcp is gone */
 } cd_tcp_events;
 
+/* cd_tcp_is_local: the peer is on this machine, or was when it connected. */
+bool cd_tcp_is_local(const cd_tcp *t);
+
 /* cd_tcp_start begins to read. events and ctx stay until closed. */
 void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx);
 

@@ -318,6 +318,7 @@ static void add_routes(cd_node *n, cd_vm *vm)
             .lanes = {.run = run_lane, .ctx = n},
             .service = handlers[i].service,
             .ws = n->ws,
+            .is_local_only = (handlers[i].over & CD_VM_LOCAL) != 0 && !n->cfg.is_admin_remote,
             .requests = n->requests,
         };
         n->services[i] = handlers[i].service;

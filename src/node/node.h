@@ -33,8 +33,9 @@ typedef struct cd_node_cfg {
     u32 shutdown_timeout_ms; /* then wait so long for running requests */
     bool has_health;
     bool has_metrics;
-    u64 memory;  /* the budget, bytes; at least 64 MiB */
-    u32 workers; /* threads for signatures and hashing; 0 = as many as CPUs, less one */
+    bool is_admin_remote; /* chains' admin routes answer clients on other machines too */
+    u64 memory;           /* the budget, bytes; at least 64 MiB */
+    u32 workers;          /* threads for signatures and hashing; 0 = as many as CPUs, less one */
     cd_logger *log;
     cd_vm_factory evm; /* the C-Chain */
     /* Makes the genesis of the C-Chain of a network without data; now in Unix seconds. */

@@ -135,6 +135,10 @@ static void serve_json2(cd_rpc_endpoint *e, cd_http_req *req)
 static void on_http(void *ctx, cd_http_req *req)
 {
     cd_rpc_endpoint *e = ctx;
+    if (e->cfg.is_local_only && !cd_http_req_is_local(req)) {
+        cd_http_reply_error(req, 403, "only for clients on the node's own machine");
+        return;
+    }
     switch (e->cfg.service->form) {
     case CD_RPC_ETH:
         serve_eth(e, req);

@@ -17,7 +17,8 @@ typedef struct cd_rpc_endpoint_cfg {
     cd_rpc_lanes lanes;
     const cd_rpc_service *service; /* borrowed for ever */
     cd_ws_hub *ws;                 /* for routes with WebSocket; NULL: none */
-    cd_counter *requests;          /* counts HTTP requests and messages; NULL: nobody does */
+    bool is_local_only;   /* clients elsewhere get 403; not for routes with WebSocket alone */
+    cd_counter *requests; /* counts HTTP requests and messages; NULL: nobody does */
 } cd_rpc_endpoint_cfg;
 
 /* cd_rpc_endpoint_new copies cfg. cd_rpc_endpoint_free: when no request and no session is left; NULL is allowed. */

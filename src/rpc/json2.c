@@ -111,6 +111,10 @@ static void resolve(cd_rpc_req *r)
     const char *dot = one->name.n == 0 ? NULL : memchr(one->name.p, '.', one->name.n);
     usize at = dot == NULL ? one->name.n : (usize)((const u8 *)dot - one->name.p);
     int len = (int)cd_min_u64(one->name.n, 200);
+    one->method = cd_rpc_table_find(r->service->table, one->name);
+    if (one->method != NULL) {
+        return;
+    }
     if (dot == NULL || memchr(dot + 1, '.', one->name.n - at - 1) != NULL) {
         refuse(r, CD_RPC_SERVER,
                cd_arena_fmt(&r->arena, "rpc: service/method request ill-formed: \"%.*s\"", len,
@@ -119,10 +123,6 @@ static void resolve(cd_rpc_req *r)
     }
     if (dot[1] >= 'A' && dot[1] <= 'Z' && at + 1 < one->name.n) {
         refuse(r, CD_RPC_SERVER, "method must start with a non-uppercase letter");
-        return;
-    }
-    one->method = cd_rpc_table_find(r->service->table, one->name);
-    if (one->method != NULL) {
         return;
     }
     bool has_service = false;
@@ -216,9 +216,12 @@ static void put_error(cd_buf *out, cd_json id, int code, const char *message, cd
     put_id(out, id);
 }
 
-/* Takes the object out of the array that some clients wrap it in. */
+/* Takes the object out of the array that some clients wrap it in. Methods of the other form keep theirs. */
 static cd_err check_params(cd_rpc_call *call)
 {
+    if (strchr(call->method->name, '.') == NULL) {
+        return CD_OK;
+    }
     if (cd_json_kind_of(call->params) == CD_JSON_ARR) {
         call->params = cd_json_at(call->params, 0);
     }

@@ -36,8 +36,8 @@ struct cd_vm_block {
     cd_bytes bytes;
 };
 
-/* What is spoken at a route, as bits. */
-enum { CD_VM_HTTP = 1, CD_VM_WS = 2 };
+/* What is spoken at a route, as bits; LOCAL: with callers on this machine only, unless the operator says otherwise. */
+enum { CD_VM_HTTP = 1, CD_VM_WS = 2, CD_VM_LOCAL = 4 };
 
 /* One route below the chain's path ("/rpc"), and who answers there (rpc/jsonrpc.h): a table of methods, each in a lane, and
  * what begins and ends the context of a request, such as a frozen view of the chain. The first is what a development network

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402 - found through the path just set
 
 SUITES = ["ethers", "hardhat", "viem", "web3js", "web3py", "live", "wallet", "http", "trace", "feed", "dev", "process",
-          "kill", "keystore"]
+          "kill", "keystore", "admin"]
 
 
 def main():

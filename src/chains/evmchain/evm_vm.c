@@ -220,7 +220,7 @@ static cd_err vm_id_at_height(cd_vm *vm, cd_hash32 *id, u64 height)
 static const cd_vm_handler *vm_handlers(cd_vm *vm, usize *cnt)
 {
     cd_evm_vm *e = self(vm);
-    *cnt = CD_COUNT(e->handlers);
+    *cnt = e->handlers_cnt;
     return e->handlers;
 }
 
@@ -302,6 +302,9 @@ static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
     CD_TRY(cd__keys_open(e, why));
     e->handlers[0] = (cd_vm_handler){.route = "/rpc", .over = CD_VM_HTTP, .service = &e->api.rpc};
     e->handlers[1] = (cd_vm_handler){.route = "/ws", .over = CD_VM_WS, .service = &e->api.rpc};
+    e->handlers[2] = (cd_vm_handler){
+        .route = "/admin", .over = CD_VM_HTTP | CD_VM_LOCAL, .service = &e->api.admin};
+    e->handlers_cnt = e->config.admin_api ? 3 : 2;
     return CD_OK;
 }
 

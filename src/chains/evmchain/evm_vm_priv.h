@@ -41,7 +41,8 @@ typedef struct cd_evm_vm {
     cd_chain_source head; /* reads the accepted state */
     cd__api api;
     struct cd_feed *feed; /* what the chain accepts, for subscribers (feed/feed.h) */
-    cd_vm_handler handlers[2];
+    cd_vm_handler handlers[3];
+    usize handlers_cnt;
     cd__dev_account dev[CD__DEV_ACCOUNTS];
     usize dev_cnt;                /* 0 everywhere but on the dev network */
     struct cd__dev *dev_net;      /* NULL likewise (dev/dev.h) */
@@ -49,9 +50,12 @@ typedef struct cd_evm_vm {
     cd__vm_metrics metrics;
 } cd_evm_vm;
 
-/* The handlers of api/methods.def. */
+/* The handlers of api/methods.def and api/admin.def. */
 #define X CD_RPC_DECL
 #include "chains/evmchain/api/methods.def"
+#undef X
+#define X CD_RPC_DECL
+#include "chains/evmchain/api/admin.def"
 #undef X
 
 CD_INLINE cd_evm_vm *cd__vm_of(const cd_rpc_call *call)

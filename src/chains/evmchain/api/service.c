@@ -101,6 +101,11 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
 #include "chains/evmchain/api/methods.def"
 #undef X
     };
+    static const cd_rpc_method of_admin[] = {
+#define X CD_RPC_ROW
+#include "chains/evmchain/api/admin.def"
+#undef X
+    };
     static const cd_rpc_type types[] = {
 #define X(name_, schema_) {.name = #name_, .schema = (schema_)},
 #include "chains/evmchain/api/types.def"
@@ -109,6 +114,7 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
     cd__api *api = &e->api;
     *api = (cd__api){.cfg = *cfg};
     cd__trials_init(&api->trials);
+    cd__profiler_init(&api->profiler);
     cd_mutex_init(&api->tips.lock);
     cd__rendered_init(&api->rendered, cfg->text_bytes == 0 ? TEXT_BYTES : cfg->text_bytes);
     api->methods = cd_rpc_table_new(groups, CD_COUNT(groups));
@@ -126,6 +132,16 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
         .scope_size = sizeof(cd__api_scope),
         .end = end_scope,
         .lane = lane_of,
+    };
+    api->admin_methods = cd_rpc_table_new(NULL, 0);
+    cd_rpc_table_add(api->admin_methods, of_admin, CD_COUNT(of_admin));
+    api->admin = (cd_rpc_service){
+        .form = CD_RPC_JSON2,
+        .table = api->admin_methods,
+        .limits = {.duration_ns = e->config.api_max_duration},
+        .ctx = e,
+        .scope_size = sizeof(cd__api_scope),
+        .end = end_scope,
     };
     cd_feed_cfg feed = {
         .chain = e->chain,
@@ -156,6 +172,8 @@ void cd__api_close(cd_evm_vm *e)
     cd_feed_close(e->feed);
     e->feed = NULL;
     cd_rpc_table_free(api->methods);
+    cd_rpc_table_free(api->admin_methods);
+    cd__profiler_fini(&api->profiler);
     cd_buf_fini(&api->openrpc);
     cd__trials_fini(&api->trials);
     cd_mutex_fini(&api->tips.lock);

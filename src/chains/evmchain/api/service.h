@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "chains/evmchain/api/rendered.h"
+#include "chains/evmchain/api/profile.h"
 #include "chains/evmchain/api/trial.h"
 #include "rpc/jsonrpc.h"
 #include "rpc/session.h"
@@ -32,6 +33,9 @@ typedef struct cd__api {
     cd__api_cfg cfg;
     cd_rpc_table *methods;
     cd_rpc_service rpc;
+    cd_rpc_table *admin_methods;
+    cd_rpc_service admin; /* of the route /admin */
+    cd__profiler profiler;
     cd_buf openrpc;
     cd__trials trials;
     cd__api_tips tips;

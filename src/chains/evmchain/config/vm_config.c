@@ -1,5 +1,6 @@
 #include "chains/evmchain/config/vm_config.h"
 
+#include "base/clock.h"
 #include "base/num_text.h"
 
 #include <stddef.h>
@@ -220,8 +221,41 @@ static void write_number(cd_json_w *w, double v)
     cd_json_w_raw(w, cd_bytes_str(text));
 }
 
+/* As Go does: "1h2m3s", "1.5s", "100ms", "0s". */
+static void write_duration(cd_json_w *w, u64 ns)
+{
+    static const struct {
+        const char *unit;
+        u64 ns;
+    } below[] = {{"ms", CD_NS_PER_MS}, {"\u00b5s", 1000}, {"ns", 1}};
+    char text[64];
+    u64 h = ns / (3600 * CD_NS_PER_SEC);
+    u64 m = ns / (60 * CD_NS_PER_SEC) % 60;
+    double s = (double)(ns % (60 * CD_NS_PER_SEC)) / (double)CD_NS_PER_SEC;
+    usize i = 0;
+    while (ns < CD_NS_PER_SEC && ns != 0 && ns < below[i].ns) {
+        i++;
+    }
+    if (ns != 0 && ns < CD_NS_PER_SEC) {
+        (void)snprintf(text, sizeof text, "%.12g%s", (double)ns / (double)below[i].ns,
+                       below[i].unit);
+    } else if (h != 0) {
+        (void)snprintf(text, sizeof text, "%lluh%llum%.12gs", (unsigned long long)h,
+                       (unsigned long long)m, s);
+    } else if (m != 0) {
+        (void)snprintf(text, sizeof text, "%llum%.12gs", (unsigned long long)m, s);
+    } else {
+        (void)snprintf(text, sizeof text, "%.12gs", s);
+    }
+    cd_json_w_cstr(w, text);
+}
+
 static void write_list(cd_json_w *w, const cd_str_list *l)
 {
+    if (l->cnt == 0) {
+        cd_json_w_null(w);
+        return;
+    }
     cd_json_w_arr(w);
     for (usize i = 0; i < l->cnt; i++) {
         cd_json_w_str(w, l->items[i]);
@@ -247,8 +281,10 @@ static void write_row(cd_json_w *w, const cd_vm_config *c, const row *r)
             cd_json_w_bool(w, tri == CD_ON);
         }
         return;
-    case KIND_U64:
     case KIND_DUR:
+        write_duration(w, *(const u64 *)at);
+        return;
+    case KIND_U64:
         number = *(const u64 *)at;
         if (number == UINT64_MAX) {
             cd_json_w_null(w);

@@ -35,6 +35,8 @@ typedef struct node {
     cd_vm_host host;
     cd_logger *log;
     const cd_rpc_service *rpc;
+    const cd_rpc_service *admin;
+    char dir[64];
 } node;
 
 static void nothing(cd_vm_host *host)
@@ -47,6 +49,8 @@ static void open_node(node *n, bool is_dev)
     cd_errinfo why = {0};
     usize cnt;
     *n = (node){.kv = cd_kv_mem_open()};
+    (void)snprintf(n->dir, sizeof n->dir, "/tmp/candela-api-XXXXXX");
+    assert_non_null(mkdtemp(n->dir));
     n->host = (cd_vm_host){.wants_block = nothing, .settle = nothing};
     assert_int_equal(cd_dev_genesis(&n->genesis, CHAIN_ID, START), CD_OK);
     assert_int_equal(
@@ -57,6 +61,7 @@ static void open_node(node *n, bool is_dev)
         .host = &n->host,
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
+        .dir = n->dir,
         .config = cd_bytes_str(
             "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
             "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
@@ -66,7 +71,10 @@ static void open_node(node *n, bool is_dev)
     if (cd_evm_vm_open(&n->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
-    n->rpc = n->vm->ops->handlers(n->vm, &cnt)[0].service;
+    const cd_vm_handler *handlers = n->vm->ops->handlers(n->vm, &cnt);
+    assert_int_equal(cnt, 3);
+    n->rpc = handlers[0].service;
+    n->admin = handlers[2].service;
 }
 
 static void close_node(node *n)
@@ -75,6 +83,7 @@ static void close_node(node *n)
     cd_log_close(n->log);
     cd_kv_close(n->kv);
     cd_buf_fini(&n->genesis);
+    assert_int_equal(cd_fs_remove_tree(cd_fs_real(), n->dir, NULL), CD_OK);
 }
 
 /* The answer to a call, which must be one; borrowed from the arena. */
@@ -153,6 +162,7 @@ static const char *const values[] = {
 static bool is_left_out(const char *name)
 {
     static const char *const names[] = {"exportChain",
+                                        "cpuProfile",
                                         "verbosity",
                                         "mine",
                                         "increaseTime",
@@ -512,8 +522,6 @@ static void exporting(void **state)
     static const char *const names[] = {"blocks", "blocks.gz"};
     cd_arena a = {0};
     node n;
-    char dir[] = "/tmp/candela-api-XXXXXX";
-    assert_non_null(mkdtemp(dir));
     open_made(&n, &a);
     cd_buf want = {0};
     for (int i = 0; i < 3; i++) {
@@ -525,7 +533,7 @@ static void exporting(void **state)
     for (usize i = 0; i < CD_COUNT(names); i++) {
         cd_buf file = {0};
         cd_buf plain = {0};
-        const char *path = cd_arena_fmt(&a, "%s/%s", dir, names[i]);
+        const char *path = cd_arena_fmt(&a, "%s/admin/%s", n.dir, names[i]);
         const char *params = cd_arena_fmt(&a, "[\"%s\"]", path);
         assert_string_equal(result(&n, &a, "admin_exportChain", params), "true");
         assert_string_equal(result(&n, &a, "admin_exportChain", params),
@@ -541,7 +549,7 @@ static void exporting(void **state)
         cd_buf_fini(&plain);
     }
     /* what fails leaves no file */
-    const char *other = cd_arena_fmt(&a, "%s/other", dir);
+    const char *other = cd_arena_fmt(&a, "%s/admin/other", n.dir);
     assert_string_equal(
         result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",2,1]", other)),
         "\"export failed: first (2) is greater than last (1)\"");
@@ -553,10 +561,131 @@ static void exporting(void **state)
         "\"last cannot be specified without first\"");
     cd_fs_stat st;
     assert_int_equal(cd_fs_stat_get(cd_fs_real(), &st, other, NULL), CD_ENOENT);
-    assert_int_equal(cd_fs_remove_tree(cd_fs_real(), dir, NULL), CD_OK);
     cd_buf_fini(&want);
     cd_arena_fini(&a);
     close_node(&n);
+}
+
+/* What an admin route answers, its last character cut: a line feed. */
+static const char *ask_admin(node *n, cd_arena *a, const char *method, const char *params)
+{
+    cd_buf reply = {0};
+    const char *request = cd_arena_fmt(
+        a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
+    cd_rpc_serve(n->admin, &reply, cd_bytes_str(request));
+    const char *text = cd_arena_str(a, cd_bytes_sub(cd_buf_bytes(&reply), 0, reply.n - 1));
+    cd_buf_fini(&reply);
+    return text;
+}
+
+static void expect_admin(node *n, const char *method, const char *params, const char *words)
+{
+    cd_arena a = {0};
+    const char *got = ask_admin(n, &a, method, params);
+    if (strstr(got, words) == NULL) {
+        fail_msg("%s %s: %s, without %s", method, params, got, words);
+    }
+    cd_arena_fini(&a);
+}
+
+static void admin_services(void **state)
+{
+    (void)state;
+    static const char done[] = "{\"jsonrpc\":\"2.0\",\"result\":{},\"id\":1}";
+    cd_arena a = {0};
+    cd_buf file = {0};
+    node n;
+    open_node(&n, false);
+    expect_admin(&n, "admin.getVMConfig", "{}", "\"tx-pool-lifetime\":\"10m0s\"");
+    expect_admin(&n, "admin.setLogLevel", "{\"level\":\"DEBUG\"}", done);
+    assert_true(cd_log_is_on(n.log, CD_LOG_DEBUG) && !cd_log_is_on(n.log, CD_LOG_TRACE));
+    expect_admin(&n, "admin.setLogLevel", "[{\"level\":\"crit\"}]", done);
+    assert_false(cd_log_is_on(n.log, CD_LOG_WARN));
+    expect_admin(&n, "admin.setLogLevel", "{}", "failed to parse log level: unknown level:  ");
+    expect_admin(&n, "admin.nosuch", "{}", "rpc: can't find method \\\"admin.Nosuch\\\"");
+    expect_admin(&n, "admin.lockProfile", "{}", "perf lock");
+    expect_admin(&n, "admin.stopCPUProfiler", "{}", "cpu profiler doesn't exist");
+    expect_admin(&n, "admin.startCPUProfiler", "{}", done);
+    expect_admin(&n, "admin.startCPUProfiler", "{}", "cpu profiler already running");
+    assert_non_null(strstr(result(&n, &a, "debug_startCPUProfile", "[\"x\"]"), "in progress"));
+    expect_admin(&n, "admin.stopCPUProfiler", "{}", done);
+    expect_admin(&n, "admin.memoryProfile", "{}", done);
+    assert_string_equal(result(&n, &a, "debug_cpuProfile", "[\"short\",0]"), "null");
+    assert_string_equal(result(&n, &a, "debug_writeMemProfile", "[\"heap\"]"), "null");
+    static const struct {
+        const char *name;
+        const char *words;
+    } files[] = {{"cpu.profile", "CPU time of the threads"},
+                 {"short", "percent"},
+                 {"mem.profile", "<malloc"},
+                 {"heap", "<malloc"}};
+    for (usize i = 0; i < CD_COUNT(files); i++) {
+        const char *path = cd_arena_fmt(&a, "%s/admin/%s", n.dir, files[i].name);
+        cd_buf_clear(&file);
+        assert_int_equal(cd_fs_read_file(cd_fs_real(), &file, path, 1 << 20, NULL), CD_OK);
+        assert_non_null(strstr(cd_buf_cstr(&file), files[i].words));
+    }
+    static const char *const bad[] = {"", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden"};
+    for (usize i = 0; i < CD_COUNT(bad); i++) {
+        const char *got =
+            result(&n, &a, "debug_writeMemProfile", cd_arena_fmt(&a, "[\"%s\"]", bad[i]));
+        assert_non_null(strstr(got, "give a name without"));
+    }
+    assert_non_null(strstr(result(&n, &a, "debug_memStats", "[]"), "\"HeapAlloc\":"));
+    assert_non_null(strstr(result(&n, &a, "debug_gcStats", "[]"), "\"NumGC\":0"));
+    assert_non_null(strstr(result(&n, &a, "debug_stacks", "[]"), "of CPU time"));
+    assert_string_equal(result(&n, &a, "debug_freeOSMemory", "[]"), "null");
+    assert_non_null(strstr(result(&n, &a, "debug_goTrace", "[\"x\",1]"), "not a Go program"));
+    assert_non_null(strstr(result(&n, &a, "debug_vmodule", "[\"x=5\"]"), "debug_verbosity"));
+    assert_non_null(strstr(result(&n, &a, "debug_cpuProfile", "[\"x\",61]"), "up to 60 seconds"));
+    cd_buf_fini(&file);
+    cd_arena_fini(&a);
+    close_node(&n);
+}
+
+/* What one chain wrote another one of the same genesis takes in, once. */
+static void importing(void **state)
+{
+    (void)state;
+    cd_arena a = {0};
+    cd_buf file = {0};
+    node from;
+    node to;
+    open_made(&from, &a);
+    open_node(&to, true);
+    expect_admin(&from, "admin_exportChain", "[\"all.gz\"]", "\"result\":true");
+    expect_admin(&from, "admin_exportChain", "[\"tail\",2]", "\"result\":true");
+    for (usize i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "all.gz" : "tail";
+        const char *source = cd_arena_fmt(&a, "%s/admin/%s", from.dir, name);
+        const char *folder = cd_arena_fmt(&a, "%s/admin", to.dir);
+        cd_buf_clear(&file);
+        assert_int_equal(cd_fs_read_file(cd_fs_real(), &file, source, 1 << 20, NULL), CD_OK);
+        assert_int_equal(cd_fs_mkdirs(cd_fs_real(), folder, 0700, NULL), CD_OK);
+        assert_int_equal(cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/%s", folder, name),
+                                            cd_buf_bytes(&file), 0600, NULL),
+                         CD_OK);
+        assert_int_equal(symlink(source, cd_arena_fmt(&a, "%s/link-%s", folder, name)), 0);
+    }
+    expect_admin(&to, "admin_importChain", "[\"nowhere\"]", "no such file");
+    expect_admin(&to, "admin_importChain", "[\"link-tail\"]", "no such file");
+    expect_admin(&to, "admin_importChain", "[\"tail\"]", "import failed at height 0: ");
+    expect_admin(&to, "admin_importChain", "[\"all.gz\"]",
+                 "{\"success\":true,\"blocksImported\":2,\"heightBefore\":0,\"heightAfter\":2,"
+                 "\"message\":\"blocks imported\"}");
+    assert_string_equal(result(&to, &a, "eth_getBlockByNumber", "[\"latest\",true]"),
+                        result(&from, &a, "eth_getBlockByNumber", "[\"latest\",true]"));
+    expect_admin(&to, "admin_importChain", "[\"all.gz\"]", "nothing new in the file");
+    expect_admin(&to, "admin_importChain", "[\"tail\"]", "nothing new in the file");
+    file.p[file.n / 2] ^= 1;
+    assert_int_equal(cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/admin/tail", to.dir),
+                                        cd_buf_bytes(&file), 0600, NULL),
+                     CD_OK);
+    expect_admin(&to, "admin_importChain", "[\"tail\"]", "import failed at height 2: ");
+    cd_buf_fini(&file);
+    cd_arena_fini(&a);
+    close_node(&from);
+    close_node(&to);
 }
 
 static void verbosity(void **state)
@@ -744,6 +873,8 @@ int main(void)
         cmocka_unit_test(accounts_without_addresses),
         cmocka_unit_test(changes_between_blocks),
         cmocka_unit_test(exporting),
+        cmocka_unit_test(admin_services),
+        cmocka_unit_test(importing),
         cmocka_unit_test(verbosity),
         cmocka_unit_test(resending),
         cmocka_unit_test(long_texts),
