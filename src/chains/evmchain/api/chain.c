@@ -30,6 +30,10 @@ cd_err cd__api_number(cd_rpc_call *call, u64 *out, bool *found, const cd_block_r
         *out = 0;
         return CD_OK;
     case CD_TAG_NUMBER:
+        if (ref->number > head && cd__vm_of(call)->config.allow_unfinalized) {
+            *found = false;
+            return CD_OK;
+        }
         if (ref->number > head) {
             return cd_rpc_fail(call, CD_RPC_SERVER, "cannot query unfinalized data");
         }

@@ -3,6 +3,7 @@
 #include "chains/evmchain/eth_rules.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "chains/evmchain/fee_l1.h"
+#include "num/div.h"
 #include "precompile/module.h"
 
 #include <stdio.h>
@@ -156,6 +157,45 @@ cd_err cd__eth_base_fee(cd_rpc_call *call)
     cd_u256 fee = cd_u256_zero();
     CD_TRY(cd__api_base_fee(call, &fee));
     cd_json_w_qty_u256(call->out, &fee);
+    return CD_OK;
+}
+
+/* A share of the suggested tip in percent, neither more than the operator recommends nor less than the pool takes. */
+static void write_option(cd_rpc_call *call, const char *name, const cd_u256 *base_fee,
+                         const cd_u256 *tip, u64 percent)
+{
+    const cd_vm_config *c = &cd__vm_of(call)->config;
+    cd_u256 share = cd_u256_from_u64(percent);
+    cd_u256 most = cd_u256_from_u64(c->price_max_tip);
+    cd_u256 least = cd_u256_from_u64(c->pool_price_limit);
+    cd_u256 fee_cap;
+    cd_u256_mul(&share, tip, &share);
+    (void)cd_u256_div_u64(&share, &share, 100);
+    share = cd_u256_lt(&most, &share) ? most : share;
+    share = cd_u256_lt(&share, &least) ? least : share;
+    cd_u256_add(&fee_cap, base_fee, base_fee);
+    cd_u256_add(&fee_cap, &fee_cap, &share);
+    cd_json_w_key(call->out, name);
+    cd_json_w_obj(call->out);
+    cd_json_w_key(call->out, "maxPriorityFeePerGas");
+    cd_json_w_qty_u256(call->out, &share);
+    cd_json_w_key(call->out, "maxFeePerGas");
+    cd_json_w_qty_u256(call->out, &fee_cap);
+    cd_json_w_obj_end(call->out);
+}
+
+cd_err cd__eth_suggest_price_options(cd_rpc_call *call)
+{
+    const cd_vm_config *c = &cd__vm_of(call)->config;
+    cd_u256 base_fee = cd_u256_zero();
+    cd_u256 tip;
+    CD_TRY(cd__api_base_fee(call, &base_fee));
+    CD_TRY(cd__api_tip(call, &tip));
+    cd_json_w_obj(call->out);
+    write_option(call, "slow", &base_fee, &tip, c->price_slow_percent);
+    write_option(call, "normal", &base_fee, &tip, 100);
+    write_option(call, "fast", &base_fee, &tip, c->price_fast_percent);
+    cd_json_w_obj_end(call->out);
     return CD_OK;
 }
 

@@ -40,7 +40,8 @@ static cd_rpc_lane lane_of(void *ctx, const cd_rpc_method *m, cd_json params)
         cd_json block = cd_json_at(params, 2);
         return !cd_json_has(block) || is_word(block, "latest") ? CD_RPC_OWNER : CD_RPC_READ;
     }
-    if (e->ctx.is_dev && (m->fn == cd__eth_base_fee || m->fn == cd__eth_gas_price)) {
+    if (e->ctx.is_dev && (m->fn == cd__eth_base_fee || m->fn == cd__eth_gas_price ||
+                          m->fn == cd__eth_suggest_price_options)) {
         return CD_RPC_OWNER; /* somebody may have chosen the next one */
     }
     if (e->ctx.is_dev && m->fn == cd__eth_accounts) {

@@ -427,6 +427,50 @@ void cd_genesis_check(cd_findings *out, cd_genesis_facts *facts, cd_arena *a, cd
 
 /* --- VM configuration, upgrade file ------------------------------------------------------------- */
 
+/* A configuration as text with every key, the given ones or all as they are by themselves. */
+static cd_json with_defaults(exam *x, const cd_vm_config *c)
+{
+    cd_buf text = {0};
+    cd_json doc;
+    cd_json_w w = {.out = &text};
+    cd_vm_config_json(&w, c);
+    cd_err e = cd_json_parse(&doc, x->a, cd_arena_dup(x->a, cd_buf_bytes(&text)), 0, NULL);
+    CD_ASSERT(e == CD_OK);
+    cd_buf_fini(&text);
+    return doc;
+}
+
+/* Names the keys that were set to something and have no effect. */
+static void check_moot(exam *x, cd_json doc, const cd_vm_config *parsed)
+{
+    static const struct {
+        const char *key;
+        const char *why;
+    } rows[] = {
+#define X(key_, why_) {.key = (key_), .why = "without effect: " why_},
+#include "chains/evmchain/config/moot.def"
+    };
+    cd_vm_config dflt;
+    cd_err e = cd_vm_config_parse(&dflt, x->a, (cd_bytes){0}, NULL);
+    CD_ASSERT(e == CD_OK);
+    cd_json before = with_defaults(x, &dflt);
+    cd_json after = with_defaults(x, parsed);
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_buf a = {0};
+        cd_buf b = {0};
+        cd_json_raw(&a, cd_json_get(before, rows[i].key));
+        cd_json_raw(&b, cd_json_get(after, rows[i].key));
+        if (!cd_bytes_eq(cd_buf_bytes(&a), cd_buf_bytes(&b))) {
+            /* Under whichever of its names it was given. */
+            const char *key = rows[i].key;
+            key = cd_json_has(cd_json_get(doc, key)) ? key : cd_vm_config_alias(key);
+            find(x, CD_FINDING_NOTE, key, rows[i].why, "");
+        }
+        cd_buf_fini(&a);
+        cd_buf_fini(&b);
+    }
+}
+
 void cd_vm_config_check(cd_findings *out, cd_arena *a, cd_bytes text)
 {
     exam x = {.out = out, .a = a, .text = text};
@@ -443,6 +487,8 @@ void cd_vm_config_check(cd_findings *out, cd_arena *a, cd_bytes text)
     }
     if (cd_vm_config_parse(&parsed, a, text, &why) != CD_OK) {
         find_error(&x, &why);
+    } else {
+        check_moot(&x, doc, &parsed);
     }
 }
 

@@ -204,6 +204,16 @@ bool cd_vm_config_has(cd_bytes key)
     return false;
 }
 
+const char *cd_vm_config_alias(const char *key)
+{
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        if (strcmp(key, rows[i].key) == 0 && rows[i].alias != NULL) {
+            return rows[i].alias;
+        }
+    }
+    return key;
+}
+
 const char *const *cd_vm_config_keys(usize *cnt)
 {
     static const char *const keys[] = {

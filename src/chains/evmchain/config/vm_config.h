@@ -51,6 +51,9 @@ void cd_vm_config_json(cd_json_w *w, const cd_vm_config *c);
 /* cd_vm_config_has: key, or an alias, is a row. */
 bool cd_vm_config_has(cd_bytes key);
 
+/* cd_vm_config_alias gives the other name of a key, itself where it has none. */
+const char *cd_vm_config_alias(const char *key);
+
 /* cd_vm_config_keys borrows all keys, aliases not among them. */
 const char *const *cd_vm_config_keys(usize *cnt);
 

@@ -160,6 +160,24 @@ static void vm_config_findings(void **state)
     cd_vm_config_check(&f, &a, cd_bytes_str("{\n\"pruning-enabled\": tru,\n}"));
     assert_int_equal(f.cnt, 1);
     assert_int_equal(f.items[0].line, 2);
+
+    /* Keys that nothing goes by, when they ask for something; every one of them is a key. */
+    f = (cd_findings){0};
+    cd_vm_config_check(&f, &a,
+                       cd_bytes_str("{\n\"trie-clean-cache\": 64,\n\"snapshot-wait\": false,\n"
+                                    "\"db-type\": \"memdb\",\n\"state-sync-enabled\": true\n}"));
+    assert_int_equal(f.cnt, 3);
+    assert_int_equal(f.errors, 0);
+    expect(&f, 0, CD_FINDING_NOTE, 2, "trie-clean-cache", "share of --memory", "");
+    expect(&f, 1, CD_FINDING_NOTE, 5, "state-sync-enabled", "asks no peers", "");
+    expect(&f, 2, CD_FINDING_NOTE, 4, "db-type", "share the node's store", "");
+    static const char *const moot[] = {
+#define X(key_, why_) key_,
+#include "chains/evmchain/config/moot.def"
+    };
+    for (usize i = 0; i < CD_COUNT(moot); i++) {
+        assert_true(cd_vm_config_has(cd_bytes_str(moot[i])));
+    }
     cd_arena_fini(&a);
 }
 

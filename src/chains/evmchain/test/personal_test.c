@@ -311,6 +311,27 @@ static void other_ways_to_run(void **state)
     cd_arena_fini(&n.mem);
 }
 
+static void prices_and_heights(void **state)
+{
+    (void)state;
+    open_node("{}", 9, false);
+    expect("eth_suggestPriceOptions", "[]",
+           "\"result\":{\"slow\":{\"maxPriorityFeePerGas\":\"0x1\",\"maxFeePerGas\":\"0x");
+    expect("eth_getBlockByNumber", "[\"0x5\",false]", "cannot query unfinalized data");
+    close_node();
+    open_node("{\"allow-unfinalized-queries\":true,\"tx-pool-price-limit\":5,"
+              "\"price-options-max-tip\":7}",
+              9, false);
+    expect("eth_suggestPriceOptions", "[]", "\"fast\":{\"maxPriorityFeePerGas\":\"0x5\"");
+    expect("eth_getBlockByNumber", "[\"0x5\",false]", "\"result\":null");
+    expect("eth_getBlockByNumber", "[\"0x0\",false]", "\"number\":\"0x0\"");
+    close_node();
+    open_node("{\"price-options-max-tip\":1000000,\"price-options-fast-fee-percentage\":300}", 1337,
+              true);
+    expect("eth_suggestPriceOptions", "[]", "\"fast\":{\"maxPriorityFeePerGas\":\"0xf4240\"");
+    close_node();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(batches),
         cmocka_unit_test(known_keys_are_no_keys),
         cmocka_unit_test(other_ways_to_run),
+        cmocka_unit_test(prices_and_heights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
