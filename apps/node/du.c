@@ -21,7 +21,8 @@ static const group groups[] = {
     {"history", "XR", "earlier state"},
     {"blocks", "bhgdek", "blocks and their heights"},
     {"receipts", "r", "receipts"},
-    {"indices", "li", "transactions and logs by what they are looked up with"},
+    {"tx-index", "l", "transactions by hash"},
+    {"log-index", "i", "logs by address and topic; empty under skip-log-indexing"},
 };
 
 enum { GROUPS = CD_COUNT(groups), OTHER = GROUPS, SHOWN = GROUPS + 1, PATH_MAX_LEN = 4096 };

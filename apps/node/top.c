@@ -188,11 +188,13 @@ static void show(const scrape *now, const scrape *before)
         value_of(now, "rpc_requests_total", "") - value_of(before, "rpc_requests_total", "");
     double height = value_of(now, "snowman_last_accepted_height", "C");
     double blocks = height - value_of(before, "snowman_last_accepted_height", "C");
+    const sample *index = find(now, "evm_log_index_enabled", "");
+    bool has_index = index == NULL || index->value > 0;
     (void)printf(
-        "C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f\n\n",
+        "C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f%s\n\n",
         height, s > 0 ? blocks / s : 0, s > 0 ? requests / s : 0,
         value_of(now, "evm_eth_txpool_pending", ""), value_of(now, "evm_eth_txpool_queued", ""),
-        value_of(now, "rpc_reads_waiting", ""));
+        value_of(now, "rpc_reads_waiting", ""), has_index ? "" : "   no log index");
     usize cnt = rates_of(rows, ROWS, now, before, "process_thread_cpu_milliseconds");
     (void)printf("%-28s  %8s  %10s\n", "THREAD", "CPU", "SO FAR");
     for (usize i = 0; i < cnt; i++) {

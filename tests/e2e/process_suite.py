@@ -522,6 +522,31 @@ def test_top_and_du(env):
     same(env.run("du", f"--data-dir={env.dir()}")[0], 1)
 
 
+def test_without_the_log_index(env):
+    """Logs are found all the same; what was not indexed is when it is wanted again."""
+    data = env.dir()
+    conf = base64.b64encode(json.dumps({"C": {"Config": base64.b64encode(b'{"skip-log-indexing": true}').decode()}}).encode())
+    logger = "0x" + "10".rjust(40, "0")
+    want = {"fromBlock": "0x1", "toBlock": "latest", "address": logger, "topics": ["0x" + "7".rjust(64, "0")]}
+    found = []
+    for turn, flags in enumerate([(), (f"--chain-config-content={conf.decode()}",), ()]):
+        node = env.start(*flags, data_dir=data)
+        rpc = node.rpc()
+        if turn == 0:
+            rpc("hardhat_setCode", logger, "0x60075f5fa100")  # LOG1 with topic 7
+        rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": logger, "gas": "0x186a0"})
+        rpc("hardhat_mine", 100)
+        rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": ACCOUNTS[1], "gas": "0x186a0"})
+        logs = rpc("eth_getLogs", want)
+        same(logs[:len(found)], found)
+        same(len(logs), turn + 1)
+        found = logs
+        same("no log index" in env.run("top", f"--http-port={node.port}")[1], turn == 1)
+        same(node.end(), 0)
+        rows = {line.split()[0]: int(line.split()[1]) for line in env.run("du", f"--data-dir={data}")[1].splitlines()[1:-1]}
+        same(rows["log-index"], {0: 2, 1: 0, 2: 6}[turn])
+
+
 def test_process_file(env):
     data = env.dir()
     node = env.start(data_dir=data)

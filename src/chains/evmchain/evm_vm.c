@@ -380,7 +380,7 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         .commit_interval = c->commit_interval,
         .history = e->ctx.is_dev || !c->pruning ? UINT64_MAX : c->state_history,
         .preimages = c->preimages || e->ctx.is_dev,
-        .index = &cd_log_index,
+        .index = c->skip_log_indexing ? NULL : &cd_log_index,
         .trie_bytes = e->ctx.trie_bytes,
         .cache_bytes = e->ctx.cache_bytes,
     };
@@ -401,6 +401,9 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         cfg.fee_recipient = &fee_recipient;
     }
     CD_TRY(cd_chain_open(&e->chain, &cfg, why));
+    if (c->skip_log_indexing) {
+        return cd_log_index_drop(e->ctx.kv, why);
+    }
     return cd_log_index_complete(e->ctx.kv, cd_chain_rules_of(e->chain)->layout,
                                  cd_chain_head(e->chain)->header.number, on_indexed, e, why);
 }

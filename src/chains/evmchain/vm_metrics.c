@@ -28,6 +28,9 @@ void cd__vm_metrics_open(cd_evm_vm *e)
         .trie_lag = gauge(e, "evm_trie_lag_blocks", "Blocks by which stored tries are behind"),
         .history = gauge(e, "evm_history_entries", "Earlier values of the state that are kept"),
     };
+    cd_gauge_set(gauge(e, "evm_log_index_enabled",
+                       "1: logs are found by an index, 0: by the blooms of headers"),
+                 e->config.skip_log_indexing ? 0 : 1);
     cd_gauge_set(e->metrics.head, -1); /* so that the first time is a change */
     cd__vm_metrics_follow(e);
 }

@@ -187,6 +187,39 @@ cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head,
     return e;
 }
 
+/* Appends the deletion of as many postings as fit. */
+static cd_err del_some(cd_kv *kv, cd_kv_batch *batch)
+{
+    static const u8 table = TABLE;
+    cd_kv_iter *it = NULL;
+    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = cd_bytes_of(&table, 1)}));
+    while (batch->rec.n < REBUILD_BYTES && cd_kv_iter_next(it)) {
+        cd_kv_batch_del(batch, cd_kv_iter_key(it));
+    }
+    cd_err e = cd_kv_iter_err(it);
+    cd_kv_iter_free(it);
+    return e;
+}
+
+cd_err cd_log_index_drop(cd_kv *kv, cd_errinfo *why)
+{
+    cd_kv_batch batch = {0};
+    u64 done;
+    CD_TRY(reach(kv, &done));
+    /* First nobody may rely on it any more. */
+    cd_err e = done == 0 ? CD_OK : commit(kv, &batch, 0, why);
+    bool is_more = true;
+    while (e == CD_OK && is_more) {
+        e = del_some(kv, &batch);
+        is_more = batch.rec.n != 0;
+        if (e == CD_OK && is_more) {
+            e = commit(kv, &batch, 0, why);
+        }
+    }
+    cd_kv_batch_fini(&batch);
+    return e;
+}
+
 /* --- walking ------------------------------------------------------------------------------------ */
 
 /* The blocks of one value. */

@@ -20,6 +20,10 @@ typedef void cd_log_index_progress(void *ctx, u64 height, u64 head);
 cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head,
                              cd_log_index_progress *progress, void *ctx, cd_errinfo *why) CD_CHECK;
 
+/* cd_log_index_drop removes the index, for a chain that goes on without: logs are found by the blooms of headers then, and
+ * completing it later begins anew. What is interrupted goes on with the next call. Errors: the store's. */
+cd_err cd_log_index_drop(cd_kv *kv, cd_errinfo *why) CD_CHECK;
+
 /* cd_log_index_is_whole: every block of this kv is in the index. Errors: the store's. */
 cd_err cd_log_index_is_whole(cd_kv *kv, bool *out) CD_CHECK;
 
