@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { COLUMN = 32, SHOWN = 3 };
+enum { LABEL = 13, COLUMN = 32, SHOWN = 3, WIDE = 100 };
 
 /* How the stream can be written to. */
 typedef struct style {
@@ -18,6 +18,7 @@ typedef struct style {
     const char *alarm; /* what to be careful about */
     const char *off;
     bool has_utf8;
+    usize width;
 } style;
 
 static style style_of(int fd)
@@ -29,24 +30,27 @@ static style style_of(int fd)
         .alarm = has_color ? "\x1b[31m" : "",
         .off = has_color ? "\x1b[0m" : "",
         .has_utf8 = cd_term_has_utf8(),
+        .width = cd_term_width(fd),
     };
 }
 
-/* "  Label      first                          second" */
+/* "  Label      first                          second"; closer together where that is too wide. */
 static void row(const style *s, const char *label, const char *first, const char *second)
 {
-    int pad = second[0] == '\0' ? 0 : COLUMN;
-    (void)printf("  %s%-9s%s  %-*s%s\n", s->dim, label, s->off, pad, first, second);
+    int pad = s->width < WIDE ? (int)strlen(first) + 2 : COLUMN;
+    (void)printf("  %s%-9s%s  %-*s%s\n", s->dim, label, s->off, second[0] == '\0' ? 0 : pad, first,
+                 second);
 }
 
 static void print_accounts(const style *s)
 {
     const char *more = s->has_utf8 ? "…" : "...";
     u8 seed[64];
-    (void)printf(
-        "  %s%-9s%s  10 with 10,000 LUX each, from the public phrase \"test test %s junk\": "
-        "%snever use them elsewhere%s\n",
-        s->dim, "Accounts", s->off, more, s->alarm, s->off);
+    bool is_wide = s->width >= WIDE;
+    (void)printf("  %s%-9s%s  10 with 10,000 LUX each, from the public phrase", s->dim, "Accounts",
+                 s->off);
+    (void)printf("%s%*s\"test test %s junk\": %snever use them elsewhere%s\n", is_wide ? "" : "\n",
+                 is_wide ? 1 : LABEL, "", more, s->alarm, s->off);
     cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
     for (u32 i = 0; i < SHOWN; i++) {
         u8 secret[32];
@@ -59,7 +63,8 @@ static void print_accounts(const style *s)
         }
         cd_secp256k1_addr(&addr, pub);
         cd_hex_fmt(secret_text, cd_bytes_of(secret, 32));
-        (void)printf("    %u  %s  0x%s\n", i, cd_addr_fmt(addr_text, &addr), secret_text);
+        (void)printf("    %u  %s%s0x%s\n", i, cd_addr_fmt(addr_text, &addr),
+                     is_wide ? "  " : "\n       ", secret_text);
     }
     (void)printf("    %s  7 more: eth_accounts\n", more);
 }

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import tempfile
 import termios
@@ -114,32 +115,59 @@ def check_banner(text):
     assert len(lines) <= 25, lines
 
 
-def test_a_terminal_gets_a_banner_and_ctrl_c(env):
+def check_narrow_banner(text):
+    """80 columns and nothing but ASCII."""
+    assert text.isascii(), text
+    for line in text.splitlines():
+        assert len(line) <= 80, line
+    for part in ("ws://127.0.0.1:", "EVM chain id 1337", "never use them elsewhere",
+                 "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"):
+        assert part in text, part
+
+
+def terminal(env, columns, check, **variables):
+    """The program on a terminal: its banner, a line of a transaction, the end by Ctrl-C."""
     try:
         master, slave = pty.openpty()
     except OSError as e:
         raise Skip(f"no pseudo-terminal: {e}") from None
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     p = subprocess.Popen([env.binary, "--network-id=dev", "--http-port=0", "--in-memory"], stdin=slave, stdout=slave,
-                         stderr=slave, start_new_session=True,
+                         stderr=slave, start_new_session=True, env={**os.environ, **variables},
                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(slave)
-    text = b""
-    end = time.monotonic() + 20
-    while b"Ctrl-C" not in text and time.monotonic() < end:
-        if select.select([master], [], [], 1)[0]:
-            text += os.read(master, 65536)
+
+    def read_until(word):
+        text = b""
+        end = time.monotonic() + 20
+        while word not in text and time.monotonic() < end:
+            if select.select([master], [], [], 1)[0]:
+                text += os.read(master, 65536)
+        return text.decode().replace("\r\n", "\n")
+
     try:
-        check_banner(re.sub(r"\x1b\[\d*m", "", text.decode()).replace("\r\n", "\n"))
+        banner = read_until(b"Ctrl-C")
+        same("\x1b[" in banner, "NO_COLOR" not in variables, "colours")
+        check(re.sub(r"\x1b\[\d*m", "", banner))
+        port = int(re.search(r"http://127\.0\.0\.1:(\d+)", banner)[1])
+        send(Rpc("127.0.0.1", port))
+        line = read_until(b" wei")
         os.write(master, b"\x03")
-        last = b""
-        while b"C-block" not in last and select.select([master], [], [], 10)[0]:
-            last += os.read(master, 65536)
-        match(last.decode(), r"\n  stopped in \d+ ms . 0 C-blocks")
+        last = read_until(b"C-block")
+        match(last, r"\n  stopped in \d+ ms . 1 C-block")
         same(p.wait(15), 0, "exit code after Ctrl-C")
+        return line
     finally:
         p.kill()
         p.wait()
         os.close(master)
+
+
+def test_a_terminal_gets_a_banner_and_ctrl_c(env):
+    line = terminal(env, 120, check_banner, TERM="xterm", LC_ALL="C.UTF-8")
+    match(line, "C 1     1 tx    21,000 gas   0xf39F…2266 → ")
+    line = terminal(env, 80, check_narrow_banner, TERM="xterm", LC_ALL="C", NO_COLOR="1")
+    match(line, r"C 1     1 tx    21,000 gas   0xf39F\.\.\.2266 -> ")
 
 
 def test_signals_stop_in_order(env):

@@ -2,6 +2,7 @@
 
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/term.h"
 #include "chains/evmchain/api/revert.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
@@ -143,13 +144,46 @@ static void put_tx(cd_buf *out, cd_arena *a, const cd__dev *d, const cd_tx *tx, 
 
 /* --- lines -------------------------------------------------------------------------------------- */
 
+/* Appends text as terminals that show nothing beyond ASCII have it. */
+static void put_ascii(cd_buf *out, cd_bytes text)
+{
+    static const struct {
+        const char *sign;
+        const char *ascii;
+    } rows[] = {{"…", "..."}, {"→", "->"}};
+    for (usize i = 0; i < text.n;) {
+        usize k = 0;
+        while (k < CD_COUNT(rows) && (text.n - i < 3 || memcmp(text.p + i, rows[k].sign, 3) != 0)) {
+            k++;
+        }
+        if (k < CD_COUNT(rows)) {
+            cd_buf_str(out, rows[k].ascii);
+            i += 3;
+        } else {
+            cd_buf_u8(out, text.p[i++]);
+        }
+    }
+}
+
+static void tell(const cd__dev *d, const cd_buf *text, const char *msg, const cd_log_field *fields,
+                 usize cnt)
+{
+    cd_buf ascii = {0};
+    if (!cd_term_has_utf8()) {
+        put_ascii(&ascii, cd_buf_bytes(text));
+        text = &ascii;
+    }
+    cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(text), msg, fields, cnt);
+    cd_buf_fini(&ascii);
+}
+
 static void tell_lines(const cd__dev *d, const cd_console_tx *tx)
 {
     for (const cd_console_line *l = tx->lines; l != NULL; l = l->next) {
         cd_buf text = {0};
         cd_log_field field = CD_F("text", l->text);
         cd_buf_fmt(&text, "console.log  %s", l->text);
-        cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(&text), "console.log", &field, 1);
+        tell(d, &text, "console.log", &field, 1);
         cd_buf_fini(&text);
     }
 }
@@ -162,8 +196,7 @@ static void tell_head(const cd__dev *d, cd_buf *text, u64 height, u64 txs, u64 g
         CD_F("txs", txs),
         CD_F("gas", gas),
     };
-    cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(text), "block accepted", fields,
-                CD_COUNT(fields));
+    tell(d, text, "block accepted", fields, CD_COUNT(fields));
 }
 
 void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_console_watch *watch)
@@ -223,7 +256,7 @@ static void tell_call(const cd__dev *d, const cd_console_watch *watch)
         cd_buf line = {0};
         cd_buf_str(&line, "call  ");
         cd_buf_put(&line, cd_buf_bytes(&text));
-        cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(&line), "call failed", &field, 1);
+        tell(d, &line, "call failed", &field, 1);
         cd_buf_fini(&line);
         cd_buf_fini(&text);
     }
