@@ -66,6 +66,7 @@ def install():
         contracts = sorted((HERE / "contracts").glob("*.sol"))
         once("compiled", [HERE / "package-lock.json", HERE / "compile.mjs", *contracts],
              ["node", "compile.mjs", "contracts.json", *[c.stem for c in contracts]])
+        once("uniswap", [HERE / "package-lock.json", HERE / "uniswap.mjs"], ["node", "uniswap.mjs", "uniswap.json"])
 
 
 def install_python():

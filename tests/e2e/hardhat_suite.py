@@ -10,6 +10,13 @@ from harness import same
 PROJECT = WORK / "hardhat"
 REPORT = PROJECT / "report.json"
 
+# What contracts/Speaker.sol prints.
+SPOKEN = [
+    "", "-7", str(2 ** 256 - 1), "text true 0x0000000000000000000000000000000000001234", "0x00ff", "0xab",
+    "0x" + "1".rjust(64, "0"), "0x000000000000000000000000000000000000beef holds 5 of 6, %o and %O", "100 %", "50% of it true",
+    "1 false x", "1 two false 0x0000000000000000000000000000000000000004",
+]
+
 
 def copy_project():
     """Sources anew; what was compiled of them stays."""
@@ -39,4 +46,7 @@ def test_project_of_tokens_governor_and_exchanges(env):
         why = t["err"]
         env.note(False, f"FAIL {t['fullTitle']}: {why.get('message', '')[:400]} {why.get('stack', '')[-200:]}")
     same(node.end(), 0, "exit code after SIGTERM")
-    assert "the lamp is 42 bright" in "\n".join(node.lines), "console.log of a contract is not in the log"
+    said = [json.loads(line).get("text") for line in node.lines if '"console.log"' in line]
+    assert "the lamp is 42 bright" in said, "console.log of a contract is not in the log"
+    at = said.index("-7")
+    same(said[at - 1:at - 1 + len(SPOKEN)], SPOKEN)

@@ -2,6 +2,8 @@
 //
 //   node web3js.mjs URL
 import assert from "node:assert/strict";
+import { verifyMerkleProof } from "@ethereumjs/mpt";
+import { fromRlp, toHex } from "viem";
 import { Web3 } from "web3";
 import { check, contracts, finish } from "./check.mjs";
 
@@ -99,6 +101,53 @@ await check("proofs, fees, storage and access lists", async () => {
     assert.equal(accessList[0].storageKeys.length, 2);
     assert.ok((await web3.eth.estimateGas({ from: alice, to: address, data })) > 21000n);
     assert.ok((await web3.eth.calculateFeeData()).maxFeePerGas > 0n);
+});
+
+/* Calls that web3.js has no names for. */
+const ask = (method, ...params) => web3.requestManager.send({ method, params });
+
+await check("proofs lead to the block's state root", async () => {
+    const { hexToBytes, keccak256 } = web3.utils;
+    const slot = `0x${"2".padStart(64, "0")}`; // the total supply
+    const { stateRoot, number } = await web3.eth.getBlock("latest");
+    const proof = await web3.eth.getProof(token.options.address, [slot], number);
+    const verified = (root, key, nodes) =>
+        verifyMerkleProof(hexToBytes(keccak256(key)), nodes.map(hexToBytes), {
+            useKeyHashing: false,
+            root: hexToBytes(root),
+        });
+    const account = fromRlp(toHex(await verified(stateRoot, token.options.address, proof.accountProof)), "hex");
+    assert.equal(account[2], proof.storageHash);
+    assert.equal(account[3], keccak256(await web3.eth.getCode(token.options.address)));
+    const value = await verified(proof.storageHash, slot, proof.storageProof[0].proof);
+    assert.equal(BigInt(fromRlp(toHex(value), "hex")), 1_000_000n);
+});
+
+await check("traces show the calls of a transaction", async () => {
+    const { transactionHash } = await beacon.methods.blink(2).send({ from: carol });
+    const frame = await ask("debug_traceTransaction", transactionHash, {
+        tracer: "callTracer",
+        tracerConfig: { withLog: true },
+    });
+    assert.deepEqual([frame.type, frame.from, frame.logs.length], ["CALL", carol.toLowerCase(), 4]);
+    const steps = await ask("debug_traceTransaction", transactionHash);
+    assert.deepEqual([steps.failed, steps.structLogs.filter((l) => l.op.startsWith("LOG")).length], [false, 4]);
+});
+
+await check("time travels and snapshots return", async () => {
+    const before = await web3.eth.getBlock("latest");
+    const snapshot = await ask("evm_snapshot");
+    await ask("evm_increaseTime", 86400);
+    await token.methods.transfer(carol, 1n).send({ from: alice });
+    const later = await web3.eth.getBlock("latest");
+    assert.ok(later.timestamp >= before.timestamp + 86000n); // many blocks a second run ahead of the clock
+    assert.equal(await token.methods.balanceOf(carol).call(), 1n);
+    assert.equal(await ask("evm_revert", snapshot), true);
+    assert.equal((await web3.eth.getBlock("latest")).hash, before.hash);
+    assert.equal(await token.methods.balanceOf(carol).call(), 0n);
+    await ask("evm_setNextBlockTimestamp", Number(before.timestamp) + 1000);
+    await ask("hardhat_mine", "0x3", "0x3c");
+    assert.equal((await web3.eth.getBlock("latest")).timestamp, before.timestamp + 1120n);
 });
 
 finish();

@@ -2,28 +2,25 @@ const { expect } = require("chai");
 const { ethers } = require("hardhat");
 const { loadFixture } = require("@nomicfoundation/hardhat-network-helpers");
 
-/* The byte code that the packages were published with: the router knows the hash of the pair's. */
-const published = (path) => {
-    const { abi, bytecode } = require(path);
-    return new ethers.ContractFactory(abi, bytecode);
-};
+/* V2 is compiled from its sources (uniswap.mjs); of V3 the package has interfaces and what was compiled of the rest. */
+const factoryOf = ({ abi, bytecode }) => new ethers.ContractFactory(abi, bytecode);
+const compiled = require("../../uniswap.json");
 const UNIT = 10n ** 18n;
 const ordered = (a, b) => (BigInt(a.target) < BigInt(b.target) ? [a, b] : [b, a]);
 
 async function v2() {
     const [alice, bob] = await ethers.getSigners();
-    const deploy = async (path, ...args) => {
-        const c = await published(path).connect(alice).deploy(...args);
+    const deploy = async (name, ...args) => {
+        const c = await factoryOf(compiled[name]).connect(alice).deploy(...args);
         return c.waitForDeployment();
     };
     const lumen = await ethers.deployContract("Lumen", [1_000_000n * UNIT]);
-    const weth = await deploy("@uniswap/v2-periphery/build/WETH9.json");
-    const factory = await deploy("@uniswap/v2-core/build/UniswapV2Factory.json", alice.address);
-    const router = await deploy("@uniswap/v2-periphery/build/UniswapV2Router02.json", factory.target, weth.target);
+    const weth = await deploy("WETH9");
+    const factory = await deploy("UniswapV2Factory", alice.address);
+    const router = await deploy("UniswapV2Router02", factory.target, weth.target);
     await lumen.approve(router, ethers.MaxUint256);
     await router.addLiquidityETH(lumen, 1_000n * UNIT, 0, 0, alice, ethers.MaxUint256, { value: 10n * UNIT });
-    const { abi } = require("@uniswap/v2-core/build/UniswapV2Pair.json");
-    const pair = await ethers.getContractAt(abi, await factory.getPair(lumen, weth));
+    const pair = await ethers.getContractAt(compiled.UniswapV2Pair.abi, await factory.getPair(lumen, weth));
     return { alice, bob, lumen, weth, router, pair };
 }
 
@@ -35,9 +32,8 @@ async function v3() {
     const a = await ethers.deployContract("Lumen", [1_000_000n * UNIT]);
     const b = await ethers.deployContract("Lumen", [1_000_000n * UNIT]);
     const [token0, token1] = ordered(a, b);
-    const factory = await published(
-        "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json",
-    ).connect(alice).deploy();
+    const artifact = require("@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json");
+    const factory = await factoryOf(artifact).connect(alice).deploy();
     await factory.createPool(a, b, 3000);
     const pool = await ethers.getContractAt("IUniswapV3Pool", await factory.getPool(a, b, 3000));
     await pool.initialize(2n ** 96n); // price 1
@@ -69,6 +65,34 @@ describe("Uniswap V2", () => {
         await expect(
             router.removeLiquidityETH(lumen, shares, 0, 0, alice, ethers.MaxUint256),
         ).to.changeEtherBalance(alice, back);
+    });
+});
+
+describe("Uniswap V2, looked into", () => {
+    it("shows every call and every log of a swap", async () => {
+        const { bob, lumen, weth, router, pair } = await loadFixture(v2);
+        const tx = await router
+            .connect(bob)
+            .swapExactETHForTokens(0, [weth, lumen], bob, ethers.MaxUint256, { value: UNIT });
+        const receipt = await tx.wait();
+        const options = { tracer: "callTracer", tracerConfig: { withLog: true } };
+        const top = await ethers.provider.send("debug_traceTransaction", [tx.hash, options]);
+        const flat = (frame) => [frame, ...(frame.calls ?? []).flatMap(flat)];
+        const frames = flat(top);
+        expect(frames.map((f) => f.to)).to.include.members([weth, pair, lumen].map((c) => c.target.toLowerCase()));
+        const logs = frames.flatMap((f) => f.logs ?? []);
+        expect(logs).to.have.lengthOf(receipt.logs.length);
+        expect(logs.map((l) => l.data)).to.have.members(receipt.logs.map((l) => l.data));
+        const { pre, post } = await ethers.provider.send("debug_traceTransaction", [
+            tx.hash,
+            { tracer: "prestateTracer", tracerConfig: { diffMode: true } },
+        ]);
+        const held = pair.target.toLowerCase();
+        expect(Object.keys(post[held].storage)).to.not.be.empty;
+        expect(pre[held].storage).to.not.deep.equal(post[held].storage);
+        expect(BigInt(pre[bob.address.toLowerCase()].balance)).to.be.above(BigInt(post[bob.address.toLowerCase()].balance));
+        const steps = await ethers.provider.send("debug_traceTransaction", [tx.hash, { disableStorage: true }]);
+        expect(BigInt(steps.gas)).to.equal(receipt.gasUsed);
     });
 });
 
