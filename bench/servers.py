@@ -21,6 +21,8 @@ TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"  # 
 SETUP_BLOCKS = 4
 CONNECTIONS = [1, 64, 1024]
 SUBSCRIBERS = {1: 50, 100: 50, 1000: 5}  # connections: blocks; more notifications say no more
+QUICK_CONNECTIONS = [64]
+QUICK_SUBSCRIBERS = {1: 5, 1000: 1}
 CPUCLOCK_SCHED = 2  # of the clock of a process, as clock_getcpuclockid(3) makes it
 
 
@@ -50,12 +52,13 @@ class Server:
         started = time.monotonic()
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port)
-        self.start_ms = None
+        self.start_ms = self.start_cpu_ms = None
         try:
             while self.start_ms is None:
                 try:
                     self.call("eth_blockNumber")
                     self.start_ms = (time.monotonic() - started) * 1000
+                    self.start_cpu_ms = self.cpu_seconds() * 1000
                 except ConnectionRefusedError:
                     if self.process.poll() is not None or time.monotonic() - started > 60:
                         raise BenchError(f"{impl} does not start: {self.last_words()}") from None
@@ -228,8 +231,8 @@ def run_rpc(impl, program, args):
         for name, bodies in workloads(server).items():
             if args.only and args.only not in name:
                 continue
-            for connections in CONNECTIONS:
-                run_wrk(server, bodies, connections, 2, args.cpus[-1])  # warm-up
+            for connections in QUICK_CONNECTIONS if args.quick else CONNECTIONS:
+                run_wrk(server, bodies, connections, min(2, args.seconds), args.cpus[-1])  # warm-up
                 result = run_wrk(server, bodies, connections, args.seconds, args.cpus[-1])
                 yield {"impl": impl, "name": f"{name}/{connections}", **result}
 
@@ -238,11 +241,12 @@ def run_rpc(impl, program, args):
 
 
 def run_ws(impl, program, args):
-    blocks = make_blocks(args, sum(SUBSCRIBERS.values()))
+    subscribers = QUICK_SUBSCRIBERS if args.quick else SUBSCRIBERS
+    blocks = make_blocks(args, sum(subscribers.values()))
     with Server(impl, program, args.cpus[0]) as server:
         server.load(blocks[:SETUP_BLOCKS])
         todo = blocks[SETUP_BLOCKS:]
-        for connections, count in SUBSCRIBERS.items():
+        for connections, count in subscribers.items():
             result = fan_out(server, args, connections, todo[:count])
             todo = todo[count:]
             yield {"impl": impl, "name": f"subscribers/{connections}", **result}
@@ -289,9 +293,10 @@ def run_proc(impl, program, args):
     figures = {}
     for _ in range(max(args.rounds, 3)):
         with Server(impl, program, args.cpus[0]) as server:
-            figures["start_ms"] = min(figures.get("start_ms", server.start_ms), server.start_ms)
+            for name, value in ("start_ms", server.start_ms), ("start_cpu_ms", server.start_cpu_ms):
+                figures[name] = min(figures.get(name, value), value)
     with Server(impl, program, args.cpus[0]) as server:
-        time.sleep(10)
+        time.sleep(2 if args.quick else 10)
         figures["rss_idle_mb"] = server.rss_mb()
         figures["threads"] = server.threads()
         server.stop()

@@ -43,6 +43,7 @@ IMPORT_TARGET = 2.7  # CPU time of a transaction against geth
 # Server CPU time of a request or notification against geth; what a node of its own may need.
 RPC_TARGETS = {"eth_getLogs_2000": 15, "eth_getBlockByNumber_400": 15}
 RPC_TARGETS |= dict.fromkeys(["eth_blockNumber", "eth_getBalance", "web3_clientVersion"], 5)
+RPC_TARGETS_AT = "64"  # connections
 SUBSCRIBERS_TARGET = 5  # with 1000 connections
 PROC_LIMITS = {"start_ms": 50, "rss_idle_mb": 30}
 SECOND_THREAD_TARGET = 0.6  # wall time of an import with two threads to one with one
@@ -185,16 +186,21 @@ def server_table(results, head, fields, target):
     table([head, *columns, "geth/candela"], rows)
 
 
+def rpc_target(name, connections):
+    return RPC_TARGETS.get(name) if connections == RPC_TARGETS_AT else None
+
+
+def ws_target(_, connections):
+    return SUBSCRIBERS_TARGET if connections == "1000" else None
+
+
 def rpc_tables(results):
     fields = ["cpu_us_per_req", "rps", "p50_us", "p99_us"]
-    server_table(results, "method/connections", fields, lambda name, _: RPC_TARGETS.get(name))
+    server_table(results, "method/connections", fields, rpc_target)
 
 
 def ws_tables(results):
-    def target(_, connections):
-        return SUBSCRIBERS_TARGET if connections == "1000" else None
-
-    server_table(results, "clients", ["cpu_us", "p50_ms", "p99_ms"], target)
+    server_table(results, "clients", ["cpu_us", "p50_ms", "p99_ms"], ws_target)
 
 
 def proc_tables(results):
@@ -217,8 +223,31 @@ TABLES = {
 }
 
 
+def load(group):
+    return [json.loads(line) for line in (OUT / f"{group}.jsonl").read_text().splitlines()]
+
+
+def print_targets(groups):
+    """What the node has to reach beside geth, or for itself, one line each."""
+    rows = []
+    for group, target in (("rpc", rpc_target), ("ws", ws_target)):
+        results = Results(load(group), TIME_FIELD[group]) if group in groups else None
+        for name in results.names if results else []:
+            least, speed = target(*name.split("/")), results.speed("c", "geth", name)
+            if least and speed:
+                rows.append([name, show(speed), f">= {least}", "met" if speed >= least else "MISSED"])
+    results = Results(load("proc"), TIME_FIELD["proc"]) if "proc" in groups else None
+    for name, most in PROC_LIMITS.items() if results else []:
+        value = results.time("c", name)
+        if value:
+            rows.append([name, show(value), f"<= {most}", "met" if value <= most else "MISSED"])
+    if rows:
+        print()
+        table(["targets of the node", "is", "wanted", ""], rows)
+
+
 def print_summary(group, show_all=False):
-    lines = [json.loads(line) for line in (OUT / f"{group}.jsonl").read_text().splitlines()]
+    lines = load(group)
     results = Results(lines, TIME_FIELD[group])
     cal = min((line["cal_ns"] for line in lines if line.get("cal_ns")), default=None)
     print(f"\n{group}" + (f" (1 cal = {cal:.0f} ns)" if cal else ""))
@@ -239,6 +268,7 @@ def main():
     args = parser.parse_args()
     for group in args.groups or [g for g in TIME_FIELD if (OUT / f"{g}.jsonl").exists()]:
         print_summary(group, args.all)
+    print_targets([g for g in TIME_FIELD if (OUT / f"{g}.jsonl").exists()])
 
 
 if __name__ == "__main__":

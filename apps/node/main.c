@@ -1,6 +1,7 @@
 /* candela - the node. Wiring only: options, log, which virtual machine, the banner. */
 #include "base/fileio.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/term.h"
 #include "base/version.h"
 #include "chains/evmchain/dev/genesis.h"
@@ -130,6 +131,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     cd_dev_options dev;
     genesis_source genesis = {.time = cd_args_u64(a, OPT_DEV_TIME)};
     const char *genesis_path = cd_args_path(a, mem, OPT_DEV_GENESIS);
+    cd_mem_tune();
     if (!cd__chain_files_load(&chain, a, mem) || !cd__chain_files_good(&chain, mem, is_person)) {
         return 1;
     }

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,20 @@ void *cd_realloc(void *p, usize n)
 void *cd_try_alloc(usize n)
 {
     return malloc(n == 0 ? 1 : n);
+}
+
+void cd_mem_tune(void)
+{
+    enum { HEAPS = 3, LARGE = 4 << 20, FREE_MAX = 8 << 20, STEP = 1 << 20 };
+    (void)mallopt(M_ARENA_MAX, HEAPS);
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE);
+    (void)mallopt(M_TRIM_THRESHOLD, FREE_MAX);
+    (void)mallopt(M_TOP_PAD, STEP);
+}
+
+void cd_mem_trim(void)
+{
+    (void)malloc_trim(0);
 }
 
 void *cd_alloc_aligned(usize align, usize n)

@@ -24,6 +24,11 @@ void *cd_realloc(void *p, usize n) __attribute__((returns_nonnull));
 /* cd_try_alloc gives n uninitialised bytes or NULL: for sizes that come from outside. */
 void *cd_try_alloc(usize n) CD_CHECK;
 
+/* cd_mem_tune is for a server to call before it starts threads: few separate heaps, large pieces straight from the system
+ * and back to it. cd_mem_trim gives back what is free, which takes milliseconds. */
+void cd_mem_tune(void);
+void cd_mem_trim(void);
+
 /* cd_alloc_aligned gives n zeroed bytes at a multiple of align (a power of two); release with
  * cd_free. */
 void *cd_alloc_aligned(usize align, usize n) __attribute__((returns_nonnull));

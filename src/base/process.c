@@ -86,6 +86,13 @@ void cd_process_metrics_open(cd_metrics *m)
         (i64)cd_clock_wall_s(cd_clock_real()));
 }
 
+u64 cd_process_rss(void)
+{
+    cd_proc_mem mem;
+    cd_proc_mem_get(&mem);
+    return mem.resident;
+}
+
 void cd_process_metrics(cd_metrics *m)
 {
     cd_proc_mem mem;

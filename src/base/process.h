@@ -10,6 +10,9 @@
 void cd_process_metrics_open(cd_metrics *m);
 void cd_process_metrics(cd_metrics *m);
 
+/* cd_process_rss gives the bytes in RAM; 0: unknown. */
+u64 cd_process_rss(void);
+
 /* cd_process_files_max raises the limit of open files as far as it goes and gives it. */
 u64 cd_process_files_max(void);
 

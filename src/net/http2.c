@@ -520,6 +520,12 @@ static void submit(cd_http2_stream *st, const cd_http2_reply *reply)
     }
 }
 
+usize cd_http2_buffered(const cd_http2 *h, usize *answers)
+{
+    *answers = h->answers_buffered;
+    return h->buffered;
+}
+
 void cd_http2_answer(cd_http2_stream *st, const cd_http2_reply *reply, u64 now_ms)
 {
     cd_http2 *h = st->h;

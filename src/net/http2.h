@@ -79,6 +79,9 @@ bool cd_http2_is_over(const cd_http2 *h);
 /* cd_http2_is_crowded: so much waits to be sent that the client should not be listened to. */
 bool cd_http2_is_crowded(const cd_http2 *h);
 
+/* cd_http2_buffered: bytes of bodies, of requests and answers; *answers of them wait to be sent. */
+usize cd_http2_buffered(const cd_http2 *h, usize *answers);
+
 /* What was asked. Until the answer. */
 const cd_http_msg *cd_http2_msg(const cd_http2_stream *st);
 

@@ -8,6 +8,7 @@ enum {
     BODY_MAX = 5 * 1024 * 1024,
     HEADER_MAX = 64 * 1024,
     BUFFERED_MAX = 32 * 1024 * 1024,
+    MEMORY_MAX = 256 * 1024 * 1024,
     CONNS_MAX = 1024,
     CONNS_REFUSED_MAX = 64, /* connections beyond the limit that are told so at a time */
     STREAMS_MAX = 64,
@@ -21,6 +22,47 @@ void cd__http_conn_close(cd__http_conn *c)
         c->is_closed = true;
         cd_tcp_close(c->tcp);
     }
+}
+
+bool cd__http_is_full(const cd_http_server *s)
+{
+    return s->held_bytes > s->cfg.memory_max;
+}
+
+/* Cuts off the client that has let an answer wait for longest; false when there are not two of them. */
+static bool cut_slowest(cd_http_server *s)
+{
+    cd__http_conn *slowest = NULL;
+    usize cnt = 0;
+    cd_list_each(it, &s->conns)
+    {
+        cd__http_conn *c = cd_list_of(it, cd__http_conn, link);
+        if (!c->is_closed && c->writing_ms != 0 && c->held != 0) {
+            cnt++;
+            slowest = slowest == NULL || c->writing_ms < slowest->writing_ms ? c : slowest;
+        }
+    }
+    if (cnt < 2) {
+        return false;
+    }
+    cd__http_conn_close(slowest);
+    cd__http_hold(slowest, 0); /* its memory goes as soon as it is told */
+    return true;
+}
+
+void cd__http_hold(cd__http_conn *c, usize bytes)
+{
+    cd_http_server *s = c->server;
+    s->held_bytes += bytes - c->held;
+    bool grows = bytes > c->held;
+    c->held = bytes;
+    while (grows && cd__http_is_full(s) && cut_slowest(s)) {
+    }
+}
+
+usize cd_http_server_held(const cd_http_server *s)
+{
+    return s->held_bytes;
 }
 
 void cd__http_check_done(cd_http_server *s)
@@ -57,6 +99,7 @@ static void on_closed(void *ctx)
     cd__http_conn *c = ctx;
     cd_http_server *s = c->server;
     c->protocol->closed(c->ctx);
+    cd__http_hold(c, 0);
     cd_list_del(&c->link);
     s->conns_cnt--;
     if (s->conns_cnt == 0 && s->is_sweeping) {
@@ -206,6 +249,7 @@ cd_http_server *cd_http_server_new(cd_loop *loop, const cd_http_cfg *cfg)
     s->cfg.header_max = cfg->header_max == 0 ? HEADER_MAX : cfg->header_max;
     s->cfg.body_max = cfg->body_max == 0 ? BODY_MAX : cfg->body_max;
     s->cfg.buffered_max = cfg->buffered_max == 0 ? BUFFERED_MAX : cfg->buffered_max;
+    s->cfg.memory_max = cfg->memory_max == 0 ? MEMORY_MAX : cfg->memory_max;
     s->cfg.streams_max = or_default(cfg->streams_max, STREAMS_MAX);
     s->cfg.header_timeout_ms = or_default(cfg->header_timeout_ms, 30000);
     s->cfg.read_timeout_ms = or_default(cfg->read_timeout_ms, 30000);

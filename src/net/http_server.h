@@ -7,6 +7,9 @@
  * A handler does not see which version its client speaks: HTTP/1.1 and 1.0, or HTTP/2 by ALPN, by prior
  * knowledge or by "Upgrade: h2c". Requests of one HTTP/1 connection are handled one at a time, in order;
  * what a client pipelines waits in a bounded buffer. Those of one HTTP/2 connection run at the same time.
+ * memory_max: what requests and waiting answers of all connections hold is added up. Beyond it a request that is not
+ * short gets 503, and of the clients that have an answer to take, the one that waits longest is cut off, unless it is
+ * the only one. What is shared (cd_http_req_splices) is somebody else's.
  * Every request must be answered exactly once. The server reads a whole body before it calls the handler.
  * Threading: confined to the loop, except cd_http_reply and the cd_http_req functions, which whoever holds
  * the request may call. [RFC 9110, RFC 9112, RFC 9113] */
@@ -36,6 +39,7 @@ typedef struct cd_http_cfg {
     usize header_max;      /* 65536 bytes of request line and headers (431, 414) */
     usize body_max;        /* 5 MiB (413); a route may have its own */
     usize buffered_max;    /* 32 MiB of requests and answers on one HTTP/2 connection */
+    usize memory_max;      /* 256 MiB of requests and answers of all connections, see below */
     u32 streams_max;       /* 64 requests at a time on one HTTP/2 connection */
     u32 header_timeout_ms; /* 30000: from the first byte to the end of the headers (408) */
     u32 read_timeout_ms;   /* 30000: to the end of the body (408) */
@@ -61,6 +65,9 @@ cd_err cd_http_server_listen(cd_http_server *s, const char *host, u16 port,
 cd_err cd_http_server_listen_tls(cd_http_server *s, const char *host, u16 port, cd_tls *tls,
                                  cd_errinfo *why) CD_CHECK;
 u16 cd_http_server_port(const cd_http_server *s);
+
+/* cd_http_server_held: what counts against memory_max now. */
+usize cd_http_server_held(const cd_http_server *s);
 
 /* cd_http_server_stop ends listening and idle connections, lets running requests finish for grace_ms,
  * then cuts what is left and calls done. Requests still with a worker delay done until answered. Once. */

@@ -54,6 +54,14 @@ static void req_free(h1_req *r)
     cd_free(r);
 }
 
+/* Tells what the connection holds. */
+static void hold(const h1 *h)
+{
+    const h1_req *r = h->req;
+    const cd_http_msg *m = r->pub.msg;
+    cd__http_hold(h->conn, h->in.cap + r->head.cap + r->pub.out.cap + m->body.cap + m->text.cap);
+}
+
 /* ---- answers ---- */
 
 static void head_build(h1_req *r, bool is_last)
@@ -77,6 +85,7 @@ static void head_build(h1_req *r, bool is_last)
 /* The answer is out: on to the next request, or to the end. */
 static void answer_finish(h1 *h)
 {
+    h->conn->writing_ms = 0;
     cd__http_req_reset(&h->req->pub);
     if (h->is_last) {
         h->state = H1_LINGER;
@@ -88,6 +97,7 @@ static void answer_finish(h1 *h)
         return;
     }
     cd_http_parse_next(h->req->parse);
+    hold(h);
     h->state = H1_READING;
     h->started_ms = 0;
     h->conn->idle_ms = now_ms(h);
@@ -116,6 +126,8 @@ static void answer_send(h1 *h)
         answer_finish(h);
     } else if (err == CD_EAGAIN) {
         h->deadline_ms = now_ms(h) + h->conn->server->cfg.write_timeout_ms;
+        h->conn->writing_ms = now_ms(h);
+        hold(h);
     } else {
         cd__http_conn_close(h->conn);
     }
@@ -285,6 +297,10 @@ static cd_bytes pump(h1 *h, cd_bytes data)
         data = used == 0 ? data : cd_bytes_sub(data, used, data.n - used);
         switch (step) {
         case CD_HTTP_STEP_MORE:
+            hold(h);
+            if (cd__http_is_full(h->conn->server) && h->conn->held > CD__HTTP_SHORT) {
+                refuse(h, 503, "too many requests are waiting");
+            }
             break;
         case CD_HTTP_STEP_HEAD:
             on_head(h);
@@ -306,6 +322,7 @@ static cd_bytes pump(h1 *h, cd_bytes data)
 
 static void h1_free(h1 *h)
 {
+    cd__http_hold(h->conn, 0);
     if (h->state == H1_BUSY) {
         h->req->h = NULL; /* its answer will find nobody */
     } else {
@@ -370,7 +387,7 @@ static void h1_resume(h1 *h)
         h->in_at = h->in.n - data.n;
     }
     if (h->in_at == h->in.n) {
-        cd__http_buf_recycle(&h->in);
+        cd__http_buf_recycle(h->conn->server, &h->in);
         h->in_at = 0;
     }
     if (h->state == H1_READING || h->state == H1_LINGER) {

@@ -45,7 +45,7 @@ static void linger(h2 *h)
     }
 }
 
-static void flush(h2 *h)
+static void send(h2 *h)
 {
     cd_http_server *s = h->conn->server;
     if (!cd_http2_is_idle(h->session)) {
@@ -59,7 +59,7 @@ static void flush(h2 *h)
         cd_http2_take(h->session, &h->out, BATCH, now_ms(s));
         h->in_session = false;
         if (h->out.n == 0) {
-            cd__http_buf_recycle(&h->out);
+            cd__http_buf_recycle(s, &h->out);
             if (cd_http2_is_over(h->session)) {
                 linger(h);
             }
@@ -76,6 +76,32 @@ static void flush(h2 *h)
     }
     if (h->is_writing && cd_http2_is_crowded(h->session)) {
         cd_tcp_pause(h->conn->tcp);
+    }
+}
+
+/* Tells what the connection holds; too much of requests that are not even complete ends it. */
+static void hold(h2 *h)
+{
+    cd__http_conn *c = h->conn;
+    usize answers;
+    usize bytes = h->out.cap + cd_http2_buffered(h->session, &answers);
+    if (answers == 0 && !h->is_writing) {
+        c->writing_ms = 0;
+    } else if (c->writing_ms == 0) {
+        c->writing_ms = now_ms(c->server);
+    }
+    cd__http_hold(c, bytes);
+    if (cd__http_is_full(c->server) && c->writing_ms == 0 && cd_list_is_empty(&h->reqs) &&
+        bytes > CD__HTTP_SHORT) {
+        cd__http_conn_close(c);
+    }
+}
+
+static void flush(h2 *h)
+{
+    send(h);
+    if (!h->conn->is_closed) {
+        hold(h);
     }
 }
 

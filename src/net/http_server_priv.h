@@ -22,6 +22,7 @@ enum {
         2000, /* for a client to read the last answer before the connection is cut */
     CD__HTTP_LISTENERS_MAX = 4,
     CD__HTTP_KEEP_MAX = 64 * 1024, /* memory an answer may leave to the next one */
+    CD__HTTP_SHORT = 16 * 1024,    /* a request of so many bytes is always taken */
 };
 _Static_assert(1 + CD_SPLICE_PIECES_MAX <= CD_TCP_PARTS_MAX, "an answer is one write");
 
@@ -36,6 +37,8 @@ struct cd_http_up {
     const cd_http_up_events *protocol;
     void *ctx;      /* of the protocol */
     u64 idle_ms;    /* since when it waits for a request, by the loop's clock; 0: it does not */
+    u64 writing_ms; /* since when the client has an answer to take; 0: it has not */
+    usize held;     /* bytes of requests and answers */
     bool is_secure; /* TLS lies below */
     bool is_closed;
 };
@@ -110,6 +113,7 @@ struct cd_http_server {
     cd_list conns;
     usize conns_cnt;
     usize held;               /* requests whose answer is awaited */
+    usize held_bytes;         /* of all connections */
     cd_http_req *dispatching; /* the handler that runs on the loop has not answered it yet */
     cd_timer *sweep;
     u64 sweep_ms;
@@ -125,6 +129,12 @@ struct cd_http_server {
 /* http_server: cd__http_conn_close ends c; its protocol hears `closed` in a later round. May be repeated.
  * cd__http_check_done ends a stop when nothing is left; the server may be gone afterwards. */
 void cd__http_conn_close(cd__http_conn *c);
+
+/* cd__http_hold says how many bytes of requests and answers c holds now; when all hold too much and some of it waits for
+ * clients, connections are closed, c perhaps among them. cd__http_is_full: no more should be taken in. */
+void cd__http_hold(cd__http_conn *c, usize bytes);
+bool cd__http_is_full(const cd_http_server *s);
+
 void cd__http_check_done(cd_http_server *s);
 
 /* http_server_req: cd__http_req_init prepares a request of s, _reset makes it ready for the next answer,
@@ -153,7 +163,8 @@ cd_http_stream *cd__http_h1_stream(cd_http_up *conn, const cd_http_stream *pub, 
 void cd__http_stream_drained(cd_http_stream *s);
 
 void cd__http_put_u64(cd_buf *b, u64 v);
-void cd__http_buf_recycle(cd_buf *b);
+void cd__http_buf_recycle(const cd_http_server *s,
+                          cd_buf *b); /* keeps its memory if there is enough */
 
 /* http_server_h1, http_server_h2: begin to speak the protocol on c, which reads no data yet or is handed
  * what has arrived. h1_start refuses with 503 if is_refused.

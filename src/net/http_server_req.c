@@ -19,9 +19,10 @@ void cd__http_req_init(cd_http_req *r, cd_http_server *s, const cd__http_req_ops
     r->ops = ops;
 }
 
-void cd__http_buf_recycle(cd_buf *b)
+void cd__http_buf_recycle(const cd_http_server *s, cd_buf *b)
 {
-    if (b->cap > CD__HTTP_KEEP_MAX) {
+    bool is_scarce = s->held_bytes > s->cfg.memory_max / 2;
+    if (b->cap > (is_scarce ? 0 : CD__HTTP_KEEP_MAX)) {
         cd_buf_fini(b);
     }
     cd_buf_clear(b);
@@ -29,7 +30,7 @@ void cd__http_buf_recycle(cd_buf *b)
 
 void cd__http_req_reset(cd_http_req *r)
 {
-    cd__http_buf_recycle(&r->out);
+    cd__http_buf_recycle(r->server, &r->out);
     cd_splices_cut(&r->splices, 0);
     cd_buf_clear(&r->lines);
     r->is_coded = false;

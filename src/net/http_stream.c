@@ -106,7 +106,7 @@ static void flush(h1_stream *t)
         } else if (err != CD_OK) {
             cd_http_up_close(t->conn);
         } else {
-            cd__http_buf_recycle(&t->sending);
+            cd__http_buf_recycle(t->conn->server, &t->sending);
         }
     }
     if (t->pub.is_over && !t->is_writing && !t->is_lingering && !t->conn->is_closed) {
@@ -168,7 +168,7 @@ static void on_written(void *ctx, cd_err err)
 {
     h1_stream *t = ctx;
     t->is_writing = false;
-    cd__http_buf_recycle(&t->sending);
+    cd__http_buf_recycle(t->conn->server, &t->sending);
     if (err != CD_OK) {
         cd_http_up_close(t->conn);
         return;

@@ -2,12 +2,18 @@
 
 cd_budget cd_budget_of(u64 memory)
 {
+    enum { CONN = 8 * 1024, CONNS_MIN = 512, CONNS_MAX = 8192 };
     usize part = (usize)(memory / 16);
+    usize requests = (usize)memory - 14 * part;
     return (cd_budget){
         .store = 4 * part,
         .state = 4 * part,
         .tries = 6 * part - part / 2,
         .texts = part / 2,
-        .requests = (usize)memory - 14 * part,
+        .requests = requests,
+        .http = requests / 2,
+        .ws_in = requests / 8,
+        .ws_out = requests / 8,
+        .conns_max = (u32)cd_min_u64(CONNS_MAX, cd_max_u64(CONNS_MIN, requests / 8 / CONN)),
     };
 }

@@ -10,7 +10,11 @@ typedef struct cd_budget {
     usize state;    /* accounts and slots read from the store */
     usize tries;    /* standing tries */
     usize texts;    /* answers kept as text */
-    usize requests; /* requests, answers, the pool */
+    usize requests; /* requests and answers, the pool; of it: */
+    usize http;     /* bodies, and answers that wait for clients (cd_http_cfg) */
+    usize ws_in;    /* unfinished messages of WebSocket clients */
+    usize ws_out;   /* what waits for them: as frames, and before */
+    u32 conns_max;  /* connections that the rest is enough for */
 } cd_budget;
 
 /* cd_budget_of divides memory (64 MiB or more). */

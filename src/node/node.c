@@ -30,7 +30,10 @@ enum {
     READERS_MIN = 4,       /* threads that answer from frozen views */
     READERS_QUEUE = 4096,  /* requests that wait for them */
     CALLS_GRACE_MS = 2000, /* for those that run when service ends */
+    TRIM_MS = 5000,
 };
+
+#define MIB ((usize)1 << 20)
 
 struct cd_node {
     cd_node_cfg cfg;
@@ -59,6 +62,7 @@ struct cd_node {
     cd_loop_task stop_task;
     cd_loop_task kick; /* wakes readers at the end of a round; posted while is_kicking */
     bool is_kicking;
+    cd_timer *trim_timer; /* looks now and then whether free memory should be given back */
     cd_timer *stop_timer; /* runs between the signal and the end of service */
     cd_timer *late_timer; /* runs from there; then requests that still run are told to end */
     u64 stop_ns;          /* when it was asked to stop; 0: not yet */
@@ -303,13 +307,25 @@ static u32 over_of(u32 vm_over)
            ((vm_over & CD_VM_WS) != 0 ? (u32)CD_RPC_OVER_WS : 0);
 }
 
+static usize bounded(usize v, usize min, usize max)
+{
+    return v < min ? min : v > max ? max : v;
+}
+
 static void add_routes(cd_node *n, cd_vm *vm)
 {
     static const char *const roots[] = {"/v1/bc/C", "/ext/bc/C"};
     static const char *const prefixes[] = {"/v1", "/ext"};
     usize cnt;
     const cd_vm_handler *handlers = vm->ops->handlers(vm, &cnt);
-    n->ws = cd_ws_hub_new(n->loop, NULL);
+    const usize share = n->budget.ws_out;
+    const cd_ws_cfg ws = {
+        .message_max = bounded(n->budget.ws_in, 8 * MIB, 32 * MIB),
+        .input_max = (usize)cd_max_u64(n->budget.ws_in, 8 * MIB),
+        .queue_max = bounded(share / 4, MIB, 16 * MIB),
+        .output_max = share,
+    };
+    n->ws = cd_ws_hub_new(n->loop, &ws);
     n->endpoints = cd_new_array(cd_rpc_endpoint *, cnt);
     n->services = cd_new_array(const cd_rpc_service *, cnt);
     for (usize i = 0; i < cnt; i++) {
@@ -319,6 +335,8 @@ static void add_routes(cd_node *n, cd_vm *vm)
             .service = handlers[i].service,
             .ws = n->ws,
             .is_local_only = (handlers[i].over & CD_VM_LOCAL) != 0 && !n->cfg.is_admin_remote,
+            .queue_bytes = bounded(n->budget.ws_out, 4 * MIB, 64 * MIB),
+            .answers_max = n->budget.ws_out,
             .requests = n->requests,
         };
         n->services[i] = handlers[i].service;
@@ -590,13 +608,28 @@ static cd_err open_tls(cd_node *n, cd_errinfo *why)
     return cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why);
 }
 
-/* Connections may not take the files that the store needs. */
-static u32 conns_max(void)
+static void trim(void *arg)
 {
-    enum { FOR_STORE = 512, CONNS_MAX = 8192, CONNS_MIN = 64 };
+    (void)arg;
+    cd_mem_trim();
+}
+
+/* What a burst of requests has left free stays with the process otherwise. */
+static void on_trim(void *ctx)
+{
+    cd_node *n = ctx;
+    if (cd_process_rss() > n->cfg.memory / 4 * 3) {
+        (void)!cd_pool_submit(n->pool, trim, NULL);
+    }
+}
+
+/* Connections may not take the files that the store needs. */
+static u32 conns_max(u32 max)
+{
+    enum { FOR_STORE = 512, CONNS_MIN = 64 };
     u64 files = cd_process_files_max();
     u64 left = files > FOR_STORE ? files - FOR_STORE : 0;
-    return (u32)cd_max_u64(CONNS_MIN, cd_min_u64(CONNS_MAX, left));
+    return (u32)cd_max_u64(CONNS_MIN, cd_min_u64(max, left));
 }
 
 static cd_err open_http(cd_node *n, cd_errinfo *why)
@@ -610,11 +643,15 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
         .header_timeout_ms = n->cfg.header_timeout_ms,
         .write_timeout_ms = n->cfg.write_timeout_ms,
         .idle_timeout_ms = n->cfg.idle_timeout_ms,
-        .conns_max = conns_max(),
+        .conns_max = conns_max(n->budget.conns_max),
+        .memory_max = n->budget.http,
+        .buffered_max = bounded(n->budget.http / 4, 6 * MIB, 32 * MIB),
     };
     CD_TRY(cd_loop_new(&n->loop, why));
     n->stop_timer = cd_timer_new(n->loop, end_service, n);
     n->late_timer = cd_timer_new(n->loop, end_calls, n);
+    n->trim_timer = cd_timer_new(n->loop, on_trim, n);
+    cd_timer_start(n->trim_timer, TRIM_MS, TRIM_MS);
     n->stop_task.fn = on_stop_task;
     n->failed_task.fn = on_failed_task;
     for (usize i = 0; i < CD_COUNT(stops); i++) {
@@ -717,6 +754,7 @@ u64 cd_node_close(cd_node *n)
     cd_tls_free(n->tls);
     cd_timer_free(n->stop_timer);
     cd_timer_free(n->late_timer);
+    cd_timer_free(n->trim_timer);
     cd_health_free(n->health);
     for (usize i = 0; i < n->endpoints_cnt; i++) {
         cd_rpc_endpoint_free(n->endpoints[i]);

@@ -262,6 +262,8 @@ cd_rpc_endpoint *cd_rpc_endpoint_new(const cd_rpc_endpoint_cfg *cfg)
             .service = cfg->service,
             .lanes = &e->cfg.lanes,
             .home = cfg->loop,
+            .queue_bytes = cfg->queue_bytes,
+            .answers_max = cfg->answers_max,
             .cpu_refill_ns = cfg->service->limits.cpu_refill_ns,
             .cpu_max_ns = cfg->service->limits.cpu_max_ns,
         };

@@ -16,6 +16,7 @@ enum {
     REASON_MAX = 123,
 };
 #define QUEUE_BYTES_MAX ((usize)64 << 20)
+#define ANSWERS_MAX     ((usize)256 << 20)
 
 /* Something on its way to the client: a notification, or an answer. */
 typedef struct entry {
@@ -44,6 +45,7 @@ typedef struct question {
 struct cd_rpc_hub {
     cd_rpc_hub_cfg cfg;
     usize cnt;
+    usize answers; /* bytes of those that wait in sessions */
     cd_list corked;
     cd_loop_task uncork; /* posted while a session is corked */
     session_work *spare;
@@ -98,6 +100,7 @@ cd_rpc_hub *cd_rpc_hub_new(const cd_rpc_hub_cfg *cfg)
     h->cfg = *cfg;
     h->cfg.queue_max = cfg->queue_max == 0 ? QUEUE_MAX : cfg->queue_max;
     h->cfg.queue_bytes = cfg->queue_bytes == 0 ? QUEUE_BYTES_MAX : cfg->queue_bytes;
+    h->cfg.answers_max = cfg->answers_max == 0 ? ANSWERS_MAX : cfg->answers_max;
     h->cfg.calls_max = cfg->calls_max == 0 ? CALLS_MAX : cfg->calls_max;
     h->uncork.fn = on_uncork;
     cd_list_init(&h->corked);
@@ -161,10 +164,20 @@ static usize entry_size(const entry *e)
     return e->text != NULL ? cd_ws_payload_bytes(e->text).n : 0;
 }
 
+/* Adds an entry to what waits. Notifications are shared, so only those of one session are added up. */
+static void entry_count(cd_rpc_session *s, const entry *e)
+{
+    usize n = entry_size(e);
+    s->queue_bytes += n;
+    s->hub->answers += e->note == NULL ? n : 0;
+}
+
 /* Takes an entry out of all counts and gives its references back. */
 static void entry_drop(cd_rpc_session *s, entry *e)
 {
-    s->queue_bytes -= entry_size(e);
+    usize n = entry_size(e);
+    s->queue_bytes -= n;
+    s->hub->answers -= e->note == NULL ? n : 0;
     if (e->note != NULL) {
         e->sub->waiting--;
         if (e->sub->topic != NULL) {
@@ -198,7 +211,7 @@ static void queue_push(cd_rpc_session *s, const entry *e)
         s->queue_at = 0;
     }
     *queue_at(s, s->queue_cnt++) = *e;
-    s->queue_bytes += entry_size(e);
+    entry_count(s, e);
 }
 
 /* Hands one entry to the wire; false when that takes nothing now. */
@@ -244,17 +257,19 @@ static void leave_behind(cd_rpc_session *s)
 static void give(cd_rpc_session *s, entry e)
 {
     if (s->is_leaving || s->has_ended) {
-        s->queue_bytes += entry_size(&e);
+        entry_count(s, &e);
         entry_drop(s, &e);
         return;
     }
     if (s->queue_cnt == 0 && !s->is_full && entry_send(s, &e)) {
-        s->queue_bytes += entry_size(&e);
+        entry_count(s, &e);
         entry_drop(s, &e);
         return;
     }
     queue_push(s, &e);
-    if (s->queue_cnt > s->hub->cfg.queue_max || s->queue_bytes > s->hub->cfg.queue_bytes) {
+    const cd_rpc_hub_cfg *cfg = &s->hub->cfg;
+    if (s->queue_cnt > cfg->queue_max || s->queue_bytes > cfg->queue_bytes ||
+        s->hub->answers > cfg->answers_max) {
         leave_behind(s);
     }
 }

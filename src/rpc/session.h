@@ -96,7 +96,9 @@ typedef struct cd_rpc_hub_cfg {
     cd_loop *home;
     usize queue_max;   /* 20000 notifications that wait for a client */
     usize queue_bytes; /* 64 MiB of them and of answers */
-    u32 calls_max;     /* 64 calls of a client at work: then it is not read from */
+    usize
+        answers_max; /* 256 MiB of answers that wait in all sessions: who lets one more wait is too slow */
+    u32 calls_max; /* 64 calls of a client at work: then it is not read from */
     u64 cpu_refill_ns; /* ws-cpu-refill-rate: time for calls that a client gains a second; 0: no quota */
     u64 cpu_max_ns;                       /* ws-cpu-max-stored: at most that much is saved up */
     void (*new_id)(void *ctx, u8 id[16]); /* of a subscription; NULL: random */

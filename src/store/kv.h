@@ -152,10 +152,11 @@ void cd_kv_close(cd_kv *kv);
 cd_kv *cd_kv_mem_open(void) __attribute__((returns_nonnull));
 
 typedef struct cd_kv_cfg {
-    const char *dir;   /* made when missing; its parent must exist */
-    usize cache_bytes; /* block cache; 0 = 64 MiB */
-    u32 layout;        /* the caller's version of what it stores; another number is refused */
-    bool read_only;    /* the directory must exist and is not changed */
+    const char *dir; /* made when missing; its parent must exist */
+    usize
+        cache_bytes; /* blocks of files, and what is to be written to them; 0 = 64 MiB and 64 MiB */
+    u32 layout;      /* the caller's version of what it stores; another number is refused */
+    bool read_only;  /* the directory must exist and is not changed */
     /* Told once, on the thread that commits, when a write to disk failed: from then on every commit fails, reads go on,
      * and only another process opens the directory again. NULL = nobody. */
     void (*failed)(void *ctx, const cd_errinfo *why);

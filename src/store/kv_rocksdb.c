@@ -24,6 +24,7 @@ enum {
     MARKER_MAX = 256,
     BLOOM_BITS = 10,
     DEFAULT_CACHE = 64 << 20,
+    BUFFER_MAX = 32 << 20,
     MAX_OPEN_FILES = 512,
     OPEN_TRIES = 8,
     INFO_LOG_HEADER = 5,
@@ -218,13 +219,28 @@ static cd_err claim(const cd_kv_cfg *cfg, cd_errinfo *why)
 
 /* --- opening -------------------------------------------------------------------------------------- */
 
-static rocksdb_options_t *options_new(rocksdb_cache_t *cache, int compression)
+/* How memory is divided: what is to be written is kept in two buffers at most. */
+typedef struct shares {
+    usize cache;
+    usize buffer;
+} shares;
+
+static shares shares_of(usize memory)
+{
+    usize buffer = memory == 0 ? BUFFER_MAX : (usize)cd_min_u64(BUFFER_MAX, memory / 8);
+    return (shares){
+        .buffer = buffer,
+        .cache = memory == 0 ? DEFAULT_CACHE : memory - 2 * buffer,
+    };
+}
+
+static rocksdb_options_t *options_new(rocksdb_cache_t *cache, usize buffer, int compression)
 {
     rocksdb_options_t *o = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(o, 1);
     rocksdb_options_set_compression(o, compression);
     rocksdb_options_set_max_open_files(o, MAX_OPEN_FILES);
-    rocksdb_options_set_write_buffer_size(o, 32u << 20);
+    rocksdb_options_set_write_buffer_size(o, buffer);
     rocksdb_options_set_max_background_jobs(o, 2);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
@@ -257,7 +273,7 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache, int compression)
 static rocksdb_t *open_db(const cd_kv_cfg *cfg, rocksdb_cache_t *cache, int compression, char **msg)
 {
     rocksdb_t *db = NULL;
-    rocksdb_options_t *o = options_new(cache, compression);
+    rocksdb_options_t *o = options_new(cache, shares_of(cfg->cache_bytes).buffer, compression);
     /* The engine goes on by itself where a call on an open file is interrupted, not while it opens its own. */
     for (u32 tries = 0; db == NULL && tries < OPEN_TRIES; tries++) {
         if (*msg != NULL && strstr(*msg, "Interrupted system call") == NULL) {
@@ -275,8 +291,7 @@ static rocksdb_t *open_db(const cd_kv_cfg *cfg, rocksdb_cache_t *cache, int comp
 cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
 {
     CD_TRY(claim(cfg, why));
-    rocksdb_cache_t *cache =
-        rocksdb_cache_create_lru(cfg->cache_bytes == 0 ? DEFAULT_CACHE : cfg->cache_bytes);
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru(shares_of(cfg->cache_bytes).cache);
     char *msg = NULL;
     rocksdb_t *db = open_db(cfg, cache, rocksdb_lz4_compression, &msg);
     if (msg != NULL && strstr(msg, "not linked") != NULL) {

@@ -19,7 +19,8 @@ target_include_directories(io_faults PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(io_faults PRIVATE ${CMAKE_DL_LIBS})
 add_test(NAME e2e/disk COMMAND ${CMAKE_CURRENT_LIST_DIR}/disk.py --bin $<TARGET_FILE:candela> --shim $<TARGET_FILE:io_faults>)
 
-add_test(NAME e2e/hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela>)
+add_test(NAME e2e/hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela>
+  --rss-mib $<IF:$<BOOL:${CD_SANITIZE}>,1024,160>)
 set_tests_properties(e2e/faults e2e/disk e2e/hostile PROPERTIES LABELS e2e TIMEOUT 14400)
 
 # The whole node under the thread sanitizer; a report makes it end with an error.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A node under mixed hostile load, and whether its good clients notice; ends with `N passed, M failed`.
 
-usage: tests/faults/hostile.py --bin build/release/bin/candela [--seconds 20] [--rss-mib 512] [--p99 2]
+usage: tests/faults/hostile.py --bin build/release/bin/candela [--seconds 20] [--rss-mib 160] [--p99 2]
 
 Hostile: malformed HTTP, JSON and WebSocket frames, huge and refused batches, deep JSON, getLogs over everything, endless
 calls, slow writers, slow readers, subscribers that never read, floods of connections. Good: readers on one connection,
@@ -421,7 +421,8 @@ def main():
     full = os.environ.get("CANDELA_TEST_FULL") == "1"
     args.add_argument("--bin", required=True, help="the candela program")
     args.add_argument("--seconds", type=float, default=3600 if full else 20)
-    args.add_argument("--rss-mib", type=float, default=512)
+    args.add_argument("--rss-mib", type=float, default=160,
+                      help="a quarter above the budget that the node is given")
     args.add_argument("--p99", type=float, default=2.0, help="seconds that a good client waits at most, 99 times of 100")
     opt = args.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)

@@ -620,6 +620,56 @@ static void test_big_answer(void **state)
     rig_close(&g);
 }
 
+/* Of two clients that do not take their answers, the one that waits longer goes; a long request is refused while too much
+ * is held, a short one is not, and all is well when the answers have been taken. */
+static void test_memory(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    cd_buf body = {0};
+    char byte;
+    rig_open(&g, &(cd_http_cfg){.memory_max = 1 << 20});
+    int slow = dial(&g);
+    say(slow, "GET /big HTTP/1.1\r\n" H "\r\n");
+    assert_int_equal(recv(slow, &byte, 1, MSG_PEEK), 1); /* it has begun */
+    int other = dial(&g);
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_string_equal(body_of(&b), "GET /echo? ");
+
+    cd_buf_fmt(&body, "POST /echo HTTP/1.1\r\n" H "Content-Length: %d\r\n\r\n", 200000);
+    say(other, cd_buf_cstr(&body));
+    cd_buf_clear(&body);
+    cd_buf_fill(&body, 'x', 100000);
+    say_n(other, (const char *)body.p, body.n);
+    assert_true(hear(other, &b, false));
+    assert_status(&b, 503);
+    assert_string_equal(body_of(&b), "too many requests are waiting\n");
+    (void)close(other);
+
+    other = dial(&g);
+    say(other, "GET /big HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(other, &b, false)); /* whole, while the one before is cut off */
+    assert_int_equal(strlen(body_of(&b)), BIG);
+    ssize_t n = 1;
+    usize got = 0;
+    while (n > 0) {
+        n = recv(slow, cd_buf_reserve(&b, 1 << 20), 1 << 20, 0);
+        got += n > 0 ? (usize)n : 0;
+    }
+    assert_true(got < BIG);
+    (void)close(slow);
+
+    say(other, "POST /echo HTTP/1.1\r\n" H "Content-Length: 100000\r\n\r\n");
+    say_n(other, (const char *)body.p, body.n);
+    assert_true(hear(other, &b, false));
+    assert_status(&b, 200);
+    (void)close(other);
+    rig_close(&g);
+    cd_buf_fini(&b);
+    cd_buf_fini(&body);
+}
+
 /* Shared bytes go out in their places, whatever carries them. */
 static void check_shared(const char *body)
 {
@@ -1026,14 +1076,14 @@ static void test_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics),        cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_cors),          cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_big_answer),    cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_shared),        cmocka_unit_test(test_gzip),
-        cmocka_unit_test(test_make_room),     cmocka_unit_test(test_http2),
-        cmocka_unit_test(test_h2c_upgrade),   cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_graceful_stop),
+        cmocka_unit_test(test_basics),     cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_cors),       cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_big_answer), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_gzip),       cmocka_unit_test(test_make_room),
+        cmocka_unit_test(test_http2),      cmocka_unit_test(test_h2c_upgrade),
+        cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
         cmocka_unit_test(test_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

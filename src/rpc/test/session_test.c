@@ -317,6 +317,27 @@ static void slow_client_by_bytes(void **state)
     fixture_free(f);
 }
 
+/* One answer may wait, not two: whoever adds the second leaves. */
+static void slow_client_by_answers(void **state)
+{
+    (void)state;
+    fixture *f = fixture_new((cd_rpc_hub_cfg){.answers_max = 300});
+    client *c = f->c;
+    char echo[300];
+    (void)snprintf(
+        echo, sizeof echo,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[\"%0200d\",1]}", 1);
+    c->room = 0;
+    client_say(c, echo);
+    client_turn(c, 5);
+    assert_int_equal(c->closed, 0);
+    client_say(c, echo);
+    client_turn(c, 5);
+    assert_int_equal(c->closed, CD_WS_TRY_LATER);
+    assert_string_equal(c->reason, "too slow");
+    fixture_free(f);
+}
+
 static void many_calls_pause(void **state)
 {
     (void)state;
@@ -510,6 +531,7 @@ int main(void)
         cmocka_unit_test(pacing),
         cmocka_unit_test(slow_client),
         cmocka_unit_test(slow_client_by_bytes),
+        cmocka_unit_test(slow_client_by_answers),
         cmocka_unit_test(many_calls_pause),
         cmocka_unit_test(busy_lanes),
         cmocka_unit_test(long_messages),
