@@ -1,8 +1,8 @@
 #include "lab/run.h"
 
+#include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
-#include "lab/trace.h"
 
 typedef struct runner {
     const cd_lab_run_cfg *cfg;

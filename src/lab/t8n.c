@@ -1,12 +1,12 @@
 #include "lab/t8n.h"
 
 #include "chains/evmchain/header_check.h"
+#include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
 #include "lab/reward.h"
 #include "lab/t8n_priv.h"
-#include "lab/trace.h"
 #include "num/u256_text.h"
 #include "store/trie.h"
 #include "types/addr_text.h"

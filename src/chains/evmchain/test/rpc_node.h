@@ -40,7 +40,8 @@ static void rpc_node_nothing(cd_vm_host *host)
     (void)host;
 }
 
-static void rpc_node_open(rpc_node *n, bool is_dev)
+/* dir NULL: there is no data directory. */
+static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
 {
     cd_errinfo why = {0};
     usize cnt;
@@ -55,6 +56,7 @@ static void rpc_node_open(rpc_node *n, bool is_dev)
         .host = &n->host,
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
+        .dir = dir,
         .config = cd_bytes_str(
             "{\"eth-apis\":[\"eth\",\"eth-filter\",\"internal-eth\",\"internal-blockchain\","
             "\"internal-transaction\",\"internal-debug\",\"debug\",\"debug-tracer\","

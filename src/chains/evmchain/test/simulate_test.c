@@ -10,7 +10,7 @@ static rpc_node node;
 static int set_up(void **state)
 {
     (void)state;
-    rpc_node_open(&node, true);
+    rpc_node_open(&node, true, NULL);
     return 0;
 }
 

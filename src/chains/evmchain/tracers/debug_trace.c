@@ -1,6 +1,7 @@
 /* The debug_trace methods: accepted transactions and blocks executed again, and calls tried, under a tracer.
  *
  * All of them read a view, on any thread. [spec:eth-rpc#6] [spec:dev-rpc#2.8] */
+#include "base/fileio.h"
 #include "base/hex.h"
 #include "chains/evmchain/api/override.h"
 #include "chains/evmchain/evm_vm_priv.h"
@@ -148,13 +149,11 @@ cd_err cd__debug_trace_block_by_hash(cd_rpc_call *call)
     return job_end(&j, block_by_hash(&j));
 }
 
-static cd_err block_of_bytes(job *j)
+static cd_err block_of(job *j, cd_bytes rlp)
 {
     cd_rpc_call *call = j->call;
     cd_errinfo why = {0};
-    cd_bytes rlp;
     cd_block b;
-    CD_TRY(cd_rpc_read_data(call, &rlp, cd_rpc_arg(call, 0), 0));
     cd_err e = cd_block_dec(&b, call->arena, cd_view_rules(j->view)->layout, rlp, &why);
     if (e == CD_OK) {
         e = cd_chain_recover(NULL, b.txs, b.tx_cnt, &why);
@@ -165,11 +164,44 @@ static cd_err block_of_bytes(job *j)
     return trace_block(j, &b, 1);
 }
 
+static cd_err block_of_bytes(job *j)
+{
+    cd_bytes rlp;
+    CD_TRY(cd_rpc_read_data(j->call, &rlp, cd_rpc_arg(j->call, 0), 0));
+    return block_of(j, rlp);
+}
+
 cd_err cd__debug_trace_block(cd_rpc_call *call)
 {
     job j;
     job_init(&j, call);
     return job_end(&j, block_of_bytes(&j));
+}
+
+static cd_err block_of_file(job *j)
+{
+    cd_rpc_call *call = j->call;
+    cd_errinfo why = {0};
+    cd_buf file = {0};
+    cd_bytes name;
+    const char *path;
+    if (cd_json_str(&name, cd_rpc_arg(call, 0), NULL) != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
+                           "invalid argument 0: json: cannot unmarshal value into Go value of "
+                           "type string");
+    }
+    CD_TRY(cd__admin_path(call, &path, name));
+    cd_err e = cd_fs_read_file(cd_fs_real(), &file, path, CD_BLOCK_SIZE_MAX, &why);
+    cd_bytes rlp = cd_arena_dup(call->arena, cd_buf_bytes(&file));
+    cd_buf_fini(&file);
+    return e == CD_OK ? block_of(j, rlp) : cd_fail(&j->why, e, "could not read file: %s", why.msg);
+}
+
+cd_err cd__debug_trace_block_from_file(cd_rpc_call *call)
+{
+    job j;
+    job_init(&j, call);
+    return job_end(&j, block_of_file(&j));
 }
 
 /* Blocks that were refused are not kept. */

@@ -171,12 +171,17 @@ cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx,
     return cd_trace_run(out, r->evm, &gas_pool, &job, relax, opts, clock, why);
 }
 
-cd_err cd_replay_transfers(cd_replay *r, cd_transfers *t, cd_errinfo *why)
+cd_err cd_replay_watch(cd_replay *r, cd_tracer *hooks, cd_errinfo *why)
 {
     CD_ASSERT(r->next < r->block->tx_cnt);
-    cd_transfers_clear(t);
-    cd_evm_set_tracer(r->evm, &t->hooks);
+    cd_evm_set_tracer(r->evm, hooks);
     cd_err e = step(r, why);
     cd_evm_set_tracer(r->evm, NULL);
     return e;
+}
+
+cd_err cd_replay_transfers(cd_replay *r, cd_transfers *t, cd_errinfo *why)
+{
+    cd_transfers_clear(t);
+    return cd_replay_watch(r, &t->hooks, why);
 }

@@ -56,6 +56,9 @@ cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx,
                       const cd_precompile_table *precompiles, const cd_tx_relax *relax,
                       const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why) CD_CHECK;
 
+/* cd_replay_watch runs the next transaction under hooks of the caller's. Errors: those of cd_replay_to. */
+cd_err cd_replay_watch(cd_replay *r, cd_tracer *hooks, cd_errinfo *why) CD_CHECK;
+
 /* cd_replay_transfers runs the next transaction and records the value it moved inside; t is cleared first.
  * Errors: those of cd_replay_to. */
 cd_err cd_replay_transfers(cd_replay *r, cd_transfers *t, cd_errinfo *why) CD_CHECK;

@@ -1,12 +1,12 @@
-/* lab/trace.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm writes
+/* chains/evmchain/tracers/trace3155.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm writes
  * them.
  *
  *   {"pc":0,"op":96,"gas":"0x13498","gasCost":"0x3","memSize":0,"stack":[],"depth":1,"refund":0,"opName":"PUSH1"}
  *   {"output":"","gasUsed":"0xc"}                                              at the end of the message
  *
  * Threading: confined. */
-#ifndef CD_LAB_TRACE_H
-#define CD_LAB_TRACE_H
+#ifndef CD_CHAINS_EVMCHAIN_TRACERS_TRACE3155_H
+#define CD_CHAINS_EVMCHAIN_TRACERS_TRACE3155_H
 
 #include "base/buf.h"
 #include "evm/tracer.h"

@@ -1,4 +1,4 @@
-#include "lab/trace.h"
+#include "chains/evmchain/tracers/trace3155.h"
 
 #include "base/hex.h"
 #include "codec/json.h"
