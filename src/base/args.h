@@ -107,6 +107,12 @@ bool cd_args_wants_version(const cd_args *a);
 /* cd_args_help appends the help text, wrapped at width columns (cd_term_width). */
 void cd_args_help(const cd_args *a, cd_buf *out, u32 width);
 
+/* cd_args_closest gives up to three of the names that are close to word, the closest first, and their number. Words of
+ * more than 64 bytes are close to nothing. */
+enum { CD_ARGS_CLOSEST_MAX = 3 };
+usize cd_args_closest(const char *out[CD_ARGS_CLOSEST_MAX], const char *word,
+                      const char *const *names, usize cnt);
+
 /* cd_args_suggest appends "did you mean a, b or c?" with up to three of the names that are close to
  * word (each written behind lead, such as "--"); false and nothing when none is. */
 bool cd_args_suggest(cd_buf *out, const char *lead, const char *word, const char *const *names,

@@ -4,7 +4,6 @@
 #include "base/term.h"
 
 enum {
-    SUGGEST_MAX = 3,
     SUGGEST_WORD_MAX = 64, /* longer words are not compared */
     COLUMN_MAX = 30,       /* where the explanations start, at most */
     WIDTH_MIN = 40,
@@ -45,13 +44,10 @@ static usize distance(const char *a, const char *b)
     return prev[nb];
 }
 
-bool cd_args_suggest(cd_buf *out, const char *lead, const char *word, const char *const *names,
-                     usize cnt)
+usize cd_args_closest(const char *out[CD_ARGS_CLOSEST_MAX], const char *word,
+                      const char *const *names, usize cnt)
 {
-    struct {
-        const char *name;
-        usize d;
-    } best[SUGGEST_MAX];
+    usize best[CD_ARGS_CLOSEST_MAX];
     usize n = 0;
     usize most = 1 + strlen(word) / 4;
     for (usize i = 0; i < cnt; i++) {
@@ -60,26 +56,35 @@ bool cd_args_suggest(cd_buf *out, const char *lead, const char *word, const char
             continue;
         }
         usize at = n;
-        while (at > 0 && best[at - 1].d > d) {
+        while (at > 0 && best[at - 1] > d) {
             at--;
         }
-        if (at == SUGGEST_MAX) {
+        if (at == CD_ARGS_CLOSEST_MAX) {
             continue;
         }
-        n = n < SUGGEST_MAX ? n + 1 : n;
+        n = n < CD_ARGS_CLOSEST_MAX ? n + 1 : n;
         for (usize k = n - 1; k > at; k--) {
             best[k] = best[k - 1];
+            out[k] = out[k - 1];
         }
-        best[at].name = names[i];
-        best[at].d = d;
+        best[at] = d;
+        out[at] = names[i];
     }
     /* Only what is about as close as the closest. */
-    while (n > 1 && best[n - 1].d > best[0].d + 1) {
+    while (n > 1 && best[n - 1] > best[0] + 1) {
         n--;
     }
+    return n;
+}
+
+bool cd_args_suggest(cd_buf *out, const char *lead, const char *word, const char *const *names,
+                     usize cnt)
+{
+    const char *best[CD_ARGS_CLOSEST_MAX];
+    usize n = cd_args_closest(best, word, names, cnt);
     for (usize i = 0; i < n; i++) {
         const char *sep = i == 0 ? "did you mean " : i + 1 == n ? " or " : ", ";
-        cd_buf_fmt(out, "%s%s%s", sep, lead, best[i].name);
+        cd_buf_fmt(out, "%s%s%s", sep, lead, best[i]);
     }
     if (n != 0) {
         cd_buf_u8(out, '?');

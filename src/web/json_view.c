@@ -69,7 +69,7 @@ void cd_json_view(cd_html *h, cd_json v)
             depth--;
             indent(h, depth);
             cd_html_put(h, "{}{}</details>{}", is_obj ? "}" : "]",
-                        depth != 0 && at[depth - 1].left != 0 ? "," : "", "\n");
+                        depth != 0 && at[depth - 1].left != 0 ? "," : "", depth != 0 ? "\n" : "");
             continue;
         }
         indent(h, depth);

@@ -32,7 +32,7 @@ static void test_tree(void **state)
         "  <span class=\"j-k\">&quot;l&quot;</span>: <details open><summary>[ <span "
         "class=\"j-d\">2 elements</span></summary>"
         "    <span class=\"j-b\">true</span>,\n    <span class=\"j-b\">null</span>\n"
-        "  ]</details>\n}</details>\n</div>");
+        "  ]</details>\n}</details></div>");
     view(&out, "7");
     assert_string_equal(cd_buf_cstr(&out),
                         "<div class=\"code json\"><span class=\"j-n\">7</span></div>");

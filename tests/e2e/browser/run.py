@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Drives pages in headless Chromium; ends with `N passed, M failed`.
+
+usage: tests/e2e/browser/run.py pricing PROGRAM [--shots FOLDER]
+
+PROGRAM is the page test of services/pricing, which serves the page with a provider that is played. Packages are pinned by
+package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import clients  # noqa: E402 - found through the path just set
+import harness  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = harness.ROOT / "build" / "e2e" / "browser"
+LIMIT_S = 900
+
+
+def install():
+    clients.need_node()
+    if shutil.which(os.environ.get("CHROMIUM", "chromium")) is None:
+        clients.missing("chromium is not installed")
+    with clients.Lock():
+        WORK.mkdir(parents=True, exist_ok=True)
+        for source in [HERE / "package.json", HERE / "package-lock.json", HERE.parent / ".npmrc", *HERE.glob("*.mjs")]:
+            shutil.copy(source, WORK / source.name)
+        clients.once("installed-browser", [HERE / "package-lock.json"],
+                     ["npm", "ci", "--no-progress", "--prefix", str(WORK)])
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    args.add_argument("page", choices=["pricing"])
+    args.add_argument("program")
+    args.add_argument("--shots", default="", help="a folder for pictures of what was seen")
+    opt = args.parse_args()
+    try:
+        install()
+    except harness.Skip as why:
+        print(f"SKIP {why}\n0 passed, 0 failed")
+        return 0
+    if opt.shots:
+        os.makedirs(opt.shots, exist_ok=True)
+    extent = "full" if os.environ.get("CANDELA_TEST_FULL") == "1" else "sample"
+    server = subprocess.Popen([opt.program, "serve", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(server.stdout.readline())
+        shots = [str(pathlib.Path(opt.shots).resolve())] if opt.shots else []
+        p = subprocess.run(["node", f"{opt.page}.mjs", f"http://127.0.0.1:{port}", extent, *shots], cwd=WORK,
+                           timeout=LIMIT_S)
+        return p.returncode
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
