@@ -11,7 +11,7 @@ define build
 @cmake --build --preset $(1) -j $(JOBS) $(2) 2>&1 | tools/build_progress.sh
 endef
 
-.PHONY: help setup build run test test-full bench fuzz lint format check-layers docs clean
+.PHONY: help setup build run services deb test test-full bench fuzz lint format check-layers docs clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -21,6 +21,18 @@ run:
 	@BUILD_ONLY=1 sh tools/setup.sh
 	$(call build,release,--target candela)
 	@exec build/release/bin/candela --network-id=dev $(ARGS)
+
+## make services             the pricing gateway on port 8080 with a provider of its own, for trying out
+services:
+	@BUILD_ONLY=1 sh tools/setup.sh
+	$(call build,release,--target candela-pricing)
+	@tests/pricing/try.py build/release/bin/candela-pricing
+
+## make deb                  build/deb/candela-pricing_*.deb: program, hardened systemd unit, dashboard
+deb:
+	@BUILD_ONLY=1 sh tools/setup.sh
+	$(call build,release,--target candela-pricing)
+	@packaging/deb.sh build/release/bin/candela-pricing build/deb
 
 ## make test                 unit, vector, fuzz-replay and end-to-end tests, sanitizers on
 test: setup

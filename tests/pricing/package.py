@@ -1,0 +1,38 @@
+"""The Debian package: it is built, unpacks, its program runs, and its unit leaves an attacker little."""
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from gateway import ROOT, Skip, same
+
+EXPOSURE_MAX = 2.0  # of systemd's scale from 0 to 10
+
+
+def test_deb(opt, _):
+    if shutil.which("dpkg-shlibdeps") is None:
+        raise Skip("no dpkg-dev here")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([ROOT / "packaging/deb.sh", opt.bin, folder], capture_output=True, text=True)
+        same(done.returncode, 0, done.stderr)
+        file = done.stdout.strip()
+        root = pathlib.Path(folder) / "unpacked"
+        subprocess.run(["dpkg", "-x", file, root], check=True)
+        done = subprocess.run([root / "usr/bin/candela-pricing", "--version"], capture_output=True, text=True)
+        assert done.returncode == 0 and "candela-pricing" in done.stdout, done
+        same((root / "etc/candela/pricing.env").stat().st_mode & 0o777, 0o600)
+        fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
+        assert "libuv1" in fields and "libcurl" in fields, fields
+
+
+def test_unit(opt, _):
+    if shutil.which("systemd-analyze") is None:
+        raise Skip("no systemd-analyze here")
+    unit = ROOT / "packaging/pricing/candela-pricing.service"
+    done = subprocess.run(["systemd-analyze", "security", "--offline=yes", str(unit)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    exposure = float(done.stdout.split("service: ")[1].split()[0])
+    assert exposure <= EXPOSURE_MAX, exposure
+
+
+TESTS = [test_deb, test_unit]
