@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of spec/bench.md with Candela and the installed peers, and compares them.
 
-    bench/run.py [evm|crypto|trie|import|rpc|ws|proc]...    default: all seven
-    bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are soft
+    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing]...    default: all seven
+    bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are softeight
     bench/run.py --build                                    only build the peers
 
 The programs run in turn on the same bytes, pinned to one CPU, for several rounds; the fastest
@@ -258,6 +258,10 @@ def main():
     for name, (value, quick) in DEFAULTS.items():
         if getattr(args, name) is None:
             setattr(args, name, quick if args.quick else value)
+    prices = "pricing" in args.groups or not args.groups  # a program of its own, with its own peers
+    if args.groups == ["pricing"]:
+        return subprocess.run([sys.executable, ROOT / "bench" / "prices.py"]).returncode
+    args.groups = [group for group in args.groups if group != "pricing"]
     unknown = [group for group in args.groups if group not in groups]
     if unknown:
         parser.error(f"unknown group {unknown[0]}")
@@ -285,6 +289,8 @@ def main():
     print_targets(args.groups or groups)
     for failure in dict.fromkeys(failures):
         print(f"FAILED {failure}")
+    if prices and subprocess.run([sys.executable, ROOT / "bench" / "prices.py"]).returncode != 0:
+        return 1
     return 1 if failures else 0
 
 
