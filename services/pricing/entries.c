@@ -2,7 +2,8 @@
 #include "services/pricing/prices_priv.h"
 #include "services/pricing/record.h"
 
-enum { HISTORY_FIRST = 8, EVICT_LOOK = 64 };
+/* The newest point of a history is the price itself. */
+enum { HISTORY_FIRST = 4, HISTORY_OLD = CD_PRICES_HISTORY - 1, EVICT_LOOK = 64 };
 
 cd_bytes cd__price_id(const cd__price_entry *e)
 {
@@ -157,17 +158,17 @@ static void set_kind(cd_prices *p, cd__price_entry *e, cd__price_kind kind)
 
 void cd__price_point_add(cd__price_entry *e, u32 wall_s, float price)
 {
-    if (e->history_cnt == e->history_cap && e->history_cap < CD_PRICES_HISTORY) {
+    if (e->history_cnt == e->history_cap && e->history_cap < HISTORY_OLD) {
         /* Not yet a full ring, so it begins at 0. */
         u8 cap = e->history_cap == 0 ? HISTORY_FIRST : (u8)(e->history_cap * 2);
-        e->history_cap = cap < CD_PRICES_HISTORY ? cap : CD_PRICES_HISTORY;
+        e->history_cap = cap < HISTORY_OLD ? cap : HISTORY_OLD;
         e->history = cd_realloc(e->history, e->history_cap * sizeof *e->history);
     }
     if (e->history_cnt < e->history_cap) {
         e->history[e->history_cnt++] = (cd_prices_point){.wall_s = wall_s, .price = price};
     } else {
         e->history[e->history_at] = (cd_prices_point){.wall_s = wall_s, .price = price};
-        e->history_at = (u8)((e->history_at + 1) % CD_PRICES_HISTORY);
+        e->history_at = (u8)((e->history_at + 1) % HISTORY_OLD);
     }
 }
 
@@ -186,6 +187,9 @@ void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row,
     if (!cd_bytes_eq(old_symbol, row->symbol) || !cd_bytes_eq(old_name, row->name)) {
         set_text(e, cd__price_id(e), cd__price_currency(e), row->symbol, row->name);
     }
+    if (e->kind == CD__PRICE_THERE) {
+        cd__price_point_add(e, (u32)(e->stored_wall_ns / CD_NS_PER_SEC), (float)e->price);
+    }
     e->price = row->price;
     e->change_24h = row->change_24h;
     e->market_cap = row->market_cap;
@@ -197,7 +201,6 @@ void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row,
     e->is_missing = false;
     cd_free(e->slot);
     e->slot = NULL;
-    cd__price_point_add(e, (u32)(stored_wall_ns / CD_NS_PER_SEC), (float)row->price);
     if (e->kind != CD__PRICE_STATIC) {
         set_kind(p, e, CD__PRICE_THERE);
         evict(p, &p->there, p->there_cnt, p->cfg.entries_max);
@@ -277,10 +280,19 @@ u8 cd__price_source(cd_prices *p, cd_bytes name)
 
 /* --- records ------------------------------------------------------------------------------------ */
 
+static usize points_of(const cd__price_entry *e)
+{
+    return e->kind == CD__PRICE_THERE || e->kind == CD__PRICE_STATIC ? e->history_cnt + (usize)1
+                                                                     : 0;
+}
+
 static cd_prices_point point_of(const cd__price_entry *e, usize i)
 {
-    usize at = e->history_cnt == CD_PRICES_HISTORY ? (e->history_at + i) % CD_PRICES_HISTORY : i;
-    return e->history[at];
+    if (i == e->history_cnt) {
+        return (cd_prices_point){.wall_s = (u32)(e->stored_wall_ns / CD_NS_PER_SEC),
+                                 .price = (float)e->price};
+    }
+    return e->history[e->history_cnt == HISTORY_OLD ? (e->history_at + i) % HISTORY_OLD : i];
 }
 
 usize cd_prices_history(const cd_prices *p, cd_prices_point out[CD_PRICES_HISTORY], cd_bytes id,
@@ -288,7 +300,7 @@ usize cd_prices_history(const cd_prices *p, cd_prices_point out[CD_PRICES_HISTOR
 {
     bool is_name = cd__price_is_name(id) && cd__price_is_name(currency);
     const cd__price_entry *e = is_name ? cd__price_find(p, id, currency) : NULL;
-    usize cnt = e == NULL ? 0 : e->history_cnt;
+    usize cnt = e == NULL ? 0 : points_of(e);
     for (usize i = 0; i < cnt; i++) {
         out[i] = point_of(e, i);
     }
@@ -310,9 +322,9 @@ void cd__price_record_enc(const cd_prices *p, cd_buf *out, const cd__price_entry
                 .volume_24h = e->volume_24h,
                 .last_updated_s = e->last_updated_s},
         .stored_wall_ns = e->stored_wall_ns,
-        .history_cnt = e->history_cnt,
+        .history_cnt = (u8)points_of(e),
     };
-    for (usize i = 0; i < e->history_cnt; i++) {
+    for (usize i = 0; i < r.history_cnt; i++) {
         r.history[i] = point_of(e, i);
     }
     cd_price_record_enc(out, &r);

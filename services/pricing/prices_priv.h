@@ -52,7 +52,7 @@ typedef struct cd__price_entry {
     i64 stored_ns;  /* monotonic; may lie before the start of the machine */
     i64 checked_ns; /* when the provider last said that there is none */
     void *slot;
-    cd_prices_point *history; /* ring */
+    cd_prices_point *history; /* ring of the prices before */
     u32 pins;                 /* items of answers that speak of it */
     u32 hit_s;                /* monotonic, of the last question */
     u16 job_idx;
