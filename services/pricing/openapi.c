@@ -38,7 +38,7 @@ typedef struct param {
     const char *text;
 } param;
 
-#define FLAG "{\"type\":\"string\",\"enum\":[\"true\",\"false\"]}"
+#define FLAG "{\"type\":\"string\",\"description\":\"true, or anything else for no\"}"
 #define TEXT "{\"type\":\"string\"}"
 
 static const param params[] = {
