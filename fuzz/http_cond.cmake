@@ -1,0 +1,1 @@
+cd_fuzz(http_cond DEPS net)

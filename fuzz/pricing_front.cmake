@@ -1,0 +1,1 @@
+cd_fuzz(pricing_query DEPS services_pricing)
