@@ -15,7 +15,9 @@ enum {
 
 static const char all_answers[] = "Access-Control-Allow-Origin: *\r\n"
                                   "Access-Control-Allow-Methods: GET, OPTIONS\r\n"
-                                  "Access-Control-Allow-Headers: Content-Type, Authorization\r\n";
+                                  "Access-Control-Allow-Headers: Content-Type, Authorization\r\n"
+                                  "Access-Control-Expose-Headers: Age, ETag, Retry-After, "
+                                  "X-Cache, X-Price-Source\r\n";
 
 static const char json_type[] = "application/json";
 
@@ -335,6 +337,7 @@ cd_front *cd_front_new(const cd_front_cfg *cfg)
         .site_ctx = f,
     };
     const cd_sse_cfg events = {.listeners_max = cfg->listeners_max};
+    cd_list_init(&f->waiting);
     f->server = cd_http_server_new(cfg->loop, &http);
     f->topic_key = (cd_sipkey){.k0 = cd_clock_wall_ns(f->cfg.clock), .k1 = (u64)(uintptr_t)f};
     f->events = cd_sse_new(cfg->loop, &events, cd_clock_wall_ns(f->cfg.clock));
@@ -353,8 +356,16 @@ u16 cd_front_port(const cd_front *f)
     return cd_http_server_port(f->server);
 }
 
+static void on_give_up(void *ctx)
+{
+    cd__front_give_up(ctx);
+}
+
+/* Half of the time is for providers, the rest for clients to take the answers. */
 void cd_front_stop(cd_front *f, u32 grace_ms, void (*done)(void *ctx), void *ctx)
 {
+    f->give_up = cd_timer_new(f->cfg.loop, on_give_up, f);
+    cd_timer_start(f->give_up, grace_ms / 2, 0);
     cd_http_server_stop(f->server, grace_ms, done, ctx);
 }
 
@@ -364,6 +375,7 @@ void cd_front_free(cd_front *f)
         return;
     }
     cd_prices_on_change(f->cfg.prices, NULL, NULL);
+    cd_timer_free(f->give_up);
     cd_sse_free(f->events);
     cd_http_server_free(f->server);
     cd_buf_fini(&f->openapi);

@@ -38,7 +38,8 @@ cd_front *cd_front_new(const cd_front_cfg *cfg);
 cd_err cd_front_listen(cd_front *f, const char *host, u16 port, cd_errinfo *why) CD_CHECK;
 u16 cd_front_port(const cd_front *f);
 
-/* cd_front_stop lets requests finish for grace_ms, then calls done; cd_front_free afterwards, or when it never
+/* cd_front_stop lets requests finish for grace_ms, then calls done (those that still wait for a provider after half
+ * of it get 503); cd_front_free afterwards, or when it never
  * listened (NULL is allowed). The prices must still be there. */
 void cd_front_stop(cd_front *f, u32 grace_ms, void (*done)(void *ctx), void *ctx);
 void cd_front_free(cd_front *f);

@@ -15,6 +15,8 @@ static const char lifetime[] = "Cache-Control: public, max-age=3600\r\n";
 
 /* A request whose prices are awaited. */
 typedef struct ask {
+    cd_list link;
+    cd_prices_ask *waiting; /* NULL: it does not */
     cd_front *f;
     cd_http_req *r;
     cd__route route;
@@ -30,11 +32,13 @@ static ask *ask_new(cd_front *f, cd_http_req *r, cd__route route)
     k->f = f;
     k->r = r;
     k->route = route;
+    cd_list_init(&k->link);
     return k;
 }
 
 static void ask_free(ask *k)
 {
+    cd_list_del(&k->link);
     cd_arena_fini(&k->arena);
     cd_free(k);
 }
@@ -43,6 +47,16 @@ static void fail(ask *k, u32 status, const char *text)
 {
     cd__front_fail(k->f, k->r, k->route, status, cd_bytes_str(text));
     ask_free(k);
+}
+
+/* Asks the engine; k is gone when everything was at hand. */
+static void ask_prices(ask *k, const cd_prices_query *q, cd_prices_done *done)
+{
+    cd_prices_ask *waiting = cd_prices_get(k->f->cfg.prices, q, done, k);
+    if (waiting != NULL) {
+        k->waiting = waiting;
+        cd_list_push_back(&k->f->waiting, &k->link);
+    }
 }
 
 /* ---- what every price answer has ---- */
@@ -99,6 +113,16 @@ static void send_failure(ask *k, bool is_busy, u32 retry_after_s)
         fail(k, 503, "no provider may be asked now, try again later");
     } else {
         fail(k, 502, "no provider answered");
+    }
+}
+
+void cd__front_give_up(cd_front *f)
+{
+    cd_list_each_safe(it, &f->waiting)
+    {
+        ask *k = cd_list_of(it, ask, link);
+        cd_prices_cancel(k->waiting);
+        send_failure(k, true, 1);
     }
 }
 
@@ -208,7 +232,7 @@ void cd__front_PRICE(cd_front *f, cd_http_req *r, cd_bytes rest)
             .currencies = &currency,
             .currencies_cnt = 1,
         };
-        (void)cd_prices_get(f->cfg.prices, &q, on_price, k);
+        ask_prices(k, &q, on_price);
     }
 }
 
@@ -369,7 +393,7 @@ static void ask_many(ask *k, cd_bytes list, cd_prices_done *done)
             .currencies = k->currencies,
             .currencies_cnt = k->currencies_cnt,
         };
-        (void)cd_prices_get(k->f->cfg.prices, &q, done, k);
+        ask_prices(k, &q, done);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef CD_SERVICES_PRICING_FRONT_PRIV_H
 #define CD_SERVICES_PRICING_FRONT_PRIV_H
 
+#include "base/list.h"
 #include "base/siphash.h"
 #include "net/http_sse.h"
 #include "services/pricing/front.h"
@@ -35,6 +36,8 @@ struct cd_front {
     cd_front_cfg cfg;
     cd_http_server *server;
     cd_sse *events;
+    cd_list waiting; /* requests whose prices are awaited */
+    cd_timer *give_up;
     cd_sipkey topic_key;
     cd_buf openapi;
     cd_buf event; /* being rendered */
@@ -52,5 +55,8 @@ struct cd_front {
 void cd__front_send(cd_front *f, cd_http_req *r, cd__route route, u32 status);
 void cd__front_fail(cd_front *f, cd_http_req *r, cd__route route, u32 status, cd_bytes text);
 void cd__front_note(cd_front *f, cd_http_req *r, cd__route route, u32 status);
+
+/* cd__front_give_up answers all that wait with 503. */
+void cd__front_give_up(cd_front *f);
 
 #endif

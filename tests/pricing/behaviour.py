@@ -421,6 +421,17 @@ def test_disconnect_does_not_abort(opt, fixture):
         same((a.status, len(fixture.requests)), (200, 1))
 
 
+def test_stop_with_a_provider_that_hangs(opt, fixture):
+    fixture.set("hang")
+    with Gateway(opt.bin, fixture.base()) as g, socket.create_connection(("127.0.0.1", g.port)) as s:
+        s.settimeout(20)
+        s.sendall(b"GET /price/bitcoin HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for(lambda: fixture.requests)
+        same(g.stop(), 0)
+        got = s.recv(65536)
+        assert got.startswith(b"HTTP/1.1 503 ") and b"Connection: close" in got and b"Retry-After: 1" in got, got
+
+
 def test_two_instances_one_store(opt, fixture):
     # The checker of redis-tools is the server under another name; the package starts no service.
     server = shutil.which("valkey-server") or shutil.which("redis-server") or shutil.which("redis-check-rdb")

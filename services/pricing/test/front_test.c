@@ -328,12 +328,12 @@ static void test_refused(void **state)
     assert_header(got, "Access-Control-Allow-Origin", "*");
     assert_header(got, "Content-Type", "application/json");
     assert_json(body_of(got));
-#define TWO_LENGTHS                                                                                \
-    "GET /price/lux HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n"    \
-    "\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+    static const char two_lengths[] =
+        "GET /price/lux HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+        "\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
     static const char *const bad[] = {
         "GET /price/lux HTTP/1.1\r\n\r\n",
-        TWO_LENGTHS,
+        two_lengths,
         "GET /price/lux HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 44\r\n\r\n",
         "GET /price/lux HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n",
         "GET /price/lux HTTP/1.1\r\nHost: x\r\n X: y\r\n\r\n",
