@@ -375,7 +375,7 @@ def test_events(opt, fixture):
 
 
 def test_metrics_and_secrets(opt, fixture):
-    with Gateway(opt.bin, fixture.base()) as g:
+    with Gateway(opt.bin, fixture.base(), ACCESS_LOG=1) as g:
         fixture.set("500")
         g.get("/price/ethereum")
         fixture.set("ok")
@@ -387,6 +387,9 @@ def test_metrics_and_secrets(opt, fixture):
         assert KEY not in text
         assert KEY not in g.get("/openapi.json").body.decode()
         same(g.stop(), 0)
+        log = [json.loads(line) for line in g.logged().splitlines()]
+        asked = [(e["method"], e["path"], e["status"]) for e in log if e["msg"] == "request"]
+        assert ("GET", "/health", 200) in asked and ("GET", "/price/ethereum", 502) in asked, asked
         assert "CLIENTSECRET" not in g.logged()
 
 
