@@ -154,7 +154,7 @@ static cd_err err_of(const cd_http_call *c, CURLcode code)
         return CD_OK;
     case CURLE_OPERATION_TIMEDOUT:
         return CD_ETIMEOUT;
-    case CURLE_OUT_OF_MEMORY: /* what it says of one header line beyond its own bound */
+    case CURLE_TOO_LARGE: /* one header line beyond its own bound */
         return CD_ELIMIT;
     case CURLE_COULDNT_RESOLVE_HOST:
         return CD_ENOENT;
