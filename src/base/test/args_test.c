@@ -247,12 +247,33 @@ static void test_suggest(void **state)
     cd_buf_fini(&b);
 }
 
+/* Services: variables are called as the flags are. */
+static void test_plain_env(void **state)
+{
+    (void)state;
+    static const char *const env[] = {"CONSENSUS_QUORUM_SIZE=12", "OFFSET=-3",
+                                      "CACHE_SIZE=", "CANDELA_BIG=7", NULL};
+    const cd_args_info info = {.program = "candela",
+                               .env = env_of,
+                               .env_ctx = (void *)(uintptr_t)env,
+                               .is_plain_env = true};
+    cd_errinfo why = {0};
+    cd_args *a = cd_args_new(&info, options, OPT_CNT);
+    char *argv[] = {"candela", NULL};
+    assert_int_equal(cd_args_parse(a, 1, argv, &why), CD_OK);
+    assert_int_equal(cd_args_u64(a, OPT_QUORUM), 12);
+    assert_int_equal(cd_args_i64(a, OPT_SHIFT), -3);
+    assert_int_equal(cd_args_u64(a, OPT_CACHE), 64 << 20); /* empty: not set */
+    assert_int_equal(cd_args_u64(a, OPT_BIG), 0);
+    cd_args_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_precedence),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_help),
-        cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_messages),  cmocka_unit_test(test_help),
+        cmocka_unit_test(test_plain_env), cmocka_unit_test(test_suggest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
