@@ -56,6 +56,7 @@ static cd_err run(life *l, cd_errinfo *why)
         err = cd_signal_open(&l->signals[i], l->service.loop, stops[i], on_signal, l, why);
     }
     if (err == CD_OK) {
+        cd_process_trim();
         cd_loop_run(l->service.loop);
     }
     for (usize i = 0; i < CD_COUNT(stops); i++) {

@@ -1,10 +1,14 @@
+#define _GNU_SOURCE
 #include "base/process.h"
 
 #include "base/clock.h"
 #include "base/procstat.h"
 
 #include <dirent.h>
+#include <link.h>
+#include <malloc.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -125,4 +129,27 @@ u64 cd_process_files_max(void)
     rlim_t soft = files.rlim_cur;
     files.rlim_cur = files.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : soft;
+}
+
+/* Drops the pages of one library's segments that nobody may write: what the loader has relocated lies in others. */
+static int trim_library(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    (void)ctx;
+    for (usize i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        if (h->p_type == PT_LOAD && (h->p_flags & PF_W) == 0) {
+            uintptr_t from = (info->dlpi_addr + h->p_vaddr) & ~(page - 1);
+            uintptr_t to = info->dlpi_addr + h->p_vaddr + h->p_memsz;
+            (void)madvise((void *)from, to - from, MADV_DONTNEED);
+        }
+    }
+    return 0;
+}
+
+void cd_process_trim(void)
+{
+    (void)malloc_trim(0);
+    (void)dl_iterate_phdr(trim_library, NULL);
 }

@@ -16,4 +16,8 @@ u64 cd_process_rss(void);
 /* cd_process_files_max raises the limit of open files as far as it goes and gives it. */
 u64 cd_process_files_max(void);
 
+/* cd_process_trim gives back memory that only the start needed: free heap, and pages of code and constants, which come
+ * back from the file when they are used again. Before many threads run, as it may slow them for a moment. */
+void cd_process_trim(void);
+
 #endif
