@@ -167,6 +167,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .memory = cd_args_u64(a, OPT_MEMORY),
         .workers = (u32)cd_args_u64(a, OPT_WORKERS),
         .log = log,
+        .has_log_file = cd_args_path(a, mem, OPT_LOG_DIR)[0] != '\0',
         .evm = cd_evm_vm_open,
         .evm_genesis = make_genesis,
         .evm_genesis_ctx = &genesis,
@@ -202,16 +203,6 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     return code;
 }
 
-static cd_err open_log(cd_logger **out, const cd_args *a, cd_errinfo *why)
-{
-    cd_log_cfg cfg = {.fd = STDOUT_FILENO};
-    const char *display = cd_args_str(a, OPT_LOG_DISPLAY);
-    const char *level = display[0] != '\0' ? display : cd_args_str(a, OPT_LOG_LEVEL);
-    CD_TRY(cd_log_level_parse(&cfg.level, cd_bytes_str(level)));
-    CD_TRY(cd_log_form_parse(&cfg.form, cd_bytes_str(cd_args_str(a, OPT_LOG_FORMAT))));
-    return cd_log_open(out, &cfg, why);
-}
-
 static const cd_network *network_of(const cd_args *a)
 {
     const char *name = cd_args_bool(a, OPT_DEV) ? "dev" : cd_args_str(a, OPT_NETWORK);
@@ -238,7 +229,7 @@ static int node_cmd(const cd_args *a, cd_arena *mem)
     if (net == NULL) {
         return 1;
     }
-    if (open_log(&log, a, &why) != CD_OK) {
+    if (cd__log_open(&log, a, mem, &why) != CD_OK) {
         return cd__report_start(&why);
     }
     int code = run(a, mem, net, log);

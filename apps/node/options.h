@@ -3,6 +3,7 @@
 #define CD_APPS_NODE_OPTIONS_H
 
 #include "base/args.h"
+#include "base/log.h"
 
 enum {
 #define X CD_ARG_ID
@@ -18,5 +19,8 @@ bool cd__flag_is_later(cd_bytes name);
 
 /* cd__later_of_args gives the first such flag among arguments, its length in *n; NULL when there is none. */
 const char *cd__later_of_args(usize *n, int argc, char *const *argv);
+
+/* cd__log_open opens the log that the flags ask for. Errors: those of base/log_file.h; why says what. */
+cd_err cd__log_open(cd_logger **out, const cd_args *a, cd_arena *mem, cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/hex.h"
+#include "base/log_file.h"
 #include "base/mbox.h"
 #include "base/mem.h"
 #include "base/num_text.h"
@@ -12,12 +13,21 @@
 #include <stdio.h>
 #include <unistd.h>
 
-typedef struct logger {
-    cd_logger pub; /* first: what the caller holds */
+enum { TO_FD, TO_FILE, SINKS };
+
+/* Somewhere lines go. */
+typedef struct sink {
     cd_log_form form;
+    _Atomic int level;
+} sink;
+
+typedef struct logger {
+    cd_logger pub; /* first: what the caller holds; its level is the least of the sinks' */
+    sink sinks[SINKS];
     int fd;
+    cd_log_file *file; /* NULL: one sink */
     const cd_clock *clock;
-    cd_mutex lock;  /* keeps lines whole when callers write themselves */
+    cd_mutex lock;  /* protects file, and keeps lines whole when callers write themselves */
     cd_mbox *queue; /* NULL without a writer thread */
     cd_thread writer;
     _Atomic u64 dropped;
@@ -34,6 +44,7 @@ typedef struct line {
 typedef struct parcel {
     char *p;
     usize n;
+    int to; /* a sink */
 } parcel;
 
 static const char *const level_names[] = {
@@ -306,18 +317,29 @@ static void write_all(int fd, const char *p, usize n)
     }
 }
 
-static void line_make(const logger *g, line *l, cd_log_level level, const char *msg,
+static void line_make(const logger *g, line *l, int to, cd_log_level level, const char *msg,
                       const cd_log_field *fields, usize cnt)
 {
     char ts[CD_TIME_TEXT_LEN];
     cd_time_fmt(ts, cd_clock_wall_ns(g->clock));
     l->n = 0;
     l->over = false;
-    if (g->form == CD_LOG_JSON) {
+    if (g->sinks[to].form == CD_LOG_JSON) {
         line_json(l, ts, level, msg, fields, cnt);
     } else {
-        line_text(l, g->form == CD_LOG_COLORS, ts, level, msg, fields, cnt);
+        line_text(l, g->sinks[to].form == CD_LOG_COLORS, ts, level, msg, fields, cnt);
     }
+}
+
+static void write_to(logger *g, int to, const char *p, usize n)
+{
+    cd_mutex_lock(&g->lock);
+    if (to == TO_FD) {
+        write_all(g->fd, p, n);
+    } else {
+        cd_log_file_put(g->file, cd_bytes_of(p, n));
+    }
+    cd_mutex_unlock(&g->lock);
 }
 
 static logger *logger_of(cd_logger *log)
@@ -334,10 +356,10 @@ static void writer_main(void *arg)
         if (dropped != 0) {
             line l;
             cd_log_field f = CD_F("lines", dropped);
-            line_make(g, &l, CD_LOG_WARN, "log lines dropped", &f, 1);
-            write_all(g->fd, l.p, l.n);
+            line_make(g, &l, x.to, CD_LOG_WARN, "log lines dropped", &f, 1);
+            write_to(g, x.to, l.p, l.n);
         }
-        write_all(g->fd, x.p, x.n);
+        write_to(g, x.to, x.p, x.n);
         cd_free(x.p);
     }
 }
@@ -345,14 +367,20 @@ static void writer_main(void *arg)
 cd_err cd_log_open(cd_logger **out, const cd_log_cfg *cfg, cd_errinfo *why)
 {
     logger *g = cd_new(logger);
-    atomic_init(&g->pub.level, (int)cfg->level);
+    bool has_file = cfg->file != NULL;
+    int least = (int)(has_file ? cd_min_u64(cfg->level, cfg->file_level) : cfg->level);
+    atomic_init(&g->pub.level, least);
+    atomic_init(&g->sinks[TO_FD].level, (int)cfg->level);
+    atomic_init(&g->sinks[TO_FILE].level, (int)(has_file ? cfg->file_level : CD_LOG_OFF));
     g->fd = cfg->fd;
+    g->file = cfg->file;
     g->clock = cfg->clock == NULL ? cd_clock_real() : cfg->clock;
-    g->form = cfg->form;
-    if (g->form == CD_LOG_AUTO) {
-        g->form = !cd_term_is_tty(g->fd)     ? CD_LOG_JSON
-                  : cd_term_has_color(g->fd) ? CD_LOG_COLORS
-                                             : CD_LOG_PLAIN;
+    g->sinks[TO_FILE].form = cfg->file_form == CD_LOG_AUTO ? CD_LOG_JSON : cfg->file_form;
+    g->sinks[TO_FD].form = cfg->form;
+    if (cfg->form == CD_LOG_AUTO) {
+        g->sinks[TO_FD].form = !cd_term_is_tty(g->fd)     ? CD_LOG_JSON
+                               : cd_term_has_color(g->fd) ? CD_LOG_COLORS
+                                                          : CD_LOG_PLAIN;
     }
     cd_mutex_init(&g->lock);
     if (cfg->queue != 0) {
@@ -361,6 +389,7 @@ cd_err cd_log_open(cd_logger **out, const cd_log_cfg *cfg, cd_errinfo *why)
         if (err != CD_OK) {
             cd_mbox_free(g->queue);
             cd_mutex_fini(&g->lock);
+            cd_log_file_close(g->file);
             cd_free(g);
             return err;
         }
@@ -380,13 +409,29 @@ void cd_log_close(cd_logger *log)
         cd_thread_join(&g->writer);
         cd_mbox_free(g->queue);
     }
+    cd_log_file_close(g->file);
     cd_mutex_fini(&g->lock);
     cd_free(g);
+}
+
+bool cd_log_reopen(cd_logger *log)
+{
+    logger *g = logger_of(log);
+    if (g == NULL || g->file == NULL) {
+        return false;
+    }
+    cd_mutex_lock(&g->lock);
+    cd_log_file_reopen(g->file);
+    cd_mutex_unlock(&g->lock);
+    return true;
 }
 
 void cd_log_set_level(cd_logger *log, cd_log_level level)
 {
     if (log != NULL) {
+        logger *g = logger_of(log);
+        atomic_store_explicit(&g->sinks[TO_FD].level, (int)level, memory_order_relaxed);
+        atomic_store_explicit(&g->sinks[TO_FILE].level, (int)level, memory_order_relaxed);
         atomic_store_explicit(&log->level, (int)level, memory_order_relaxed);
     }
 }
@@ -428,49 +473,67 @@ cd_err cd_log_form_parse(cd_log_form *out, cd_bytes text)
 }
 
 /* Hands a finished line to who writes it. */
-static void send(logger *g, const line *l)
+static void send(logger *g, int to, const line *l)
 {
     if (g->queue == NULL) {
-        cd_mutex_lock(&g->lock);
-        write_all(g->fd, l->p, l->n);
-        cd_mutex_unlock(&g->lock);
+        write_to(g, to, l->p, l->n);
         return;
     }
-    parcel x = {.p = memcpy(cd_realloc(NULL, l->n), l->p, l->n), .n = l->n};
+    parcel x = {.p = memcpy(cd_realloc(NULL, l->n), l->p, l->n), .n = l->n, .to = to};
     if (cd_mbox_send(g->queue, &x) != CD_OK) {
         cd_free(x.p);
         atomic_fetch_add_explicit(&g->dropped, 1, memory_order_relaxed);
     }
 }
 
+static bool takes(const logger *g, int to, cd_log_level level)
+{
+    return (to == TO_FD || g->file != NULL) &&
+           (int)level >= atomic_load_explicit(&g->sinks[to].level, memory_order_relaxed);
+}
+
 void cd_log_write(cd_logger *log, cd_log_level level, const char *msg, const cd_log_field *fields,
                   usize cnt)
 {
     logger *g = logger_of(log);
-    line l;
-    line_make(g, &l, level, msg, fields, cnt);
-    send(g, &l);
+    for (int to = 0; to < SINKS; to++) {
+        line l;
+        if (takes(g, to, level)) {
+            line_make(g, &l, to, level, msg, fields, cnt);
+            send(g, to, &l);
+        }
+    }
+}
+
+/* The line as it is, behind the time of day. */
+static void line_tell(const logger *g, line *l, int to, cd_bytes text)
+{
+    enum { TIME_AT = 11, TIME_N = 8 };
+    char ts[CD_TIME_TEXT_LEN];
+    l->n = 0;
+    l->over = false;
+    cd_time_fmt(ts, cd_clock_wall_ns(g->clock));
+    put_str(l, g->sinks[to].form == CD_LOG_COLORS ? "\x1b[2m" : "");
+    put(l, ts + TIME_AT, TIME_N);
+    put_str(l, g->sinks[to].form == CD_LOG_COLORS ? "\x1b[0m  " : "  ");
+    put(l, (const char *)text.p, cd_min_u64(text.n, sizeof l->p / 2));
+    line_end(l, "\n");
 }
 
 void cd_log_tell(cd_logger *log, cd_log_level level, cd_bytes text, const char *msg,
                  const cd_log_field *fields, usize cnt)
 {
-    enum { TIME_AT = 11, TIME_N = 8 };
     logger *g = logger_of(log);
-    line l = {.n = 0};
-    char ts[CD_TIME_TEXT_LEN];
-    if (!cd_log_is_on(log, level)) {
-        return;
+    for (int to = 0; log != NULL && to < SINKS; to++) {
+        line l;
+        if (!takes(g, to, level)) {
+            continue;
+        }
+        if (g->sinks[to].form == CD_LOG_JSON) {
+            line_make(g, &l, to, level, msg, fields, cnt);
+        } else {
+            line_tell(g, &l, to, text);
+        }
+        send(g, to, &l);
     }
-    if (g->form == CD_LOG_JSON) {
-        line_make(g, &l, level, msg, fields, cnt);
-    } else {
-        cd_time_fmt(ts, cd_clock_wall_ns(g->clock));
-        put_str(&l, g->form == CD_LOG_COLORS ? "\x1b[2m" : "");
-        put(&l, ts + TIME_AT, TIME_N);
-        put_str(&l, g->form == CD_LOG_COLORS ? "\x1b[0m  " : "  ");
-        put(&l, (const char *)text.p, cd_min_u64(text.n, sizeof l.p / 2));
-        line_end(&l, "\n");
-    }
-    send(g, &l);
 }

@@ -42,9 +42,12 @@ typedef struct cd_log_cfg {
     int fd; /* borrowed, stays open */
     cd_log_level level;
     cd_log_form form;
-    const cd_clock *clock; /* NULL: the real one */
-    usize queue;           /* lines; 0: callers write themselves, else a thread does and a full
+    const cd_clock *clock;    /* NULL: the real one */
+    usize queue;              /* lines; 0: callers write themselves, else a thread does and a full
                               queue drops lines, which the next line written tells */
+    struct cd_log_file *file; /* where lines go as well, the log's from now on; NULL: nowhere */
+    cd_log_level file_level;
+    cd_log_form file_form; /* AUTO: JSON */
 } cd_log_cfg;
 
 /* Only the level is here, so that a call below it is cheap; the rest belongs to log.c. */
@@ -58,7 +61,10 @@ cd_err cd_log_open(cd_logger **out, const cd_log_cfg *cfg, cd_errinfo *why) CD_C
 /* cd_log_close writes what is queued; nobody uses the log any more. NULL is allowed. */
 void cd_log_close(cd_logger *log);
 
-/* cd_log_set_level changes what is written, from any thread. */
+/* cd_log_reopen goes on in the file that has the name of the log's now (log_file.h), false where there is none. Any thread. */
+bool cd_log_reopen(cd_logger *log);
+
+/* cd_log_set_level changes what is written, to the file too, from any thread. */
 void cd_log_set_level(cd_logger *log, cd_log_level level);
 
 /* cd_log_level_parse reads "trace" ... "error", "off" (and "verbo" as trace, "fatal" as error).
@@ -133,7 +139,7 @@ typedef struct cd_log_field {
 #define cd_log_warn(log, msg, ...)  cd_log_at((log), CD_LOG_WARN, (msg), ##__VA_ARGS__)
 #define cd_log_error(log, msg, ...) cd_log_at((log), CD_LOG_ERROR, (msg), ##__VA_ARGS__)
 
-/* cd_log_write writes one line, whatever the level; use the macros. */
+/* cd_log_write writes one line to whatever takes the level; use the macros. */
 void cd_log_write(cd_logger *log, cd_log_level level, const char *msg, const cd_log_field *fields,
                   usize cnt);
 

@@ -577,7 +577,10 @@ static void on_hangup(void *ctx, int signum)
 {
     cd_node *n = ctx;
     (void)signum;
-    (void)!cd_tls_reload(n->tls, NULL); /* on_certificate says how it went */
+    (void)cd_log_reopen(n->cfg.log);
+    if (n->tls != NULL) {
+        (void)!cd_tls_reload(n->tls, NULL); /* on_certificate says how it went */
+    }
 }
 
 static cd_err open_tls(cd_node *n, cd_errinfo *why)
@@ -605,7 +608,7 @@ static cd_err open_tls(cd_node *n, cd_errinfo *why)
         return cd_fail(why, e, "HTTPS cannot use %.80s with %.80s: %.60s", cfg.cert_file,
                        cfg.key_file, reason.msg);
     }
-    return cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why);
+    return CD_OK;
 }
 
 static void trim(void *arg)
@@ -660,7 +663,10 @@ static cd_err open_http(cd_node *n, cd_errinfo *why)
     n->http = cd_http_server_new(n->loop, &cfg);
     open_metrics(n);
     open_health(n);
-    return open_tls(n, why);
+    CD_TRY(open_tls(n, why));
+    /* Without anything to open again the signal does what it does to others. */
+    bool hears_hangup = n->tls != NULL || n->cfg.has_log_file;
+    return hears_hangup ? cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why) : CD_OK;
 }
 
 static cd_err listen_http(cd_node *n, cd_errinfo *why)

@@ -37,6 +37,7 @@ typedef struct cd_node_cfg {
     u64 memory;           /* the budget, bytes; at least 64 MiB */
     u32 workers;          /* threads for signatures and hashing; 0 = as many as CPUs, less one */
     cd_logger *log;
+    bool has_log_file; /* which is opened again at SIGHUP */
     cd_vm_factory evm; /* the C-Chain */
     /* Makes the genesis of the C-Chain of a network without data; now in Unix seconds. */
     cd_err (*evm_genesis)(void *ctx, cd_buf *out, u64 chain_id, u64 now);

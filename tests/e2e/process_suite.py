@@ -530,6 +530,24 @@ def test_metrics(env):
     refuse(env, "--memory=1MiB", "--in-memory", pattern="--memory must be between")
 
 
+def test_log_file(env):
+    folder = pathlib.Path(env.dir()) / "logs"
+    node = env.start(f"--log-dir={folder}", "--log-level=debug", "--log-display-level=info")
+    send(node.rpc())
+    first = (folder / "main.log").read_text()
+    match(first, r'"msg":"ready"')
+    (folder / "main.log").rename(folder / "moved.log")
+    node.process.send_signal(signal.SIGHUP)
+    late = time.monotonic() + 10
+    while not (folder / "main.log").exists():
+        assert time.monotonic() < late, "not opened again"
+        time.sleep(0.02)
+    same(node.end(), 0)
+    match((folder / "main.log").read_text(), r'"msg":"stopped"')
+    same((folder / "moved.log").read_text(), first)
+    refuse(env, "--log-dir=/proc/nowhere", pattern="/proc/nowhere")
+
+
 def test_top_and_du(env):
     data = env.dir()
     node = env.start(data_dir=data)
