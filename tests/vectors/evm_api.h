@@ -31,6 +31,7 @@ static bool evm_api_open(evm_api *a, vec *v, cd_chain_cfg cfg, cd_bytes config)
     if (err == CD_OK) {
         e->pool = cd_txpool_new(&(cd_txpool_cfg){
             .fee_cap = e->config.rpc_tx_fee_cap,
+            .allow_unprotected = e->config.allow_unprotected,
             .spares_local = e->config.local_txs,
             .clock = &a->clock.clock,
         });
@@ -86,7 +87,7 @@ __attribute__((unused)) static cd_json evm_api_ask(evm_api *a, vec *v, cd_bytes 
 }
 
 /* A value as compact text. */
-static cd_bytes evm_api_text(vec *v, cd_json doc)
+__attribute__((unused)) static cd_bytes evm_api_text(vec *v, cd_json doc)
 {
     cd_buf text = {0};
     if (cd_json_kind_of(doc) != CD_JSON_NONE) {

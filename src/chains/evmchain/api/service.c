@@ -70,6 +70,9 @@ static cd_err enable(cd_evm_vm *e, cd_errinfo *why)
     for (usize i = 0; e->ctx.is_dev && i < CD_COUNT(of_dev); i++) {
         CD_TRY(cd_rpc_table_enable(t, cd_bytes_str(of_dev[i]), why));
     }
+    if (e->api.cfg.is_product && cd_rpc_table_is_on(t, "internal-eth")) {
+        CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("c-chain"), why));
+    }
     if (e->ctx.is_dev || cd_rpc_table_is_on(t, "internal-personal")) {
         CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("personal-sign"), why));
     }

@@ -1,0 +1,1 @@
+cd_vector_test(ethapi DEPS chains_evmchain)
