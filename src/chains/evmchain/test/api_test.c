@@ -161,14 +161,10 @@ static const char *const values[] = {
 /* Methods that undo or flood the network under test, or write files and lines anywhere. */
 static bool is_left_out(const char *name)
 {
-    static const char *const names[] = {"exportChain",
-                                        "cpuProfile",
-                                        "verbosity",
-                                        "mine",
-                                        "increaseTime",
-                                        "setNextBlockTimestamp",
-                                        "setTime",
-                                        "setBlockTimestampInterval",
+    static const char *const names[] = {"exportChain",      "cpuProfile",
+                                        "verbosity",        "mine",
+                                        "increaseTime",     "setNextBlockTimestamp",
+                                        "setTime",          "setBlockTimestampInterval",
                                         "setIntervalMining"};
     const char *method = strchr(name, '_');
     for (usize i = 0; method != NULL && i < CD_COUNT(names); i++) {
