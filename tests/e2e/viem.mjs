@@ -367,6 +367,26 @@ for (const mode of ["anvil", "hardhat"]) {
     });
 }
 
+await check("test client (ganache) finds the names it uses", async () => {
+    const dev = createTestClient({ ...common, mode: "ganache", transport: http() }).extend(publicActions);
+    const address = pad("0xfade", { size: 20 });
+    await dev.setBalance({ address, value: 3n });
+    assert.equal(await dev.getBalance({ address }), 3n);
+    await dev.setCode({ address, bytecode: "0x5f" });
+    assert.equal(await dev.getCode({ address }), "0x5f");
+    const height = await dev.getBlockNumber();
+    await dev.mine({ blocks: 2 });
+    assert.equal(await dev.getBlockNumber(), height + 2n);
+    await dev.setAutomine(false);
+    const hash = await unlocked.sendTransaction({ to: bob.address, value: 1n });
+    await assert.rejects(reader.getTransactionReceipt({ hash }), /could not be found/);
+    await dev.setAutomine(true);
+    await dev.mine({ blocks: 1 });
+    assert.equal((await reader.getTransactionReceipt({ hash })).status, "success");
+    const anvil = createTestClient({ ...common, mode: "anvil", transport: http() });
+    await assert.rejects(anvil.setRpcUrl("http://127.0.0.1:1"), /forking is not supported/);
+});
+
 await check("a transaction is replaced by one that pays more", async () => {
     const dev = createTestClient({ ...common, mode: "anvil", transport: http() });
     const send = (value, fee) => wallet.sendTransaction({ ...tx, value, maxFeePerGas: fee, maxPriorityFeePerGas: fee });

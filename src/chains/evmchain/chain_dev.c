@@ -96,6 +96,9 @@ static cd_err head_of(cd_chain *c, cd_flat_head *out, cd_kv_batch *batch, u64 *v
     }
     if (e == CD_OK) {
         /* The head is always stored as a block of its own. */
+        bool is_chosen = acc->block.header.gas_limit != cd_u256_to_u64_sat(&run.fee.gas_limit);
+        cd_dev_record_put(batch, &acc->block.hash,
+                          &(cd_dev_record){.chosen = is_chosen ? CD_DEV_GAS_LIMIT : 0});
         cd_chaindb_put_body(batch, &acc->block, acc->rlp);
         cd_chaindb_put_accepted(batch, &acc->block, NULL);
         e = cd_run_cut(batch, c->cfg.kv, height - 1);

@@ -180,7 +180,8 @@ static cd_err take_run(const cd__dev *d, cd_json v, cd_errinfo *why)
     }
     CD_TRY(cd_chain_child(d->vm->chain, &child));
     wish.coinbase = child.coinbase.is_free ? &miner : NULL;
-    wish.gas_limit = wish.gas_limit == child.fee.gas_limit.w[0] ? 0 : wish.gas_limit;
+    wish.gas_limit =
+        wish.gas_limit == cd_u256_to_u64_sat(&child.fee.gas_limit) ? 0 : wish.gas_limit;
     return cd_chain_mine_empty(d->vm->chain, count, interval, &wish, why);
 }
 
