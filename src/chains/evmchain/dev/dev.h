@@ -17,6 +17,9 @@
 
 #include <stdatomic.h>
 
+/* Blocks that are made in one go: the network does nothing else meanwhile. */
+enum { CD__DEV_MINE_MAX = 10000000 };
+
 /* What holds for the next block only. */
 typedef struct cd__dev_once {
     bool has_time;

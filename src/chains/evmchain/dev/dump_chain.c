@@ -6,8 +6,6 @@
 
 enum { VERSION = 1 };
 
-static const u64 run_max = (u64)1 << 32;
-
 /* --- out ---------------------------------------------------------------------------------------- */
 
 static cd_err put_run(cd_json_w *w, cd_view *view, cd_arena *a, const cd_run *run)
@@ -175,7 +173,7 @@ static cd_err take_run(const cd__dev *d, cd_json v, cd_errinfo *why)
     CD_TRY(cd_json_u64(&wish.time, cd_json_get(v, "timestamp"), why));
     CD_TRY(cd_json_u64(&wish.gas_limit, cd_json_get(v, "gasLimit"), why));
     CD_TRY(cd_json_fixed(miner.b, 20, cd_json_get(v, "miner"), why));
-    if (count == 0 || count > run_max) {
+    if (count == 0 || count > CD__DEV_MINE_MAX) {
         return cd_json_fail(cd_json_get(v, "count"), CD_ERANGE, "not a number of blocks", why);
     }
     CD_TRY(cd_chain_child(d->vm->chain, &child));

@@ -13,8 +13,8 @@
 static const u64 time_ms_from = 1000000000000;
 enum { INTERVAL_MS_FROM = 1000 };
 
-/* Blocks that one call makes, and shows: the network does nothing else meanwhile. */
-enum { MINE_MAX = 10000000, SHOWN_MAX = 256 };
+/* Blocks that one call shows. */
+enum { SHOWN_MAX = 256 };
 
 /* --- making ------------------------------------------------------------------------------------- */
 
@@ -282,7 +282,7 @@ static cd_err mine_asked(cd_rpc_call *call, u64 max, const witness *who)
 
 cd_err cd__dev_evm_mine(cd_rpc_call *call)
 {
-    CD_TRY(mine_asked(call, MINE_MAX, NULL));
+    CD_TRY(mine_asked(call, CD__DEV_MINE_MAX, NULL));
     cd_json_w_cstr(call->out, "0x0");
     return CD_OK;
 }
@@ -339,7 +339,7 @@ cd_err cd__dev_mine_many(cd_rpc_call *call)
     u64 interval = usual_step(d);
     if (cd_rpc_has_arg(call, 0)) {
         CD_TRY(cd__dev_n64(call, &count, 0));
-        CD_TRY(check_count(call, count, MINE_MAX));
+        CD_TRY(check_count(call, count, CD__DEV_MINE_MAX));
     }
     if (cd_rpc_has_arg(call, 1)) {
         CD_TRY(cd__dev_n64(call, &interval, 1));

@@ -6,6 +6,7 @@
 #include "chains/evmchain/dev/typed_data.h"
 #include "chains/evmchain/evm_vm.h"
 #include "codec/abi.h"
+#include "codec/gzip.h"
 #include "num/u256_text.h"
 
 #include <setjmp.h>
@@ -542,15 +543,23 @@ static void walk_one(machine *m, cd_rng *rng, cd_buf *reply)
     ask(m, reply, method, params);
 }
 
+/* The document of a dump. */
+static void put_document(cd_buf *out, const char *dump)
+{
+    cd_arena a = {0};
+    cd_bytes packed;
+    assert_int_equal(cd_hex_parse_prefixed(&packed, &a, cd_bytes_str(dump)), CD_OK);
+    assert_int_equal(cd_gzip_dec(out, packed, 1 << 24), CD_OK);
+    cd_arena_fini(&a);
+}
+
 /* The accounts in a dump. */
 static void put_accounts(cd_buf *out, const char *dump)
 {
     cd_arena a = {0};
     cd_json doc;
-    cd_bytes packed;
     cd_buf text = {0};
-    assert_int_equal(cd_hex_parse_prefixed(&packed, &a, cd_bytes_str(dump)), CD_OK);
-    assert_int_equal(cd_gzip_dec(&text, packed, 1 << 24), CD_OK);
+    put_document(&text, dump);
     assert_int_equal(cd_json_parse(&doc, &a, cd_buf_bytes(&text), 1 << 24, NULL), CD_OK);
     cd_json_raw(out, cd_json_get(doc, "accounts"));
     cd_buf_fini(&text);
@@ -612,6 +621,48 @@ static void dumps_bring_the_chain_back(void **state)
         machine_close(&m[0]);
         machine_close(&m[1]);
     }
+}
+
+/* One character of a dump is another: it loads, or nothing has changed. */
+static void damaged_dumps_do_no_harm(void **state)
+{
+    (void)state;
+    static const char other[] = "0123456789abcdef[]{},:\"x-";
+    machine m[2];
+    cd_buf reply = {0};
+    cd_buf text = {0};
+    cd_rng rng = cd_rng_seeded(5);
+    machine_open(&m[0], true);
+    machine_open(&m[1], true);
+    for (usize i = 0; i < 25; i++) {
+        walk_one(&m[0], &rng, &reply);
+    }
+    ask(&m[0], &reply, "anvil_dumpState", "[]");
+    char *dump = result_of(&reply);
+    put_document(&text, dump);
+    free(dump);
+    for (usize i = 0; i < 150; i++) {
+        cd_buf params = {0};
+        cd_buf_str(&params, "[\"");
+        u8 *at = &text.p[cd_rng_below(&rng, text.n)];
+        u8 was = *at;
+        *at = (u8)other[cd_rng_below(&rng, sizeof other - 1)];
+        cd_hex_put(&params, cd_buf_bytes(&text));
+        *at = was;
+        cd_buf_str(&params, "\"]");
+        ask(&m[1], &reply, "anvil_loadState", cd_buf_cstr(&params));
+        if (strstr(cd_buf_cstr(&reply), "\"result\":true") == NULL) {
+            assert_non_null(strstr(cd_buf_cstr(&reply), "Failed to decode state dump"));
+            ask(&m[1], &reply, "eth_blockNumber", "[]");
+            assert_non_null(strstr(cd_buf_cstr(&reply), "\"0x0\""));
+        }
+        ask(&m[1], &reply, "anvil_reset", "[]");
+        cd_buf_fini(&params);
+    }
+    cd_buf_fini(&text);
+    cd_buf_fini(&reply);
+    machine_close(&m[0]);
+    machine_close(&m[1]);
 }
 
 /* --- names -------------------------------------------------------------------------------------- */
@@ -703,6 +754,7 @@ int main(void)
         cmocka_unit_test(other_networks_have_none_of_them),
         cmocka_unit_test(any_parameters_get_an_answer),
         cmocka_unit_test(dumps_bring_the_chain_back),
+        cmocka_unit_test(damaged_dumps_do_no_harm),
         cmocka_unit_test(calls_and_errors_by_name),
         cmocka_unit_test(amounts_in_words),
     };
