@@ -11,23 +11,36 @@ void cd_buf_fini(cd_buf *b)
     *b = (cd_buf){0};
 }
 
-u8 *cd_buf_reserve(cd_buf *b, usize n)
+static void grow(cd_buf *b, usize n) __attribute__((cold));
+
+static void grow(cd_buf *b, usize n)
+{
+    CD_ASSERT(n <= SIZE_MAX / 4 && b->cap <= SIZE_MAX / 4);
+    usize cap = b->cap < 64 ? 64 : b->cap * 2;
+    if (cap < b->n + n) {
+        cap = b->n + n;
+    }
+    b->p = cd_realloc(b->p, cap);
+    b->cap = cap;
+}
+
+/* Most appends find room: they are a compare and a copy. */
+static inline u8 *room(cd_buf *b, usize n)
 {
     if (b->p == NULL || b->cap - b->n < n) {
-        CD_ASSERT(n <= SIZE_MAX / 4 && b->cap <= SIZE_MAX / 4);
-        usize cap = b->cap < 64 ? 64 : b->cap * 2;
-        if (cap < b->n + n) {
-            cap = b->n + n;
-        }
-        b->p = cd_realloc(b->p, cap);
-        b->cap = cap;
+        grow(b, n);
     }
     return b->p + b->n;
 }
 
+u8 *cd_buf_reserve(cd_buf *b, usize n)
+{
+    return room(b, n);
+}
+
 u8 *cd_buf_extend(cd_buf *b, usize n)
 {
-    u8 *p = cd_buf_reserve(b, n);
+    u8 *p = room(b, n);
     b->n += n;
     return p;
 }
@@ -35,13 +48,15 @@ u8 *cd_buf_extend(cd_buf *b, usize n)
 void cd_buf_put(cd_buf *b, cd_bytes bytes)
 {
     if (bytes.n != 0) {
-        memcpy(cd_buf_extend(b, bytes.n), bytes.p, bytes.n);
+        memcpy(room(b, bytes.n), bytes.p, bytes.n);
+        b->n += bytes.n;
     }
 }
 
 void cd_buf_u8(cd_buf *b, u8 v)
 {
-    *cd_buf_extend(b, 1) = v;
+    *room(b, 1) = v;
+    b->n++;
 }
 
 void cd_buf_str(cd_buf *b, const char *s)

@@ -14,6 +14,9 @@ struct cd_json_doc {
 /* Longest number text that cd_json_f64 reads. */
 enum { F64_TEXT_MAX = 400 };
 
+/* A reader's memory on the stack, and what of it keeps its books. */
+enum { NEAR_SIZE = 8192, NEAR_OWN = 256 };
+
 static void *heap_alloc(void *ctx, size_t n)
 {
     (void)ctx;
@@ -67,6 +70,7 @@ static bool is_too_deep(cd_bytes text)
 
 cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_errinfo *why)
 {
+    const yyjson_read_flag flags = YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW;
     if (text.n > (max == 0 ? CD_JSON_SIZE_MAX : max)) {
         return cd_fail(why, CD_ELIMIT, "JSON document of %zu bytes is too long", text.n);
     }
@@ -79,9 +83,14 @@ cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_err
         memcpy(copy, text.p, text.n);
     }
     memset(copy + text.n, 0, YYJSON_PADDING_SIZE);
+    /* What the reader needs for a request of usual length lies here, so that it takes no memory. */
+    u8 near[NEAR_SIZE];
+    yyjson_alc alc = heap;
+    if (yyjson_read_max_memory_usage(text.n, flags) <= sizeof near - NEAR_OWN) {
+        (void)yyjson_alc_pool_init(&alc, near, sizeof near);
+    }
     yyjson_read_err err;
-    yyjson_doc *read =
-        yyjson_read_opts(copy, text.n, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW, &heap, &err);
+    yyjson_doc *read = yyjson_read_opts(copy, text.n, flags, &alc, &err);
     if (read == NULL) {
         cd_arena_rewind(a, mark);
         return cd_fail(why, CD_EFORMAT, "JSON: %s at byte %zu", err.msg, err.pos);

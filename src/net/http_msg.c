@@ -58,8 +58,10 @@ u32 cd_http_msg_count(const cd_http_msg *m, cd_bytes *first, const char *name)
     u32 cnt = 0;
     *first = (cd_bytes){0};
     for (u32 i = 0; i < m->fields_cnt; i++) {
-        if (cd_http_name_eq(cd_http_msg_span(m, m->fields[i].name), want) && cnt++ == 0) {
-            *first = cd_http_msg_span(m, m->fields[i].value);
+        const cd_http_field *f = &m->fields[i];
+        if (f->name.n == want.n && cd_http_name_eq(cd_http_msg_span(m, f->name), want) &&
+            cnt++ == 0) {
+            *first = cd_http_msg_span(m, f->value);
         }
     }
     return cnt;
@@ -78,7 +80,7 @@ static cd_bytes target_split(const cd_http_msg *m, cd_bytes *authority)
     static const char *const schemes[] = {"http://", "https://"};
     cd_bytes t = cd_http_msg_span(m, m->target);
     *authority = (cd_bytes){0};
-    for (usize i = 0; i < CD_COUNT(schemes); i++) {
+    for (usize i = 0; i < CD_COUNT(schemes) && !(t.n != 0 && t.p[0] == '/'); i++) {
         usize n = strlen(schemes[i]);
         if (t.n >= n && cd_http_name_eq(cd_bytes_sub(t, 0, n), cd_bytes_str(schemes[i]))) {
             usize end = n;
