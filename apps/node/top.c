@@ -181,7 +181,7 @@ static usize rates_of(rate *out, usize max, const scrape *now, const scrape *bef
 
 static void show(const scrape *now, const scrape *before)
 {
-    static const char *const shares[] = {"store", "state", "tries", "requests"};
+    static const char *const shares[] = {"store", "state", "tries", "texts", "requests"};
     rate rows[ROWS];
     double s = (double)(now->at_ns - before->at_ns) / 1e9;
     double requests =

@@ -234,6 +234,8 @@ static void refresh_metrics(cd_node *n)
             cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL, 0),
             (i64)stats.disk_bytes);
     }
+    set_gauge(n, "memory_used_bytes", "What shares of the memory budget hold",
+              (cd_label){"share", "requests"}, cd_http_server_held(n->http));
     cd_process_metrics(n->metrics);
     for (usize i = 0; i < n->endpoints_cnt; i++) {
         refresh_calls(n, n->services[i]->table);

@@ -27,6 +27,7 @@ typedef struct cd__vm_metrics {
     cd_gauge *queued;
     cd_gauge *state_bytes; /* reserved */
     cd_gauge *trie_bytes;
+    cd_gauge *text_bytes;
     cd_gauge *trie_lag;
     cd_gauge *history;
 } cd__vm_metrics;

@@ -25,6 +25,8 @@ void cd__vm_metrics_open(cd_evm_vm *e)
                    "Addresses that shares of the memory budget may come to use", "state"),
         .trie_bytes =
             memory(e, "memory_used_bytes", "What shares of the memory budget hold", "tries"),
+        .text_bytes =
+            memory(e, "memory_used_bytes", "What shares of the memory budget hold", "texts"),
         .trie_lag = gauge(e, "evm_trie_lag_blocks", "Blocks by which stored tries are behind"),
         .history = gauge(e, "evm_history_entries", "Earlier values of the state that are kept"),
     };

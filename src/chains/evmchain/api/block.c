@@ -127,7 +127,11 @@ static cd_err show(cd_rpc_call *call, const cd_accepted *acc, cd__shown what)
         (void)cd_buf_reserve(&out, size);
         put_shown(&(cd_json_w){.out = &out}, acc, cd_view_rules(v), what);
         text = cd_shared_take(&out);
-        cd__rendered_put(&cd__vm_of(call)->api.rendered, hash, what, text);
+        cd__rendered *rendered = &cd__vm_of(call)->api.rendered;
+        cd__rendered_put(rendered, hash, what, text);
+        if (cd__vm_of(call)->metrics.text_bytes != NULL) {
+            cd_gauge_set(cd__vm_of(call)->metrics.text_bytes, (i64)cd__rendered_bytes(rendered));
+        }
     }
     cd_rpc_write_shared(call, text);
     cd_shared_unref(text);

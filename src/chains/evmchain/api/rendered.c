@@ -55,3 +55,11 @@ void cd__rendered_put(cd__rendered *r, const cd_hash32 *block, cd__shown what, c
         cd_shared_unref(text);
     }
 }
+
+usize cd__rendered_bytes(cd__rendered *r)
+{
+    cd_mutex_lock(&r->lock);
+    usize n = (usize)cd_lru_cost(r->texts);
+    cd_mutex_unlock(&r->lock);
+    return n;
+}

@@ -30,4 +30,7 @@ void cd__rendered_fini(cd__rendered *r);
 cd_shared *cd__rendered_get(cd__rendered *r, const cd_hash32 *block, cd__shown what);
 void cd__rendered_put(cd__rendered *r, const cd_hash32 *block, cd__shown what, cd_shared *text);
 
+/* cd__rendered_bytes counts the bytes of the texts that are kept. */
+usize cd__rendered_bytes(cd__rendered *r);
+
 #endif
