@@ -4,6 +4,7 @@
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/evm_vm_priv.h"
 #include "chains/evmchain/feed/feed.h"
+#include "chains/evmchain/tracers/trace_chain.h"
 #include "rpc/openrpc.h"
 
 enum { TEXT_BYTES = 16 << 20 };
@@ -154,6 +155,7 @@ cd_err cd__api_open(cd_evm_vm *e, const cd__api_cfg *cfg, cd_errinfo *why)
         .log = e->ctx.log,
     };
     e->feed = cd_feed_new(&feed);
+    api->chains = cd_trace_chains_new(cfg->home);
     api->rpc.kinds = cd_feed_kinds;
     api->rpc.kinds_cnt = cd_feed_kinds_cnt;
     cd_rpc_info info = {
@@ -173,6 +175,7 @@ void cd__api_close(cd_evm_vm *e)
     if (api->methods == NULL) {
         return; /* never opened */
     }
+    cd_trace_chains_close(api->chains);
     cd_feed_close(e->feed);
     e->feed = NULL;
     cd_rpc_table_free(api->methods);

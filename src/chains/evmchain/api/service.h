@@ -40,6 +40,7 @@ typedef struct cd__api {
     cd__trials trials;
     cd__api_tips tips;
     cd__rendered rendered;
+    struct cd_trace_chains *chains; /* that are being traced for subscribers */
 } cd__api;
 
 struct cd_evm_vm;

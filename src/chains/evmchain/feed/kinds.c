@@ -1,6 +1,7 @@
 /* What clients subscribe to, and how they say from where on. [spec:eth-rpc#7] */
 #include "chains/evmchain/feed/feed_priv.h"
 #include "chains/evmchain/feed/logs_priv.h"
+#include "chains/evmchain/tracers/trace_chain.h"
 
 /* --- the beginning ------------------------------------------------------------------------------ */
 
@@ -167,6 +168,16 @@ const cd_rpc_kind cd_feed_kinds[] = {
         .open = open_txs,
         .schema = "full?: Bool?, options?: FeedOptions? -> Hash | Transaction",
         .summary = "Transactions of accepted blocks, or their hashes",
+    },
+    {
+        .group = "debug-tracer",
+        .space = "debug",
+        .name = "traceChain",
+        .required = 2,
+        .max = 3,
+        .open = cd__trace_chain_open,
+        .schema = "start: BlockRef, end: BlockRef, options?: TraceOptions? -> ChainTrace",
+        .summary = "What a tracer makes of the blocks behind one, up to another",
     },
 };
 const usize cd_feed_kinds_cnt = CD_COUNT(cd_feed_kinds);

@@ -40,8 +40,8 @@ static void rpc_node_nothing(cd_vm_host *host)
     (void)host;
 }
 
-/* dir NULL: there is no data directory. */
-static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
+/* dir NULL: there is no data directory; loop NULL: there are no sessions. */
+static void rpc_node_open_on(rpc_node *n, bool is_dev, const char *dir, struct cd_loop *loop)
 {
     cd_errinfo why = {0};
     usize cnt;
@@ -57,6 +57,7 @@ static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
         .dir = dir,
+        .loop = loop,
         .config = cd_bytes_str(
             "{\"eth-apis\":[\"eth\",\"eth-filter\",\"internal-eth\",\"internal-blockchain\","
             "\"internal-transaction\",\"internal-debug\",\"debug\",\"debug-tracer\","
@@ -66,6 +67,11 @@ static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
         fail_msg("%s", why.msg);
     }
     n->rpc = n->vm->ops->handlers(n->vm, &cnt)[0].service;
+}
+
+__attribute__((unused)) static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
+{
+    rpc_node_open_on(n, is_dev, dir, NULL);
 }
 
 static void rpc_node_close(rpc_node *n)
