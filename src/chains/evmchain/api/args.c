@@ -109,8 +109,7 @@ static cd_err read_prices(cd_rpc_call *call, cd__tx_args *out, cd_json v, usize 
         }
         CD_TRY(cd_rpc_read_u256(call, &out->tx.fee_cap, price, idx));
         out->tx.tip_cap = out->tx.fee_cap;
-        out->tx.type =
-            cd_json_has(cd_json_get(v, "accessList")) ? CD_TX_ACCESS_LIST : CD_TX_LEGACY;
+        out->tx.type = cd_json_has(cd_json_get(v, "accessList")) ? CD_TX_ACCESS_LIST : CD_TX_LEGACY;
         return CD_OK;
     }
     out->tx.type = CD_TX_DYNAMIC_FEE;

@@ -149,16 +149,16 @@ static void calls_see_what_came_before(void **state)
 {
     (void)state;
     /* Slot 0 counts; the answer is what it was before. Then the hash of the block before. */
-    cd_json result = simulate(
-        "", "{\"stateOverrides\":{\"" CONTRACT
-            "\":{\"code\":\"0x6000548060010160005560005260206000f3\","
-            "\"stateDiff\":{"
-            "\"0x0000000000000000000000000000000000000000000000000000000000000000\":"
-            "\"0x0000000000000000000000000000000000000000000000000000000000000029\"}}},"
-            "\"calls\":[{\"to\":\"" CONTRACT "\"},{\"to\":\"" CONTRACT "\"}]},"
-            "{\"calls\":[{\"to\":\"" CONTRACT "\"}]},"
-            "{\"stateOverrides\":{\"" CONTRACT "\":{\"state\":{}}},"
-            "\"calls\":[{\"to\":\"" CONTRACT "\"}]}");
+    cd_json result =
+        simulate("", "{\"stateOverrides\":{\"" CONTRACT
+                     "\":{\"code\":\"0x6000548060010160005560005260206000f3\","
+                     "\"stateDiff\":{"
+                     "\"0x0000000000000000000000000000000000000000000000000000000000000000\":"
+                     "\"0x0000000000000000000000000000000000000000000000000000000000000029\"}}},"
+                     "\"calls\":[{\"to\":\"" CONTRACT "\"},{\"to\":\"" CONTRACT "\"}]},"
+                     "{\"calls\":[{\"to\":\"" CONTRACT "\"}]},"
+                     "{\"stateOverrides\":{\"" CONTRACT "\":{\"state\":{}}},"
+                     "\"calls\":[{\"to\":\"" CONTRACT "\"}]}");
     const char *zeros = "\"0x00000000000000000000000000000000000000000000000000000000000000";
     assert_string_equal(of(call_of(result, 0, 0), "returnData"),
                         cd_arena_fmt(&node.arena, "%s29\"", zeros));

@@ -279,9 +279,8 @@ static cd_err read_opts(cd_rpc_call *call, job *j)
     if (e == CD_OK) {
         e = cd_trace_opts_read(&j->opts, &j->arena, opts, &why);
     }
-    if (e == CD_OK) {
-        e = cd_tracer_make(&tracer, j->opts.tracer, j->opts.cfg,
-                           &why); /* nobody waits for one that cannot be */
+    if (e == CD_OK) { /* nobody waits for one that cannot be */
+        e = cd_tracer_make(&tracer, j->opts.tracer, j->opts.cfg, &why);
         cd_tracer_free(tracer);
     }
     if (e == CD_ETYPE) {
@@ -315,8 +314,8 @@ static cd_err start(cd_rpc_call *call, job *j)
 cd_err cd__trace_chain_open(cd_rpc_call *call, cd_rpc_topic **out)
 {
     cd_evm_vm *vm = cd__vm_of(call);
-    u64 from;
-    u64 to;
+    u64 from = 0;
+    u64 to = 0;
     CD_TRY(read_range(call, &from, &to));
     job *j = cd_new(job);
     j->clock = (cd_clock){.mono_ns = job_mono, .wall_ns = job_wall};
