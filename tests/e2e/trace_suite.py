@@ -1,5 +1,6 @@
 """The debug_trace methods on a running node: results that agree with receipts and state, overrides, and the words of errors.
 [spec:eth-rpc#6]"""
+from feed_suite import Ws
 from harness import ACCOUNTS, RpcError, same
 
 # Contracts of evm-chain/rpc-transcript-l1-*.jsonl: one stores and logs its input, one reverts with "nope".
@@ -127,6 +128,29 @@ def test_state_before_a_transaction(env):
     same(storage(rpc("debug_traceCall", probe, before, config)), "0x" + "00" * 32)
     fails(rpc, f"transaction index 9 out of range for block {r['blockHash']}",
           "debug_traceCall", probe, r["blockNumber"], {**config, "txIndex": "0x9"})
+
+
+def test_chain(env):
+    node = env.node
+    rpc = node.rpc()
+    start = rpc("eth_blockNumber")
+    blocks = [send(rpc, to=ACCOUNTS[1], value=hex(i))["blockNumber"] for i in range(5)]
+    ws = Ws(node)
+    sub = ws("debug_subscribe", "traceChain", start, blocks[-1], {"tracer": "callTracer"})
+    for number in blocks:
+        note = ws.note()
+        same(note["subscription"], sub)
+        same(note["result"], {
+            "block": number, "hash": rpc("eth_getBlockByNumber", number, False)["hash"],
+            "traces": rpc("debug_traceBlockByNumber", number, {"tracer": "callTracer"})})
+    same(ws("debug_unsubscribe", sub), True)
+    ws.close()
+
+
+def test_roots_between_transactions(env):
+    rpc = env.node.rpc()
+    r = send(rpc, to=ACCOUNTS[1], value="0x5")
+    same(rpc("debug_intermediateRoots", r["blockHash"]), [rpc("eth_getBlockByHash", r["blockHash"], False)["stateRoot"]])
 
 
 def test_errors(env):
