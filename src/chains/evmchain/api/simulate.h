@@ -56,6 +56,7 @@ typedef struct cd__sim {
     cd_world_scratch *scratch;
     cd_state *st;
     cd_evm *evm;
+    struct cd__sim_watch *watch; /* hears the messages of a call; NULL before the first */
 
     /* Of the block that is being made. */
     cd_block block;

@@ -49,6 +49,14 @@ static cd_err add(cd__sim *s, const cd__sim_block *b, u64 prev_time)
     return CD_OK;
 }
 
+/* Nothing, or a value of a kind. */
+static cd_err check_kind(cd__sim *s, cd_json v, cd_json_kind kind, const char *what)
+{
+    return !cd_json_has(v) || cd_json_kind_of(v) == kind
+               ? CD_OK
+               : cd_rpc_fail(s->call, CD_RPC_INVALID_PARAMS, "invalid argument 0: %s", what);
+}
+
 /* Adds one block, and empty ones before it where its number leaves a gap. */
 static cd_err plan_one(cd__sim *s, cd_json v, u64 base, u64 step)
 {
@@ -61,6 +69,12 @@ static cd_err plan_one(cd__sim *s, cd_json v, u64 base, u64 step)
         .env = cd_json_get(v, "blockOverrides"),
         .number = number + 1,
     };
+    CD_TRY(check_kind(s, v, CD_JSON_OBJ, "a block is not an object"));
+    CD_TRY(check_kind(s, b.calls, CD_JSON_ARR, "calls is not an array"));
+    CD_TRY(check_kind(s, b.state, CD_JSON_OBJ, "stateOverrides is not an object"));
+    CD_TRY(check_kind(s, b.env, CD_JSON_OBJ, "blockOverrides is not an object"));
+    CD_TRY(check_kind(s, cd_json_get(b.env, "withdrawals"), CD_JSON_ARR,
+                      "withdrawals is not an array"));
     cd_json given_number = cd_json_get(b.env, "number");
     cd_json given_time = older(b.env, "time", "timestamp");
     if (cd_json_has(given_number)) {
@@ -88,6 +102,7 @@ cd_err cd__sim_plan(cd__sim *s, cd_json blocks)
 {
     u64 step;
     u64 base = s->parent.number;
+    CD_TRY(check_kind(s, blocks, CD_JSON_ARR, "blockStateCalls is not an array"));
     if (cd_json_len(blocks) == 0) {
         return cd_rpc_fail(s->call, CD_RPC_INVALID_PARAMS, "empty input");
     }

@@ -23,7 +23,7 @@ static const cd_addr20 coin = {.b = {0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0
                                      0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee}};
 
 /* Hears the messages of one transaction: what they use, their logs and the value they move. */
-typedef struct watch {
+typedef struct cd__sim_watch {
     cd_tracer hooks; /* first */
     cd_arena *arena;
     bool traces;
@@ -197,13 +197,12 @@ static cd_err refuse(cd__sim *s, cd_tx_invalid bad, const cd_tx *tx)
 static cd_err run_call(cd__sim *s, cd__sim_call *out, cd_tx *tx)
 {
     const cd_tx_relax relax = {.nonce = !s->validates, .sender = true, .base_fee = !s->validates};
-    watch *w = cd_arena_new(s->call->arena, watch);
+    watch *w = s->watch;
     cd_block_exec *x = &s->run.exec;
     u64 intrinsic = 0;
-    w->hooks =
-        (cd_tracer){.enter = on_enter, .exit = on_exit_frame, .log = on_log, .calls_only = true};
-    w->arena = s->call->arena;
-    w->traces = s->traces;
+    w->logs = NULL; /* those of the last call are its result's */
+    w->cnt = 0;
+    w->cap = 0;
     if (s->validates && !cd_gate_opens(x->cfg.precompiles, CD_GATE_SEND, s->st, &tx->sender)) {
         return refuse(s, CD_TX_SENDER_NOT_ALLOWED, tx);
     }
@@ -227,9 +226,20 @@ static cd_err run_call(cd__sim *s, cd__sim_call *out, cd_tx *tx)
     return CD_OK;
 }
 
+static watch *watch_new(const cd__sim *s)
+{
+    watch *w = cd_arena_new(s->call->arena, watch);
+    w->hooks =
+        (cd_tracer){.enter = on_enter, .exit = on_exit_frame, .log = on_log, .calls_only = true};
+    w->arena = s->call->arena;
+    w->traces = s->traces;
+    return w;
+}
+
 static cd_err run_calls(cd__sim *s, const cd__sim_block *b)
 {
     cd_block *block = &s->block;
+    s->watch = s->watch == NULL ? watch_new(s) : s->watch;
     usize cnt = cd_json_len(b->calls);
     block->txs = cd_arena_array(s->call->arena, cd_tx, cnt);
     s->results = cd_arena_array(s->call->arena, cd__sim_call, cnt);

@@ -285,6 +285,26 @@ static void failures_have_codes(void **state)
     fails("", "{\"blockOverrides\":{\"number\":\"0x1000\"}}", "-38026", "too many blocks");
     fails("", "{\"calls\":[{\"blobVersionedHashes\":[]}]}", "-32603",
           "err: transaction type not supported (supplied gas 30000000)");
+    static const struct {
+        const char *block;
+        const char *words;
+    } shapes[] = {
+        {"7", "a block is not an object"},
+        {"{\"calls\":{}}", "calls is not an array"},
+        {"{\"calls\":[7]}", "not a transaction object"},
+        {"{\"stateOverrides\":[]}", "stateOverrides is not an object"},
+        {"{\"blockOverrides\":\"0x\"}", "blockOverrides is not an object"},
+        {"{\"blockOverrides\":{\"withdrawals\":{}}}", "withdrawals is not an array"},
+        {"{\"blockOverrides\":{\"number\":\"7\"}}", "hex string without 0x prefix"},
+        {"{\"stateOverrides\":{\"0x12\":{}}}",
+         "hex string has length 2, want 40 for common.Address"},
+    };
+    for (usize i = 0; i < CD_COUNT(shapes); i++) {
+        fails("", shapes[i].block, "-32602",
+              cd_arena_fmt(a, "invalid argument 0: %s", shapes[i].words));
+    }
+    rpc_node_fails(&node, "eth_simulateV1", "[{\"blockStateCalls\":{}}]", "-32602",
+                   "invalid argument 0: blockStateCalls is not an array");
     /* A call that fails is no failure of the simulation. */
     cd_json result =
         simulate("", "{\"stateOverrides\":{\"" CONTRACT "\":{\"code\":\"0x5b600056\"}},"
