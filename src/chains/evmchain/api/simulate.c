@@ -132,8 +132,9 @@ static cd_err simulate(cd__sim *s)
     CD_TRY(stand(s));
     CD_TRY(cd__sim_plan(s, cd_json_get(arg, "blockStateCalls")));
     s->gas_left = cap == 0 ? UINT64_MAX : cap;
-    s->st = cd_state_new(cd_world_scratch_source(s->scratch));
-    s->evm = cd_evm_new();
+    s->lent = cd__trials_take(&cd__vm_of(call)->api.trials);
+    s->st = s->lent->st;
+    s->evm = s->lent->evm;
     cd_json_w_arr(call->out);
     for (usize i = 0; i < s->cnt; i++) {
         if (cd_rpc_is_late(call)) {
@@ -151,8 +152,9 @@ cd_err cd__eth_simulate_v1(cd_rpc_call *call)
     cd__sim *s = cd_arena_new(call->arena, cd__sim);
     s->call = call;
     cd_err e = simulate(s);
-    cd_evm_free(s->evm);
-    cd_state_free(s->st);
+    if (s->lent != NULL) {
+        cd__trials_give(&cd__vm_of(call)->api.trials, s->lent);
+    }
     cd_world_scratch_free(s->scratch);
     if (s->src.view != NULL) {
         cd_view_source_fini(&s->src);

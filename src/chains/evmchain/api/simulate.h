@@ -54,6 +54,7 @@ typedef struct cd__sim {
 
     cd_view_source src;
     cd_world_scratch *scratch;
+    cd__trial *lent; /* whose state and interpreter these are */
     cd_state *st;
     cd_evm *evm;
     struct cd__sim_watch *watch; /* hears the messages of a call; NULL before the first */

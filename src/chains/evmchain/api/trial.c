@@ -26,7 +26,7 @@ void cd__trials_fini(cd__trials *ts)
     cd_mutex_fini(&ts->lock);
 }
 
-static cd__trial *take_idle(cd__trials *ts)
+cd__trial *cd__trials_take(cd__trials *ts)
 {
     cd_mutex_lock(&ts->lock);
     cd__trial *t = ts->idle;
@@ -40,6 +40,15 @@ static cd__trial *take_idle(cd__trials *ts)
         t->st = cd_state_new(NULL);
     }
     return t;
+}
+
+void cd__trials_give(cd__trials *ts, cd__trial *t)
+{
+    cd_state_reset(t->st, NULL);
+    cd_mutex_lock(&ts->lock);
+    t->next = ts->idle;
+    ts->idle = t;
+    cd_mutex_unlock(&ts->lock);
 }
 
 /* Another block, and other precompiles. */
@@ -77,7 +86,7 @@ cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *
         return cd__api_store(call, e);
     }
     h = pending != NULL ? pending->block.header : h;
-    cd__trial *t = take_idle(&cd__vm_of(call)->api.trials);
+    cd__trial *t = cd__trials_take(&cd__vm_of(call)->api.trials);
     t->call = call;
     t->args = *args;
     t->rules = cd_view_rules(view);
@@ -106,17 +115,13 @@ void cd__trial_close(cd__trial *t)
         return;
     }
     cd__trials *ts = &cd__vm_of(t->call)->api.trials;
-    cd_state_reset(t->st, NULL);
     if (t->src.view != NULL) {
         cd_view_source_fini(&t->src);
     }
     cd_precompile_table_free(t->moved);
     t->moved = NULL;
     t->call = NULL;
-    cd_mutex_lock(&ts->lock);
-    t->next = ts->idle;
-    ts->idle = t;
-    cd_mutex_unlock(&ts->lock);
+    cd__trials_give(ts, t);
 }
 
 cd_err cd__trial_reset(cd__trial *t)

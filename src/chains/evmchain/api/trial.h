@@ -43,6 +43,11 @@ typedef struct cd__trials {
 void cd__trials_init(cd__trials *ts);
 void cd__trials_fini(cd__trials *ts);
 
+/* cd__trials_take lends interpreter and state of an idle trial, or of a new one; cd__trials_give takes them back, whatever
+ * state they are in. */
+cd__trial *cd__trials_take(cd__trials *ts) __attribute__((returns_nonnull));
+void cd__trials_give(cd__trials *ts, cd__trial *t);
+
 /* cd__trial_open stands behind the block of the parameter; close ends that. Errors are the call's. */
 cd_err cd__trial_open(cd__trial **out, cd_rpc_call *call, const cd__trial_args *args) CD_CHECK;
 void cd__trial_close(cd__trial *t); /* NULL is allowed */
