@@ -85,6 +85,10 @@ void cd__banner_print(const cd__banner *b)
     (void)snprintf(text, sizeof text, "%s://%s:%u/v1/bc/C/ws",
                    strcmp(b->scheme, "https") == 0 ? "wss" : "ws", b->host, b->port);
     row(&s, "RPC", url, text);
+    if (b->has_explorer) {
+        (void)snprintf(text, sizeof text, "%s/explorer", url);
+        row(&s, "Explorer", text, "");
+    }
     (void)snprintf(text, sizeof text, "%s/v1/metrics", url);
     row(&s, "Metrics", text, "");
     (void)snprintf(chain, sizeof chain, "EVM chain id %llu, a block whenever a transaction arrives",

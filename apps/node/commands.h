@@ -19,6 +19,9 @@ int cd__config_check_cmd(cd_args *a, const char *path);
 int cd__du_cmd(const char *network_dir);
 int cd__top_cmd(const char *host, u16 port);
 
+/* The pages at /explorer; name is the network's. They live as long as the program. */
+const cd_node_pages *cd__explorer_pages(const char *name);
+
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {
     const cd_network *network;
@@ -27,6 +30,7 @@ typedef struct cd__banner {
     u16 port;
     const char *dir;  /* NULL: in memory */
     const char *home; /* shown as ~; NULL: not */
+    bool has_explorer;
     u64 ready_ms;
 } cd__banner;
 void cd__banner_print(const cd__banner *b);

@@ -145,6 +145,9 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         return 1;
     }
     genesis.state = dev.state;
+    const char *explorer = cd_args_str(a, OPT_EXPLORER);
+    bool has_explorer =
+        strcmp(explorer, "on") == 0 || (strcmp(explorer, "auto") == 0 && net->is_dev);
     cd_node_cfg cfg = {
         .network = net,
         .data_dir = dir,
@@ -174,6 +177,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm_dev = &dev,
         .evm_config = chain.config.text,
         .evm_upgrades = chain.upgrades.text,
+        .pages = has_explorer ? cd__explorer_pages(net->name) : NULL,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
         return report_open(&chain, mem, &why);
@@ -185,6 +189,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .port = cd_node_http_port(n),
         .dir = dir,
         .home = getenv("HOME"),
+        .has_explorer = has_explorer,
         .ready_ms = (cd_clock_mono_ns(cd_clock_real()) - start) / CD_NS_PER_MS,
     };
     const char *process_file = cd_args_path(a, mem, OPT_PROCESS_FILE);

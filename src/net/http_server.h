@@ -79,7 +79,8 @@ void cd_http_server_free(cd_http_server *s);
 /* Called on the loop; req stays the handler's until it calls cd_http_reply. */
 typedef void cd_http_handler(void *ctx, cd_http_req *req);
 
-/* One route; the path is compared byte for byte, without the query. A route with GET answers HEAD too. */
+/* One route; the path is compared byte for byte, without the query. One that ends in a star has every path that begins with
+ * what stands in front of it. The first that fits is taken. A route with GET answers HEAD too. */
 typedef struct cd_http_route {
     const char *path; /* copied */
     u32 methods;      /* of cd_http_method; CD_HTTP_ANY */

@@ -291,6 +291,16 @@ cd_http_up *cd_http_req_upgrade(cd_http_req *r, const char *protocol,
 
 /* ---- routes ---- */
 
+/* A route that ends in a star has all that is below it. */
+static bool route_has(const cd__http_route *x, cd_bytes path)
+{
+    cd_bytes own = cd_bytes_of(x->path, x->path_n);
+    if (own.p[own.n - 1] != '*') {
+        return cd_bytes_eq(path, own);
+    }
+    return path.n >= own.n - 1 && memcmp(path.p, own.p, own.n - 1) == 0;
+}
+
 /* The route of a request; *allowed collects the methods of its path. */
 static const cd__http_route *route_find(const cd_http_server *s, const cd_http_msg *m, u32 *allowed)
 {
@@ -300,7 +310,7 @@ static const cd__http_route *route_find(const cd_http_server *s, const cd_http_m
     *allowed = 0;
     for (usize i = 0; i < s->routes_cnt; i++) {
         const cd__http_route *x = &s->routes[i];
-        if (cd_bytes_eq(path, cd_bytes_of(x->path, x->path_n))) {
+        if (route_has(x, path)) {
             *allowed |= x->pub.methods;
             found = found == NULL && (x->pub.methods & method) != 0 ? x : found;
         }

@@ -314,6 +314,44 @@ static usize bounded(usize v, usize min, usize max)
     return v < min ? min : v > max ? max : v;
 }
 
+/* One page on its way. */
+typedef struct page_job {
+    cd_rpc_job job; /* first */
+    cd_node *node;
+    cd_http_req *req;
+} page_job;
+
+static void serve_page(cd_rpc_job *job)
+{
+    page_job *p = (page_job *)(void *)job;
+    p->node->cfg.pages->serve(p->node->cfg.pages->ctx, p->req);
+    cd_free(p);
+}
+
+static void on_page(void *ctx, cd_http_req *req)
+{
+    cd_node *n = ctx;
+    page_job *p = cd_new(page_job);
+    *p = (page_job){.job = {.run = serve_page, .kind = n->cfg.pages}, .node = n, .req = req};
+    if (run_read(n, &p->job) != CD_OK) {
+        cd_http_reply_error(req, 503, "too many requests wait; try again in a moment");
+        cd_free(p);
+    }
+}
+
+static void add_pages(cd_node *n, cd_vm *vm)
+{
+    const cd_node_pages *pages = n->cfg.pages;
+    char below[128];
+    if (pages == NULL) {
+        return;
+    }
+    pages->open(pages->ctx, vm);
+    (void)snprintf(below, sizeof below, "%s/*", pages->root);
+    add_route(n, pages->root, CD_HTTP_GET, on_page, n);
+    add_route(n, below, CD_HTTP_GET, on_page, n);
+}
+
 static void add_routes(cd_node *n, cd_vm *vm)
 {
     static const char *const roots[] = {"/v1/bc/C", "/ext/bc/C"};
@@ -495,6 +533,7 @@ static cd_err open_chain(cd_node *n, cd_errinfo *why)
     };
     CD_TRY(n->cfg.evm(&vm, &ctx, why));
     add_routes(n, vm);
+    add_pages(n, vm);
     cd_err e = cd_readers_new(&n->readers, (u32)cd_max_u64(cd_thread_cpus(), READERS_MIN),
                               READERS_QUEUE, why);
     e = e != CD_OK ? e : cd_executor_start(n->executor, vm, why);
@@ -758,6 +797,9 @@ u64 cd_node_close(cd_node *n)
         cd_loop_run(n->loop);
     }
     cd_readers_free(n->readers);
+    if (n->cfg.pages != NULL) {
+        n->cfg.pages->close(n->cfg.pages->ctx);
+    }
     cd_http_server_free(n->http);
     cd_tls_free(n->tls);
     cd_timer_free(n->stop_timer);

@@ -14,6 +14,17 @@
 #include "vm/vm.h"
 
 typedef struct cd_node cd_node;
+struct cd_http_req;
+
+/* Pages for people about the C-Chain, from the program: open is told the VM before anything is served and close when all is
+ * over; serve answers a GET of root or below on a reader's thread, where it may take its time. */
+typedef struct cd_node_pages {
+    const char *root; /* "/explorer" */
+    void (*open)(void *ctx, cd_vm *vm);
+    void (*serve)(void *ctx, struct cd_http_req *req);
+    void (*close)(void *ctx);
+    void *ctx;
+} cd_node_pages;
 
 typedef struct cd_node_cfg {
     const cd_network *network;
@@ -45,6 +56,7 @@ typedef struct cd_node_cfg {
     const struct cd_dev_options *evm_dev; /* these three: see cd_vm_ctx */
     cd_bytes evm_config;
     cd_bytes evm_upgrades;
+    const cd_node_pages *pages; /* NULL: none */
 } cd_node_cfg;
 
 /* cd_node_open takes the data directory, opens the chains and listens; cfg is borrowed for ever.

@@ -193,9 +193,12 @@ static void bar(cd_html *h, const cd_bar *b, usize i, double scale)
     }
 }
 
-void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, double high, const char *label)
+void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, usize slots, double high,
+                   const char *label)
 {
+    usize left = slots > cnt ? slots - cnt : 0; // few bars stand at the right, where now is
     bool has_links = false;
+    slots = left + cnt;
     for (usize i = 0; i < cnt; i++) {
         has_links = has_links || bars[i].href.n != 0;
     }
@@ -203,18 +206,18 @@ void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, double high, const
         h,
         "<svg class=\"bars\" viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" role=\"{}\" "
         "aria-label=\"{}\">",
-        (u64)cnt * 10, has_links ? "group" : "img", label);
+        (u64)slots * 10, has_links ? "group" : "img", label);
     cd_html_put(
         h, "<path class=\"grid\" d=\"M0 0H{}M0 50H{}\"/><path class=\"base\" d=\"M0 100H{}\"/>",
-        (u64)cnt * 10, (u64)cnt * 10, (u64)cnt * 10);
+        (u64)slots * 10, (u64)slots * 10, (u64)slots * 10);
     for (usize i = 0; i < cnt; i++) {
         const cd_bar *b = &bars[i];
         if (b->href.n != 0) {
             cd_html_put(h, "<a href=\"{}\" aria-label=\"{}\">", b->href, b->title);
         }
         cd_html_put(h, "<g><title>{}</title><path class=\"hit\" d=\"M{} 0h10v100h-10z\"/>",
-                    b->title, (u64)i * 10);
-        bar(h, b, i, high > 0 ? BARS_H / high : 0);
+                    b->title, (u64)(left + i) * 10);
+        bar(h, b, left + i, high > 0 ? BARS_H / high : 0);
         cd_html_put(h, "</g>");
         if (b->href.n != 0) {
             cd_html_put(h, "</a>");

@@ -46,8 +46,10 @@ typedef struct cd_bar {
     u32 colour[CD_BAR_PARTS];
 } cd_bar;
 
-/* cd_chart_bars draws bars of equal width from zero to the highest. With links it is a group, else one picture. */
-void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, double high, const char *label);
+/* cd_chart_bars draws bars of equal width from zero to the highest, the last at the right end of so many slots. With links it
+ * is a group, else one picture. */
+void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, usize slots, double high,
+                   const char *label);
 
 /* cd_chart_meter is one line, part of whole, in series colour; parts beyond the whole fill it. Decoration: the numbers
  * must stand beside it. */

@@ -1,8 +1,11 @@
 #include "web/serve.h"
 
+#include "codec/gzip.h"
 #include "net/http_cond.h"
 #include "web/assets.h"
 #include "web/page.h"
+
+enum { GZIP_MIN = 1024 }; /* below it the answer is one packet anyway */
 
 /* What every answer for a browser carries. */
 static void add_security(cd_http_req *r)
@@ -70,19 +73,36 @@ void cd_web_assets_route(cd_http_server *s, const char *prefix)
     }
 }
 
+/* On whichever thread the page was made, so that the loop need not. */
+static void compress(cd_http_req *r, cd_buf *out)
+{
+    cd_buf packed = {0};
+    if (out->n < GZIP_MIN) {
+        return;
+    }
+    cd_http_req_add_header(r, "Vary", "Accept-Encoding");
+    if (cd_http_accepts(cd_http_req_header(r, "accept-encoding"), "gzip")) {
+        cd_gzip_enc(&packed, cd_buf_bytes(out), CD_GZIP_FAST);
+        cd_buf_fini(out);
+        *out = packed;
+        cd_http_req_add_header(r, "Content-Encoding", "gzip");
+    }
+}
+
 void cd_web_reply_page(cd_http_req *r, u32 status)
 {
     cd_buf *out = cd_http_req_out(r);
-    char etag[CD_HTTP_ETAG_LEN + 1] = {0};
-    cd_http_etag_fmt(etag, cd_buf_bytes(out));
+    char etag[CD_HTTP_ETAG_LEN + 3] = "W/"; // it names both forms
+    cd_http_etag_fmt(etag + 2, cd_buf_bytes(out));
     add_security(r);
     cd_http_req_add_header(r, "Cache-Control", "no-cache");
     cd_http_req_add_header(r, "ETag", etag);
-    if (status == 200 && is_unchanged(r, cd_bytes_of(etag, CD_HTTP_ETAG_LEN))) {
+    if (status == 200 && is_unchanged(r, cd_bytes_str(etag))) {
         cd_buf_clear(out);
         cd_http_reply(r, 304, NULL);
         return;
     }
+    compress(r, out);
     cd_http_reply(r, status, "text/html; charset=utf-8");
 }
 

@@ -13,7 +13,7 @@ void cd_web_assets_route(cd_http_server *s, const char *prefix);
  * there is none, and r is still to be answered. */
 bool cd_web_reply_asset(cd_http_req *r, cd_bytes name);
 
-/* cd_web_reply_page answers with the page in cd_http_req_out, its security headers and a tag; with 304 when the client has
+/* cd_web_reply_page answers with the page in cd_http_req_out, compressed when the client likes it, its security headers and a tag; with 304 when the client has
  * these bytes already. */
 void cd_web_reply_page(cd_http_req *r, u32 status);
 

@@ -1,4 +1,6 @@
 # Pages in headless Chromium: facts, content security policy, scripts, access, widths, keyboard.
 add_test(NAME e2e/browser-pricing
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py pricing $<TARGET_FILE:services_pricing_page_test>)
-set_tests_properties(e2e/browser-pricing PROPERTIES LABELS e2e TIMEOUT 1200)
+add_test(NAME e2e/browser-explorer
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py explorer $<TARGET_FILE:candela>)
+set_tests_properties(e2e/browser-pricing e2e/browser-explorer PROPERTIES LABELS e2e TIMEOUT 1200)

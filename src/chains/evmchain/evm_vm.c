@@ -440,3 +440,8 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     *out = &e->vm;
     return CD_OK;
 }
+
+struct cd_chain *cd_evm_vm_chain(cd_vm *vm)
+{
+    return ((cd_evm_vm *)(void *)vm)->chain;
+}

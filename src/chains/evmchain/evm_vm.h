@@ -12,4 +12,8 @@
 /* cd_evm_vm_open is a cd_vm_factory: opens the chain in ctx->kv, or makes it of ctx->genesis. */
 cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHECK;
 
+/* cd_evm_vm_chain borrows the chain of a VM that cd_evm_vm_open made, for who reads its views (view.h). */
+struct cd_chain;
+struct cd_chain *cd_evm_vm_chain(cd_vm *vm);
+
 #endif

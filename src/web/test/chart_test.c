@@ -94,15 +94,16 @@ static void test_bars(void **state)
          .href = cd_bytes_str("/b/1")},
         {.part = {500, NAN, -1}, .colour = {1}, .title = cd_bytes_str("<b>")},
     };
-    cd_chart_bars(&h, bars, 2, 100, "gas");
+    cd_chart_bars(&h, bars, 2, 2, 100, "gas");
     assert_true(has(&out, "role=\"group\""));
     assert_true(has(&out, "<path class=\"f1\" d=\"M1.0 75.00h8v25.00h-8z\"/><path class=\"f6\" "
                           "d=\"M1.0 0.00h8v75.00h-8z\"/>"));
     assert_true(has(&out, "<path class=\"f1\" d=\"M11.0 0.00h8v100.00h-8z\"/>"));
     assert_true(has(&out, "&lt;b&gt;"));
     cd_buf_clear(&out);
-    cd_chart_bars(&h, bars + 1, 1, 0, "none");
+    cd_chart_bars(&h, bars + 1, 1, 3, 0, "none");
     assert_true(has(&out, "role=\"img\""));
+    assert_true(has(&out, "viewBox=\"0 0 30 100\"") && has(&out, "M20 0h10"));
     cd_buf_clear(&out);
     cd_chart_meter(&h, 5, 4, 1);
     assert_true(has(&out, "<rect class=\"f1\" width=\"100.00\""));

@@ -6,7 +6,7 @@ const [origin, extent, shots] = process.argv.slice(2);
 const browser = await openBrowser();
 let passed = 0;
 const failures = [];
-const check = (found) => { if (found.length === 0) passed++; failures.push(...found); };
+const check = (found) => { if (found.length === 0) passed++; failures.push(...found); found.forEach((f) => console.log(f)); };
 const post = (path) => fetch(origin + path, {method: 'POST'});
 const at = (path, options) => visit(browser, origin + path, {shots, ...options});
 
@@ -65,6 +65,5 @@ if (extent === 'full') {
 const plain = await plainText(browser, `${origin}/?id=bitcoin`);
 check(['97,234.56', 'In the cache', 'Use it'].filter((x) => !plain.includes(x)).map((x) => `without scripts: no ${x}`));
 await browser.close();
-for (const f of failures) console.log(f);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exit(failures.length === 0 ? 0 : 1);

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py pricing PROGRAM [--shots FOLDER]
+usage: tests/e2e/browser/run.py pricing|explorer PROGRAM [--shots FOLDER]
 
-PROGRAM is the page test of services/pricing, which serves the page with a provider that is played. Packages are pinned by
+PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer
+the candela program. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -34,9 +37,28 @@ def install():
                      ["npm", "ci", "--no-progress", "--prefix", str(WORK)])
 
 
+def serve_pricing(program):
+    server = subprocess.Popen([program, "serve", "0"], stdout=subprocess.PIPE, text=True)
+    return server, f"http://127.0.0.1:{int(server.stdout.readline())}"
+
+
+def serve_explorer(program):
+    """A development network of its own, and the contracts that the client suites compile."""
+    clients.install()
+    shutil.copy(clients.WORK / "contracts.json", WORK / "contracts.json")
+    server = subprocess.Popen([program, "--network-id=dev", "--in-memory", "--http-port=0", "--log-format=json"],
+                              stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        if '"msg":"ready"' in line:
+            # what it says from here on nobody reads
+            threading.Thread(target=server.stdout.read, daemon=True).start()
+            return server, json.loads(line)["rpc"]
+    raise RuntimeError("the node did not get ready")
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    args.add_argument("page", choices=["pricing"])
+    args.add_argument("page", choices=["pricing", "explorer"])
     args.add_argument("program")
     args.add_argument("--shots", default="", help="a folder for pictures of what was seen")
     opt = args.parse_args()
@@ -48,11 +70,10 @@ def main():
     if opt.shots:
         os.makedirs(opt.shots, exist_ok=True)
     extent = "full" if os.environ.get("CANDELA_TEST_FULL") == "1" else "sample"
-    server = subprocess.Popen([opt.program, "serve", "0"], stdout=subprocess.PIPE, text=True)
+    server, origin = {"pricing": serve_pricing, "explorer": serve_explorer}[opt.page](opt.program)
     try:
-        port = int(server.stdout.readline())
         shots = [str(pathlib.Path(opt.shots).resolve())] if opt.shots else []
-        p = subprocess.run(["node", f"{opt.page}.mjs", f"http://127.0.0.1:{port}", extent, *shots], cwd=WORK,
+        p = subprocess.run(["node", f"{opt.page}.mjs", origin, extent, *shots], cwd=WORK,
                            timeout=LIMIT_S)
         return p.returncode
     finally:

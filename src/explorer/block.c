@@ -1,0 +1,191 @@
+#include "base/hex.h"
+#include "base/num_text.h"
+#include "explorer/explorer_priv.h"
+#include "web/serve.h"
+
+/* --- the list ---------------------------------------------------------------------------------------------------- */
+
+void cd__xp_blocks(cd__xp *p)
+{
+    u64 head = cd_view_head(p->view)->block.header.number;
+    u64 from = head;
+    cd_buf text = {0};
+    if (cd_web_query(&text, cd_http_req_query(p->req), "from", CD_U64_TEXT_MAX) &&
+        cd_u64_parse(&from, cd_buf_bytes(&text)) == CD_OK) {
+        from = cd_min_u64(from, head);
+    }
+    cd_buf_fini(&text);
+    p->title = cd_bytes_str("Blocks");
+    p->tab = CD_EXPLORER_ROOT "/blocks";
+    cd_html_put(&p->h, "<h1>Blocks</h1><section class=\"panel\" aria-label=\"Blocks\">");
+    cd__xp_blocks_table(p, from, CD__XP_PAGE);
+    cd_html_put(&p->h, "<footer><span>{} in all</span>", cd_fmt_count(&p->a, head + 1));
+    cd_bytes next = {0};
+    if (from >= CD__XP_PAGE) {
+        next = cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/blocks?from=%llu",
+                                         (unsigned long long)(from - CD__XP_PAGE)));
+    }
+    cd_ui_pager(&p->h, from == head ? (cd_bytes){0} : cd_bytes_str(CD_EXPLORER_ROOT "/blocks"),
+                next);
+    cd_html_put(&p->h, "</footer></section>");
+}
+
+/* --- one block --------------------------------------------------------------------------------------------------- */
+
+static cd_err find(cd__xp *p, const cd_accepted **out, cd_bytes ref)
+{
+    u64 number;
+    cd_hash32 hash;
+    if (cd_u64_parse(&number, ref) == CD_OK) {
+        return cd_view_block(p->view, out, &p->a, number);
+    }
+    if (ref.n == 66 && ref.p[0] == '0' && ref.p[1] == 'x' &&
+        cd_hex_parse(hash.b, cd_bytes_sub(ref, 2, 64)) == CD_OK) {
+        return cd_view_block_by_hash(p->view, out, &p->a, &hash);
+    }
+    return CD_EFORMAT;
+}
+
+static void pair(cd__xp *p, const char *name, cd_bytes value, const char *more)
+{
+    cd_html_put(&p->h, "<dt>{}</dt><dd>{} <span class=\"mut\">{}</span></dd>", name, value, more);
+}
+
+static void pair_hash(cd__xp *p, const char *name, const cd_hash32 *hash)
+{
+    cd_html_put(&p->h, "<dt>{}</dt><dd>", name);
+    cd_ui_ident(&p->h,
+                &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(hash->b, 32)), .flags = CD_ID_COPY});
+    cd_html_put(&p->h, "</dd>");
+}
+
+static void details(cd__xp *p, const cd_accepted *b)
+{
+    const cd_header *x = &b->block.header;
+    cd_html *h = &p->h;
+    cd_html_put(h, "<section class=\"panel\"><header><h2>Details</h2></header><div "
+                   "class=\"body\"><dl class=\"kv\">"
+                   "<dt>Time</dt><dd>");
+    cd_ui_time(h, &p->a, x->time, p->now_s);
+    cd_html_put(h, " <span class=\"mut\">{}</span></dd><dt>Parent</dt><dd>",
+                cd_fmt_utc(&p->a, x->time));
+    cd_ui_id parent = {.text = cd__xp_hex(p, cd_bytes_of(x->parent_hash.b, 32)),
+                       .flags = CD_ID_COPY};
+    if (x->number != 0) {
+        parent.href = cd__xp_block_href(p, x->number - 1);
+    }
+    cd_ui_ident(h, &parent);
+    cd_html_put(h, "</dd><dt>Size</dt><dd>{}</dd>", cd_fmt_bytes(&p->a, b->rlp.n));
+    pair(p, "Gas used", cd_fmt_count(&p->a, x->gas_used), "gas");
+    pair(p, "Gas limit", cd_fmt_count(&p->a, x->gas_limit), "gas");
+    if ((x->has & CD_HEADER_BASE_FEE) != 0) {
+        pair(p, "Base fee", cd_fmt_gas_price(&p->a, &x->base_fee), "");
+    }
+    if ((x->has & CD_HEADER_BLOCK_GAS_COST) != 0) {
+        pair(p, "Block cost", cd_fmt_exact(&p->a, &x->block_gas_cost, 0), "gas");
+    }
+    cd_html_put(h, "<dt>Coinbase</dt><dd>");
+    cd__xp_addr(p, &x->coinbase, CD_ID_COPY);
+    cd_html_put(h, "</dd>");
+    pair_hash(p, "State root", &x->state_root);
+    pair_hash(p, "Tx root", &x->tx_root);
+    pair_hash(p, "Receipts", &x->receipt_root);
+    if (x->extra.n != 0) {
+        cd_html_put(h, "<dt>Extra</dt><dd class=\"mono\">{}</dd>",
+                    cd_foreign_of(cd__xp_hex(p, x->extra)));
+    }
+    cd_html_put(h, "</dl></div></section>");
+}
+
+static usize senders(cd__xp *p, const cd_block *b)
+{
+    usize cnt = 0;
+    cd_addr20 *seen = cd_arena_array(&p->a, cd_addr20, b->tx_cnt);
+    for (usize i = 0; i < b->tx_cnt; i++) {
+        usize k = 0;
+        while (k < cnt && !cd_addr20_eq(&seen[k], &b->txs[i].sender)) {
+            k++;
+        }
+        if (k == cnt && cnt < 1000) { // beyond, counting would cost more than it tells
+            seen[cnt++] = b->txs[i].sender;
+        }
+    }
+    return cnt;
+}
+
+static void head_of(cd__xp *p, const cd_accepted *b)
+{
+    const cd_header *x = &b->block.header;
+    u64 newest = cd_view_head(p->view)->block.header.number;
+    cd_html *h = &p->h;
+    usize froms = senders(p, &b->block);
+    cd_html_put(h, "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><span class=\"ch "
+                   "c\" aria-hidden=\"true\">C</span> "
+                   "<a href=\"" CD_EXPLORER_ROOT "/blocks\">C-Chain</a></p><h1 class=\"row\">");
+    cd_ui_lamp(h, CD_LAMP_ACCEPTED);
+    cd_html_put(h, "Block {}</h1>", cd_fmt_count(&p->a, x->number));
+    cd_ui_ident(h, &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(b->block.hash.b, 32)),
+                               .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE});
+    cd_html_put(h, "</div><nav class=\"pager\" aria-label=\"Neighbours\">");
+    if (x->number != 0) {
+        cd_html_put(h, "<a class=\"btn s\" rel=\"prev\" href=\"{}\">‹ {}</a>",
+                    cd__xp_block_href(p, x->number - 1), cd_fmt_count(&p->a, x->number - 1));
+    }
+    if (x->number < newest) {
+        cd_html_put(h, "<a class=\"btn s\" rel=\"next\" href=\"{}\">{} ›</a>",
+                    cd__xp_block_href(p, x->number + 1), cd_fmt_count(&p->a, x->number + 1));
+    }
+    cd_html_put(h,
+                "</nav></div><p class=\"say\"><b>{} {}</b> from {} {}, <b>{} gas</b> ({} of the "
+                "limit), accepted ",
+                cd_fmt_count(&p->a, b->block.tx_cnt),
+                b->block.tx_cnt == 1 ? "transaction" : "transactions", cd_fmt_count(&p->a, froms),
+                froms == 1 ? "sender" : "senders", cd_fmt_count(&p->a, x->gas_used),
+                cd_fmt_percent(&p->a, x->gas_used, x->gas_limit));
+    cd_ui_time(h, &p->a, x->time, p->now_s);
+    cd_html_put(h, ".</p>");
+}
+
+void cd__xp_block(cd__xp *p, cd_bytes rest)
+{
+    const cd_accepted *b;
+    if (rest.n > 2 && memcmp(rest.p, "C/", 2) == 0) {
+        rest = cd_bytes_sub(rest, 2, rest.n - 2);
+    }
+    cd_err e = find(p, &b, rest);
+    if (e == CD_ENOENT || e == CD_EFORMAT || e == CD_ERANGE) {
+        cd__xp_missing(
+            p, "No block", cd_foreign_of(rest),
+            cd_arena_fmt(&p->a, "on the C-Chain. The newest is %llu.",
+                         (unsigned long long)cd_view_head(p->view)->block.header.number));
+        return;
+    }
+    if (e != CD_OK) {
+        cd__xp_broken(p, e);
+        return;
+    }
+    cd_html *h = &p->h;
+    p->title =
+        cd_bytes_str(cd_arena_fmt(&p->a, "Block %llu", (unsigned long long)b->block.header.number));
+    p->tab = CD_EXPLORER_ROOT "/blocks";
+    head_of(p, b);
+    cd_html_put(
+        h,
+        "<div class=\"cols side\"><section class=\"panel\"><header><h2>Transactions</h2></header>");
+    if (b->block.tx_cnt == 0) {
+        cd_ui_empty(h, "No transactions", "This block holds none.", (cd_markup){0});
+    } else {
+        cd__xp_txs_begin(p);
+        for (usize i = 0; i < b->block.tx_cnt && i < 500; i++) {
+            cd__xp_txs_row(p, b, i, false);
+        }
+        cd__xp_txs_end(p);
+        if (b->block.tx_cnt > 500) {
+            cd_html_put(h, "<footer><span>The first 500 of {}</span></footer>",
+                        cd_fmt_count(&p->a, b->block.tx_cnt));
+        }
+    }
+    cd_html_put(h, "</section>");
+    details(p, b);
+    cd_html_put(h, "</div>");
+}

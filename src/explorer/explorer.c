@@ -1,0 +1,148 @@
+#include "explorer/explorer_priv.h"
+
+#include "base/mem.h"
+#include "web/page.h"
+#include "web/serve.h"
+
+static const cd_page_link tabs[] = {
+    {.name = "Overview", .href = CD_EXPLORER_ROOT, .key = "h"},
+    {.name = "Blocks", .href = CD_EXPLORER_ROOT "/blocks", .key = "b"},
+};
+
+static const cd_page_link foot[] = {
+    {.name = "API", .href = "/openrpc.json"},
+    {.name = "Metrics", .href = "/v1/metrics"},
+    {.name = "Health", .href = "/v1/health"},
+};
+
+static const cd_page_site site = {
+    .product = "Explorer",
+    .home = CD_EXPLORER_ROOT,
+    .assets = CD_EXPLORER_ROOT "/assets/",
+    .tabs = tabs,
+    .tabs_cnt = CD_COUNT(tabs),
+    .foot = foot,
+    .foot_cnt = CD_COUNT(foot),
+    .search_action = CD_EXPLORER_ROOT "/search",
+    .search_label = "Block, transaction or address",
+};
+
+cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
+{
+    cd_explorer *x = cd_new(cd_explorer);
+    *x = (cd_explorer){.cfg = *cfg};
+    cd__known_init(x);
+    return x;
+}
+
+void cd_explorer_free(cd_explorer *x)
+{
+    cd_free(x);
+}
+
+void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *advice)
+{
+    p->status = 404;
+    p->title = cd_bytes_str("Not found");
+    cd_html_put(&p->h,
+                "<section class=\"panel\"><div class=\"empty\"><svg viewBox=\"0 0 32 32\" "
+                "aria-hidden=\"true\">"
+                "<use href=\"#i-mark\"/></svg><h1>{} {}</h1><p>{}</p><p><a href=\"" CD_EXPLORER_ROOT
+                "\">Overview</a></p></div></section>",
+                what, text, advice);
+}
+
+void cd__xp_broken(cd__xp *p, cd_err e)
+{
+    p->status = 500;
+    p->title = cd_bytes_str("Not readable");
+    cd_html_put(&p->h,
+                "<section class=\"panel\"><div class=\"empty\"><h1>This could not be "
+                "read</h1><p>The chain's store says: {}. "
+                "The log of the node knows more.</p></div></section>",
+                cd_err_str(e));
+}
+
+/* What follows name and a '/' in the path; p == NULL: it is another page. */
+static cd_bytes behind(cd_bytes path, const char *name)
+{
+    usize n = strlen(name);
+    if (path.n > n && memcmp(path.p, name, n) == 0 && path.p[n] == '/') {
+        return cd_bytes_sub(path, n + 1, path.n - n - 1);
+    }
+    return (cd_bytes){0};
+}
+
+/* The page of a path; true when it answered by itself. */
+static bool write_body(cd__xp *p, cd_bytes path)
+{
+    cd_bytes rest;
+    if (path.n == 0) {
+        cd__xp_home(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("blocks"))) {
+        cd__xp_blocks(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("search"))) {
+        return cd__xp_search(p);
+    } else if ((rest = behind(path, "block")).p != NULL) {
+        cd__xp_block(p, rest);
+    } else if ((rest = behind(path, "tx")).p != NULL) {
+        cd__xp_tx(p, rest);
+    } else if ((rest = behind(path, "address")).p != NULL) {
+        cd__xp_address(p, rest);
+    } else {
+        cd__xp_missing(p, "No page", cd_foreign_of(path), "is here.");
+    }
+    return false;
+}
+
+static void reply(cd__xp *p)
+{
+    cd_buf end = {0};
+    cd_html e = {.out = &end};
+    cd_html h = {.out = cd_http_req_out(p->req)};
+    cd_html_put(&e, "<span>{} <span class=\"mut\">{}</span></span>", p->x->cfg.network,
+                cd_view_rules(p->view)->chain_id);
+    cd_html_put(&e, "<span class=\"lampline opt\">");
+    cd_ui_lamp(&e, CD_LAMP_ACCEPTED);
+    cd_html_put(&e, "{}</span>", cd_fmt_count(&p->a, cd_view_head(p->view)->block.header.number));
+    const cd_page page = {
+        .site = &site,
+        .title = p->title,
+        .tab = p->tab,
+        .searched = p->searched,
+        .bar_end = cd_markup_of(&e),
+    };
+    cd_page_begin(&h, &page);
+    cd_html_put(&h, "{}", cd_markup_of(&p->h));
+    cd_page_end(&h, &page);
+    cd_buf_fini(&end);
+    cd_web_reply_page(p->req, p->status);
+}
+
+void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
+{
+    cd_bytes path = cd_http_req_path(r);
+    usize root = sizeof CD_EXPLORER_ROOT - 1;
+    path = cd_bytes_sub(path, root, path.n - root);
+    while (path.n != 0 && path.p[0] == '/') {
+        path = cd_bytes_sub(path, 1, path.n - 1);
+    }
+    cd_bytes asset = behind(path, "assets");
+    if (asset.p != NULL && cd_web_reply_asset(r, asset)) {
+        return;
+    }
+    cd__xp *p = cd_new(cd__xp);
+    *p = (cd__xp){.x = x,
+                  .req = r,
+                  .view = cd_view_newest(x->cfg.chain),
+                  .now_s = cd_clock_wall_s(x->cfg.clock),
+                  .status = 200};
+    p->h.out = &p->body;
+    if (!write_body(p, path)) {
+        reply(p);
+    }
+    cd_view_unref(p->view);
+    cd_buf_fini(&p->body);
+    cd_arena_fini(&p->a);
+    cd_free(p);
+}

@@ -1,0 +1,50 @@
+/* explorer/explorer.h - the pages that show an EVM chain to people, below one path of a node's HTTP service.
+ *
+ *   GET /explorer/… ─► a view of the chain (frozen) ─► facts ─► web ─► a finished page
+ *
+ * Overview, blocks, block, transaction, address, search. Facts come from the chain's own readers alone; a page holds one
+ * view, so what it shows belongs together. Whatever needs an index (the transactions of an address, holdings, tokens) is
+ * asked of cd_explorer_index, and without one the page says that it is not there.
+ * Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
+#ifndef CD_EXPLORER_EXPLORER_H
+#define CD_EXPLORER_EXPLORER_H
+
+#include "base/clock.h"
+#include "chains/evmchain/view.h"
+#include "net/http_server.h"
+
+typedef struct cd_explorer cd_explorer;
+
+/* A transaction of an address, newest first. */
+typedef struct cd_explorer_place {
+    u64 height;
+    u32 idx; /* in the block */
+} cd_explorer_place;
+
+/* What an index knows beyond the chain's own tables; any thread may ask. */
+typedef struct cd_explorer_index {
+    void *ctx;
+    /* txs_of gives up to max transactions that an address sent, got or was created by, older than before (height UINT64_MAX:
+     * from the newest on), and their number. */
+    cd_err (*txs_of)(void *ctx, cd_explorer_place *out, usize *cnt, usize max,
+                     const cd_addr20 *addr, cd_explorer_place before);
+} cd_explorer_index;
+
+typedef struct cd_explorer_cfg {
+    cd_chain *chain;
+    const cd_clock *clock;
+    const char *network;            /* "dev", for the top bar */
+    const cd_explorer_index *index; /* NULL: there is none */
+} cd_explorer_cfg;
+
+/* The path below which everything lies. */
+#define CD_EXPLORER_ROOT "/explorer"
+
+/* cd_explorer_new copies cfg; what it names stays. cd_explorer_free: when no request is served; NULL is allowed. */
+cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg);
+void cd_explorer_free(cd_explorer *x);
+
+/* cd_explorer_serve answers a GET of CD_EXPLORER_ROOT or below. */
+void cd_explorer_serve(cd_explorer *x, cd_http_req *r);
+
+#endif

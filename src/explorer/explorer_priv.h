@@ -1,0 +1,150 @@
+/* explorer/explorer_priv.h - one request on its way to a page, and the parts that several pages show.
+ *
+ * Threading: confined to the thread that serves the request. */
+#ifndef CD_EXPLORER_EXPLORER_PRIV_H
+#define CD_EXPLORER_EXPLORER_PRIV_H
+
+#include "explorer/explorer.h"
+#include "web/fmt.h"
+#include "web/ui.h"
+
+enum { CD__XP_PAGE = 25, CD__XP_DECIMALS = 18 };
+
+typedef struct cd__xp {
+    const cd_explorer *x;
+    cd_http_req *req;
+    cd_view *view;
+    cd_arena a;
+    cd_buf body; /* what stands in <main> */
+    cd_html h;   /* writes it */
+    u64 now_s;
+    cd_bytes searched;
+    /* What the page says of itself. */
+    cd_bytes title;
+    const char *tab; /* href; NULL: none */
+    u32 status;
+} cd__xp;
+
+/* The pages; each writes its body, title and tab. rest is the path behind the page's name. */
+void cd__xp_home(cd__xp *p);
+void cd__xp_blocks(cd__xp *p);
+void cd__xp_block(cd__xp *p, cd_bytes rest);
+void cd__xp_tx(cd__xp *p, cd_bytes rest);
+void cd__xp_address(cd__xp *p, cd_bytes rest);
+
+/* cd__xp_search redirects when there is one answer (true), or writes what was understood. */
+bool cd__xp_search(cd__xp *p);
+
+/* cd__xp_missing makes the page say what was understood and not found; text may be hostile. */
+void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *advice);
+
+/* cd__xp_broken makes it say that the chain's data could not be read. */
+void cd__xp_broken(cd__xp *p, cd_err e);
+
+/* --- parts (parts.c) ---------------------------------------------------------------------------------------------- */
+
+/* Where things are shown. */
+cd_bytes cd__xp_block_href(cd__xp *p, u64 number);
+cd_bytes cd__xp_tx_href(cd__xp *p, const cd_hash32 *hash);
+
+/* An address with its glint, a hash; flags of cd_ui_id besides. */
+void cd__xp_addr(cd__xp *p, const cd_addr20 *addr, u32 flags);
+void cd__xp_tx_hash(cd__xp *p, const cd_hash32 *hash, u32 flags);
+cd_bytes cd__xp_hex(cd__xp *p, cd_bytes b);
+
+/* An amount of the native token: all digits, or rounded for an overview; with its unit. */
+void cd__xp_lux(cd__xp *p, const cd_u256 *wei, bool exact);
+
+/* The lamp of a height and the height as a link. */
+void cd__xp_height(cd__xp *p, u64 number);
+
+/* What a transaction calls: its function by name, its selector, "transfer" or "create". */
+cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx);
+
+/* Rows of tables, with their heads; txs of one block from idx on. */
+void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt);
+void cd__xp_txs_begin(cd__xp *p);
+void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block);
+void cd__xp_txs_end(cd__xp *p);
+
+/* --- signatures that everybody uses (known.c) --------------------------------------------------------------------- */
+
+/* The rows of known.def, with their hashes. */
+typedef struct cd__known {
+    cd_bytes name;         /* "transfer" */
+    const char *signature; /* "transfer(address,uint256)" */
+    const char *args;      /* "to,amount" */
+    u8 indexed;            /* of an event: a bit for each argument that stands in a topic */
+    bool is_event;
+    cd_hash32
+        hash; /* of the signature: its first four bytes choose a function, all of it an event */
+} cd__known;
+
+enum { CD__KNOWN_MAX = 64 };
+
+struct cd_explorer {
+    cd_explorer_cfg cfg;
+    cd__known known[CD__KNOWN_MAX];
+    usize known_cnt;
+};
+
+/* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its topic and
+ * the number of topics; NULL when unknown. */
+void cd__known_init(cd_explorer *x);
+const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data);
+const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log);
+
+/* cd__known_args writes the arguments of a call (data behind the selector), or of an event, as rows of a list; false, and
+ * nothing, when the bytes are not what the signature says. */
+bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log);
+
+/* --- a transaction (tx.c, moves.c, trace.c) ------------------------------------------------------------------------ */
+
+/* What a token says of itself; a contract that says nothing useful has no symbol and no decimals. */
+typedef struct cd__token {
+    cd_addr20 addr;
+    cd_bytes symbol;
+    u32 decimals; /* 255: unknown */
+} cd__token;
+
+/* One movement of value, native or of a token, in the order it happened. */
+typedef struct cd__move {
+    cd_addr20 from;
+    cd_addr20 to;
+    cd_u256 amount;         /* or the id, of an NFT */
+    const cd__token *token; /* NULL: the native one */
+    bool is_nft;
+} cd__move;
+
+enum { CD__MOVES_MAX = 64, CD__TOKENS_MAX = 8 };
+
+typedef struct cd__moves {
+    cd__move v[CD__MOVES_MAX];
+    usize cnt;
+    usize total; /* found, shown or not */
+    cd__token tokens[CD__TOKENS_MAX];
+    usize tokens_cnt;
+} cd__moves;
+
+/* cd__moves_find reads what moved from value, logs and trace; cd__moves_write shows it with the net change of each account. */
+void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd_json trace);
+void cd__moves_write(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee);
+
+/* cd__move_amount writes amount and symbol of a move. */
+void cd__move_amount(cd__xp *p, const cd__move *m);
+
+/* cd__trace_run executes the transaction again; CD_JSON_NONE when that state is not kept, and *why says it.
+ * cd__trace_write shows its calls as flame graph and tree. cd__trace_reason gives why it failed, or nothing. */
+cd_json cd__trace_run(cd__xp *p, const cd_accepted *b, usize idx, cd_errinfo *why);
+void cd__trace_write(cd__xp *p, cd_json trace, const cd_receipt *r);
+cd_bytes cd__trace_reason(cd_json trace);
+
+/* cd__trace_text and cd__trace_gas read a text or a quantity of a call; empty or 0 when it is not there. */
+cd_bytes cd__trace_text(cd_json call, const char *key);
+u64 cd__trace_gas(cd_json call, const char *key);
+
+/* cd__call_static calls a contract on the state behind a block and gives what it returned; false when it failed. */
+bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to,
+                     cd_bytes data);
+
+#endif

@@ -1,0 +1,163 @@
+#include "explorer/explorer_priv.h"
+#include "web/chart.h"
+
+enum { STRIP = 72, RECENT = 12, TXS_SEARCHED = 100 };
+
+/* What can be said of the last blocks, gathered once. */
+typedef struct recent {
+    cd_bar bars[STRIP]; /* oldest first */
+    usize cnt;
+    u64 most_gas;
+    u64 first_time;
+    u64 txs;
+    u64 gas;
+} recent;
+
+static void gather(cd__xp *p, recent *r, u64 head)
+{
+    usize want = head + 1 < STRIP ? (usize)head + 1 : STRIP;
+    u64 from = head + 1 - want;
+    for (usize i = 0; i < want; i++) {
+        const cd_accepted *b;
+        if (cd_view_block(p->view, &b, &p->a, from + i) != CD_OK) {
+            continue;
+        }
+        const cd_header *x = &b->block.header;
+        r->bars[r->cnt++] = (cd_bar){
+            .part = {(double)x->gas_used},
+            .colour = {4},
+            .title = cd_bytes_str(
+                cd_arena_fmt(&p->a, "Block %llu: %zu %s, %llu gas", (unsigned long long)x->number,
+                             b->block.tx_cnt, b->block.tx_cnt == 1 ? "transaction" : "transactions",
+                             (unsigned long long)x->gas_used)),
+            .href = cd__xp_block_href(p, x->number),
+        };
+        r->first_time = r->cnt == 1 ? x->time : r->first_time;
+        r->most_gas = cd_max_u64(r->most_gas, x->gas_used);
+        r->txs += b->block.tx_cnt;
+        r->gas += x->gas_used;
+    }
+}
+
+static void beam(cd__xp *p, const recent *r)
+{
+    const cd_header *head = &cd_view_head(p->view)->block.header;
+    cd_html *h = &p->h;
+    cd_html_put(h,
+                "<section class=\"panel beam\" aria-label=\"Chain\"><div class=\"beam-num\"><span "
+                "class=\"row\">"
+                "<span class=\"ch c\" aria-hidden=\"true\">C</span><span class=\"mut\">C-Chain "
+                "height</span></span>"
+                "<p class=\"big\"><a href=\"{}\">{}</a></p><dl class=\"lamps\"><dt>",
+                cd__xp_block_href(p, head->number), cd_fmt_count(&p->a, head->number));
+    cd_ui_lamp(h, CD_LAMP_ACCEPTED);
+    cd_html_put(h, "Accepted</dt><dd>");
+    cd_ui_time(h, &p->a, head->time, p->now_s);
+    cd_html_put(h,
+                "</dd></dl></div><div class=\"beam-fig\"><div class=\"row\"><h2>Last {} {}</h2>"
+                "<span class=\"mut\">height of a bar = gas used</span></div>",
+                (u64)r->cnt, r->cnt == 1 ? "block" : "blocks");
+    cd_chart_bars(h, r->bars, r->cnt, STRIP, (double)r->most_gas, "Gas used by the last blocks");
+    cd_html_put(h, "<div class=\"beam-x\"><span>{}</span><span>now</span></div></div></section>",
+                cd_fmt_age(&p->a, r->first_time, p->now_s));
+}
+
+static void figures(cd__xp *p, const recent *r)
+{
+    const cd_header *head = &cd_view_head(p->view)->block.header;
+    cd_u256 transfer;
+    cd_u256_mul_u64(&transfer, &head->base_fee, 21000);
+    cd_bytes fee = cd_fmt_amount(&p->a, &transfer, CD__XP_DECIMALS, (cd_fmt_decimals){.sig = 6});
+    const cd_ui_fig figs[] = {
+        {.label = "Transactions",
+         .value = cd_fmt_count(&p->a, r->txs),
+         .unit = "",
+         .sub = cd_bytes_str(cd_arena_fmt(&p->a, "in the last %zu blocks", r->cnt))},
+        {.label = "Gas price",
+         .value = (head->has & CD_HEADER_BASE_FEE) != 0 ? cd_fmt_gas_price(&p->a, &head->base_fee)
+                                                        : cd_bytes_str(CD_FMT_NONE),
+         .unit = "",
+         .sub = cd_bytes_str(
+             cd_arena_fmt(&p->a, "transfer ≈ %.*s LUX", (int)fee.n, (const char *)fee.p))},
+        {.label = "Gas used",
+         .value = cd_fmt_count(&p->a, r->gas),
+         .unit = "gas",
+         .sub = cd_bytes_str("in these blocks")},
+        {.label = "Gas limit",
+         .value = cd_fmt_count(&p->a, head->gas_limit),
+         .unit = "gas",
+         .sub = cd_bytes_str("of a block")},
+    };
+    cd_ui_figs(&p->h, figs, CD_COUNT(figs));
+}
+
+static void newest_txs(cd__xp *p, u64 head)
+{
+    usize shown = 0;
+    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Transactions</h2></header>");
+    for (u64 i = 0; i <= head && i < TXS_SEARCHED && shown < RECENT; i++) {
+        const cd_accepted *b;
+        if (cd_view_block(p->view, &b, &p->a, head - i) != CD_OK) {
+            break;
+        }
+        for (usize k = b->block.tx_cnt; k-- != 0 && shown < RECENT; shown++) {
+            if (shown == 0) {
+                cd__xp_txs_begin(p);
+            }
+            cd__xp_txs_row(p, b, k, true);
+        }
+    }
+    if (shown != 0) {
+        cd__xp_txs_end(p);
+    } else {
+        cd_ui_empty(&p->h, "No transactions yet",
+                    "The newest blocks hold none: the next transaction stands here.",
+                    (cd_markup){0});
+    }
+    cd_html_put(&p->h, "</section>");
+}
+
+/* On a development network nothing happens by itself: say what to do. */
+static void waiting(cd__xp *p)
+{
+    cd_bytes host = cd_http_req_header(p->req, "host");
+    cd_buf text = {0};
+    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Waiting for a "
+                       "transaction</h2></header><div class=\"body\">"
+                       "<p class=\"mut\">Send one from the first account of this network:</p>");
+    cd_buf_str(&text, "curl -s http://");
+    cd_buf_put(&text, host);
+    cd_buf_str(
+        &text,
+        "/ -H 'content-type: application/json' \\\n"
+        "  -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":[{"
+        "\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\","
+        "\"to\":\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\",\"value\":\"0xde0b6b3a7640000\"}]}"
+        "'");
+    cd_ui_code(&p->h, cd_buf_bytes(&text), "command");
+    cd_html_put(&p->h, "</div></section>");
+    cd_buf_fini(&text);
+}
+
+void cd__xp_home(cd__xp *p)
+{
+    recent *r = cd_arena_new(&p->a, recent);
+    u64 head = cd_view_head(p->view)->block.header.number;
+    gather(p, r, head);
+    p->title = cd_bytes_str("Overview");
+    p->tab = CD_EXPLORER_ROOT;
+    cd_html_put(&p->h, "<h1 class=\"sr\">Overview</h1>");
+    beam(p, r);
+    if (head == 0 && cd_view_rules(p->view)->is_dev) {
+        waiting(p);
+    }
+    figures(p, r);
+    cd_html_put(
+        &p->h,
+        "<div class=\"cols\"><section class=\"panel\"><header><h2>Blocks</h2><div class=\"end\">"
+        "<a href=\"" CD_EXPLORER_ROOT "/blocks\">All blocks</a></div></header>");
+    cd__xp_blocks_table(p, head, RECENT);
+    cd_html_put(&p->h, "</section>");
+    newest_txs(p, head);
+    cd_html_put(&p->h, "</div>");
+}

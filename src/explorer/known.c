@@ -1,0 +1,169 @@
+#include "codec/abi.h"
+#include "crypto/keccak.h"
+#include "explorer/explorer_priv.h"
+
+enum { ITEMS_SHOWN = 8, DEPTH_SHOWN = 3 };
+
+static const struct {
+    const char *signature;
+    const char *args;
+    u8 indexed;
+    bool is_event;
+} rows[] = {
+#define F(signature_, args_) {.signature = (signature_), .args = (args_)},
+#define E(signature_, indexed_, args_)                                                             \
+    {.signature = (signature_), .args = (args_), .indexed = (indexed_), .is_event = true},
+#include "explorer/known.def"
+#undef F
+#undef E
+};
+_Static_assert(CD_COUNT(rows) <= CD__KNOWN_MAX, "more known signatures than there is room for");
+
+void cd__known_init(cd_explorer *x)
+{
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd__known *k = &x->known[x->known_cnt++];
+        *k = (cd__known){.name = cd_bytes_of(rows[i].signature, strcspn(rows[i].signature, "(")),
+                         .signature = rows[i].signature,
+                         .args = rows[i].args,
+                         .indexed = rows[i].indexed,
+                         .is_event = rows[i].is_event};
+        cd_keccak256(&k->hash, cd_bytes_str(k->signature));
+    }
+}
+
+const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data)
+{
+    for (usize i = 0; data.n >= 4 && i < x->known_cnt; i++) {
+        if (!x->known[i].is_event && memcmp(x->known[i].hash.b, data.p, 4) == 0) {
+            return &x->known[i];
+        }
+    }
+    return NULL;
+}
+
+const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
+{
+    for (usize i = 0; log->topic_cnt != 0 && i < x->known_cnt; i++) {
+        const cd__known *k = &x->known[i];
+        if (k->is_event && (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt &&
+            cd_hash32_eq(&k->hash, &log->topics[0])) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* --- arguments --------------------------------------------------------------------------------------------------- */
+
+static void value(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth);
+
+static void items(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
+{
+    cd_html_put(&p->h, "[");
+    for (usize i = 0; i < v->cnt && i < ITEMS_SHOWN && depth < DEPTH_SHOWN; i++) {
+        cd_html_put(&p->h, "{}", i == 0 ? "" : ", ");
+        value(p, t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner, &v->items[i], depth + 1);
+    }
+    if (v->cnt > ITEMS_SHOWN || depth >= DEPTH_SHOWN) {
+        cd_html_put(&p->h, " … {} in all", (u64)v->cnt);
+    }
+    cd_html_put(&p->h, "]");
+}
+
+/* Types are at most DEPTH_SHOWN deep here: they come from our own table. */
+static void value(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
+{
+    const cd_fmt_decimals whole = {0};
+    switch (t->kind) {
+    case CD_ABI_UINT:
+        cd_html_put(&p->h, "{}", cd_fmt_amount(&p->a, &v->num, 0, whole));
+        return;
+    case CD_ABI_INT: {
+        cd_u256 size = v->num;
+        if (cd_u256_is_neg(&size)) {
+            cd_u256_neg(&size, &size);
+            cd_html_put(&p->h, "−");
+        }
+        cd_html_put(&p->h, "{}", cd_fmt_amount(&p->a, &size, 0, whole));
+        return;
+    }
+    case CD_ABI_ADDRESS: {
+        cd_addr20 addr = cd_u256_to_addr(&v->num);
+        cd__xp_addr(p, &addr, depth == 0 ? CD_ID_COPY : 0);
+        return;
+    }
+    case CD_ABI_BOOL:
+        cd_html_put(&p->h, "{}", cd_u256_is_zero(&v->num) ? "false" : "true");
+        return;
+    case CD_ABI_FIXED:
+    case CD_ABI_BYTES:
+        cd_html_put(&p->h, "<span class=\"mono\">{}</span>",
+                    cd_foreign_of(cd__xp_hex(p, v->bytes)));
+        return;
+    case CD_ABI_STRING:
+        cd_html_put(&p->h, "{}", cd_foreign_of(v->bytes));
+        return;
+    case CD_ABI_ARRAY:
+    case CD_ABI_SLICE:
+    case CD_ABI_TUPLE:
+        items(p, t, v, depth);
+        return;
+    }
+    CD_UNREACHABLE();
+}
+
+/* The arguments of an event that stand in its data, as a tuple, and all of them. */
+static bool event_args(cd__xp *p, const cd__known *k, const cd_log *log, const cd_abi_type *all,
+                       cd_abi_val *out)
+{
+    cd_abi_type *rest = cd_arena_array(&p->a, cd_abi_type, all->cnt);
+    cd_abi_type tuple = {.kind = CD_ABI_TUPLE, .inner = rest};
+    cd_abi_val decoded;
+    cd_abi_val *items_of = cd_arena_array(&p->a, cd_abi_val, all->cnt);
+    usize topic = 1;
+    for (usize i = 0; i < all->cnt; i++) {
+        if ((k->indexed >> i & 1) == 0) {
+            rest[tuple.cnt++] = all->inner[i];
+            tuple.head += all->inner[i].head;
+            tuple.is_dynamic = tuple.is_dynamic || all->inner[i].is_dynamic;
+        }
+    }
+    if (cd_abi_dec(&decoded, &p->a, &tuple, log->data) != CD_OK) {
+        return false;
+    }
+    usize at = 0;
+    for (usize i = 0; i < all->cnt; i++) {
+        if ((k->indexed >> i & 1) != 0) {
+            items_of[i].num = cd_u256_from_hash(&log->topics[topic++]);
+        } else {
+            items_of[i] = decoded.items[at++];
+        }
+    }
+    *out = (cd_abi_val){.items = items_of, .cnt = all->cnt};
+    return true;
+}
+
+bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log)
+{
+    cd_abi_type t;
+    cd_abi_val v;
+    const char *types = strchr(k->signature, '(');
+    if (cd_abi_parse(&t, &p->a, cd_bytes_str(types), NULL) != CD_OK) {
+        return false;
+    }
+    if (log != NULL ? !event_args(p, k, log, &t, &v) : cd_abi_dec(&v, &p->a, &t, data) != CD_OK) {
+        return false;
+    }
+    const char *name = k->args;
+    cd_html_put(&p->h, "<dl class=\"kv\">");
+    for (usize i = 0; i < t.cnt; i++) {
+        usize n = strcspn(name, ",");
+        cd_html_put(&p->h, "<dt>{}</dt><dd>", cd_bytes_of(name, n));
+        value(p, &t.inner[i], &v.items[i], 0);
+        cd_html_put(&p->h, "</dd>");
+        name += name[n] == ',' ? n + 1 : n;
+    }
+    cd_html_put(&p->h, "</dl>");
+    return true;
+}

@@ -1,0 +1,317 @@
+#include "codec/abi.h"
+#include "explorer/explorer_priv.h"
+
+enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, DECIMALS_UNKNOWN = 255, SYMBOL_MAX = 64 };
+
+/* --- tokens ------------------------------------------------------------------------------------------------------ */
+
+/* A symbol is a string, or in old contracts 32 bytes padded with zeros. */
+static cd_bytes read_symbol(cd__xp *p, cd_bytes data)
+{
+    cd_abi_type t;
+    cd_abi_val v;
+    if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK &&
+        cd_abi_dec(&v, &p->a, &t, data) == CD_OK) {
+        return v.items[0].bytes;
+    }
+    usize n = 0;
+    while (data.n == 32 && n < 32 && data.p[n] != 0) {
+        n++;
+    }
+    return cd_bytes_sub(data, 0, n);
+}
+
+static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
+                                 const cd_addr20 *addr)
+{
+    static const u8 ask_symbol[4] = {0x95, 0xd8, 0x9b, 0x41};
+    static const u8 ask_decimals[4] = {0x31, 0x3c, 0xe5, 0x67};
+    cd_bytes out;
+    for (usize i = 0; i < m->tokens_cnt; i++) {
+        if (cd_addr20_eq(&m->tokens[i].addr, addr)) {
+            return &m->tokens[i];
+        }
+    }
+    if (m->tokens_cnt == CD__TOKENS_MAX) {
+        return NULL;
+    }
+    cd__token *t = &m->tokens[m->tokens_cnt++];
+    *t = (cd__token){.addr = *addr, .decimals = DECIMALS_UNKNOWN};
+    if (cd__call_static(p, &out, b, addr, cd_bytes_of(ask_symbol, 4))) {
+        t->symbol = read_symbol(p, out);
+        t->symbol.n = t->symbol.n < SYMBOL_MAX ? t->symbol.n : SYMBOL_MAX;
+    }
+    if (cd__call_static(p, &out, b, addr, cd_bytes_of(ask_decimals, 4)) && out.n == 32) {
+        cd_u256 v;
+        cd_u256_load_be(&v, out.p);
+        u64 n = cd_u256_to_u64_sat(&v);
+        t->decimals = n <= 78 ? (u32)n : DECIMALS_UNKNOWN;
+    }
+    return t;
+}
+
+/* --- finding ----------------------------------------------------------------------------------------------------- */
+
+static void add(cd__moves *m, const cd__move *v)
+{
+    m->total++;
+    if (m->cnt < CD__MOVES_MAX) {
+        m->v[m->cnt++] = *v;
+    }
+}
+
+/* Transfer of ERC-20 (value in the data) and of ERC-721 (id in a topic). */
+static void find_token(cd__xp *p, cd__moves *m, const cd_accepted *b, const cd_log *log)
+{
+    const cd__known *k = cd__known_event(p->x, log);
+    if (k == NULL || !cd_bytes_eq(k->name, cd_bytes_str("Transfer"))) {
+        return;
+    }
+    bool is_nft = log->topic_cnt == 4;
+    if (!is_nft && log->data.n != 32) {
+        return;
+    }
+    const cd__token *token = token_of(p, m, b, &log->addr);
+    if (token == NULL) {
+        m->total++;
+        return;
+    }
+    cd__move v = {.token = token, .is_nft = is_nft};
+    memcpy(v.from.b, log->topics[1].b + 12, 20);
+    memcpy(v.to.b, log->topics[2].b + 12, 20);
+    if (is_nft) {
+        v.amount = cd_u256_from_hash(&log->topics[3]);
+    } else {
+        cd_u256_load_be(&v.amount, log->data.p);
+    }
+    add(m, &v);
+}
+
+/* Value that contracts sent: frames below the first that did not fail, nor any of their callers. */
+static void find_inside(cd__moves *m, cd_json root)
+{
+    enum { NEST_MAX = 64 }; /* deeper transfers are rare and not shown */
+    cd_json_it stack[NEST_MAX];
+    usize depth = 0;
+    if (cd_json_has(cd_json_get(root, "error"))) {
+        return;
+    }
+    stack[depth++] = cd_json_iter(cd_json_get(root, "calls"));
+    while (depth != 0) {
+        if (!cd_json_next(&stack[depth - 1])) {
+            depth--;
+            continue;
+        }
+        cd_json v = stack[depth - 1].val;
+        cd__move move = {.token = NULL};
+        cd_bytes type = cd__trace_text(v, "type");
+        if (cd_json_has(cd_json_get(v, "error"))) {
+            continue;
+        }
+        bool moves = !cd_bytes_eq(type, cd_bytes_str("DELEGATECALL")) &&
+                     !cd_bytes_eq(type, cd_bytes_str("CALLCODE"));
+        if (moves && cd_json_qty_u256(&move.amount, cd_json_get(v, "value"), NULL) == CD_OK &&
+            !cd_u256_is_zero(&move.amount) &&
+            cd_json_fixed(move.from.b, 20, cd_json_get(v, "from"), NULL) == CD_OK &&
+            cd_json_fixed(move.to.b, 20, cd_json_get(v, "to"), NULL) == CD_OK) {
+            add(m, &move);
+        }
+        if (depth < NEST_MAX) {
+            stack[depth++] = cd_json_iter(cd_json_get(v, "calls"));
+        }
+    }
+}
+
+void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd_json trace)
+{
+    const cd_tx *tx = &b->block.txs[idx];
+    const cd_receipt *r = &b->receipts[idx];
+    if (!r->ok) {
+        return;
+    }
+    if (!cd_u256_is_zero(&tx->value)) {
+        add(m, &(cd__move){.from = tx->sender,
+                           .to = tx->is_create ? r->created : tx->to,
+                           .amount = tx->value});
+    }
+    if (cd_json_kind_of(trace) == CD_JSON_OBJ) {
+        find_inside(m, trace);
+    }
+    for (usize i = 0; i < r->log_cnt; i++) {
+        find_token(p, m, b, &r->logs[i]);
+    }
+}
+
+/* --- showing ----------------------------------------------------------------------------------------------------- */
+
+static void unit(cd__xp *p, const cd__token *t)
+{
+    if (t == NULL) {
+        cd_html_put(&p->h, "LUX");
+        return;
+    }
+    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/address/{}\">",
+                cd_url_part_of(cd__xp_hex(p, cd_bytes_of(t->addr.b, 20))));
+    if (t->symbol.n != 0) {
+        cd_html_put(&p->h, "{}</a>", cd_foreign_of(t->symbol));
+    } else {
+        cd_html_put(&p->h, "token {}…</a>", cd__xp_hex(p, cd_bytes_of(t->addr.b, 3)));
+    }
+}
+
+static cd_bytes number(cd__xp *p, const cd__token *t, const cd_u256 *v)
+{
+    u32 decimals = t == NULL ? CD__XP_DECIMALS : t->decimals;
+    return cd_fmt_amount(
+        &p->a, v, decimals,
+        (cd_fmt_decimals){.min = t != NULL && decimals >= 2 && decimals < 79 ? 2 : 0});
+}
+
+void cd__move_amount(cd__xp *p, const cd__move *m)
+{
+    if (m->is_nft) {
+        cd_html_put(&p->h, "#{} ", cd_fmt_exact(&p->a, &m->amount, 0));
+    } else {
+        cd_html_put(&p->h, "{} ", number(p, m->token, &m->amount));
+    }
+    unit(p, m->token);
+}
+
+typedef struct account {
+    cd_addr20 addr;
+    cd_u256 net[COLUMNS_SHOWN]; /* in two's complement */
+} account;
+
+typedef struct sheet {
+    account v[ACCOUNTS_SHOWN];
+    usize cnt;
+    const cd__token *columns[COLUMNS_SHOWN]; /* the last one is the native token */
+    usize columns_cnt;
+    bool is_cut;
+} sheet;
+
+static account *account_of(sheet *s, const cd_addr20 *addr)
+{
+    for (usize i = 0; i < s->cnt; i++) {
+        if (cd_addr20_eq(&s->v[i].addr, addr)) {
+            return &s->v[i];
+        }
+    }
+    if (s->cnt == ACCOUNTS_SHOWN) {
+        s->is_cut = true;
+        return NULL;
+    }
+    s->v[s->cnt] = (account){.addr = *addr};
+    return &s->v[s->cnt++];
+}
+
+static usize column_of(sheet *s, const cd__token *t)
+{
+    for (usize i = 0; i < s->columns_cnt; i++) {
+        if (s->columns[i] == t) {
+            return i;
+        }
+    }
+    if (s->columns_cnt == COLUMNS_SHOWN) {
+        s->is_cut = true;
+        return COLUMNS_SHOWN;
+    }
+    s->columns[s->columns_cnt] = t;
+    return s->columns_cnt++;
+}
+
+static void book(sheet *s, const cd_addr20 *addr, usize column, const cd_u256 *amount, bool is_out)
+{
+    static const cd_addr20 nobody; /* what is minted comes from nowhere */
+    if (column == COLUMNS_SHOWN || (s->columns[column] != NULL && cd_addr20_eq(addr, &nobody))) {
+        return;
+    }
+    account *a = account_of(s, addr);
+    if (a == NULL) {
+        return;
+    }
+    if (is_out) {
+        cd_u256_sub(&a->net[column], &a->net[column], amount);
+    } else {
+        cd_u256_add(&a->net[column], &a->net[column], amount);
+    }
+}
+
+static void net_cell(cd__xp *p, const cd__token *t, const cd_u256 *net)
+{
+    cd_u256 size = *net;
+    bool is_out = cd_u256_is_neg(net);
+    if (cd_u256_is_zero(net)) {
+        cd_html_put(&p->h, "<td class=\"num mut\">0</td>");
+        return;
+    }
+    if (is_out) {
+        cd_u256_neg(&size, &size);
+    }
+    cd_html_put(&p->h, "<td class=\"num {}\">{}{}</td>", is_out ? "down" : "up", is_out ? "−" : "+",
+                number(p, t, &size));
+}
+
+static void net_table(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee)
+{
+    sheet *s = cd_arena_new(&p->a, sheet);
+    cd_html *h = &p->h;
+    (void)account_of(s, &tx->sender);
+    for (usize i = 0; i < m->cnt; i++) {
+        const cd__move *v = &m->v[i];
+        if (!v->is_nft) {
+            usize column = column_of(s, v->token);
+            book(s, &v->from, column, &v->amount, true);
+            book(s, &v->to, column, &v->amount, false);
+        }
+    }
+    book(s, &tx->sender, column_of(s, NULL), fee, true);
+    cd_html_put(h, "<div class=\"scroll\"><table class=\"t\"><caption class=\"sr\">Net "
+                   "change</caption><thead><tr>"
+                   "<th scope=\"col\">Account</th>");
+    for (usize c = 0; c < s->columns_cnt; c++) {
+        cd_html_put(h, "<th scope=\"col\" class=\"num\">");
+        unit(p, s->columns[c]);
+        cd_html_put(h, "</th>");
+    }
+    cd_html_put(h, "</tr></thead><tbody>");
+    for (usize i = 0; i < s->cnt; i++) {
+        cd_html_put(h, "<tr><td>");
+        cd__xp_addr(p, &s->v[i].addr, 0);
+        cd_html_put(h, "<span class=\"sub\">{}</span></td>",
+                    cd_addr20_eq(&s->v[i].addr, &tx->sender) ? "sender, fee included" : "");
+        for (usize c = 0; c < s->columns_cnt; c++) {
+            net_cell(p, s->columns[c], &s->v[i].net[c]);
+        }
+        cd_html_put(h, "</tr>");
+    }
+    cd_html_put(h, "</tbody></table></div>");
+    if (s->is_cut || m->cnt < m->total) {
+        cd_html_put(h, "<footer><span>Not everything is shown: {} movements in all</span></footer>",
+                    cd_fmt_count(&p->a, m->total));
+    }
+}
+
+void cd__moves_write(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee)
+{
+    if (m->total == 0) {
+        return;
+    }
+    cd_html_put(&p->h,
+                "<section class=\"panel\"><header><h2>What moved</h2><div class=\"end\">{} "
+                "{}</div></header>",
+                cd_fmt_count(&p->a, m->total), m->total == 1 ? "movement" : "movements");
+    for (usize i = 0; i < m->cnt; i++) {
+        cd_html_put(&p->h, "<div class=\"move\"><span>");
+        cd__xp_addr(p, &m->v[i].from, 0);
+        cd_html_put(&p->h, "</span>");
+        cd_ui_icon(&p->h, "arrow");
+        cd_html_put(&p->h, "<span>");
+        cd__xp_addr(p, &m->v[i].to, 0);
+        cd_html_put(&p->h, "</span><span class=\"amt\">");
+        cd__move_amount(p, &m->v[i]);
+        cd_html_put(&p->h, "</span></div>");
+    }
+    net_table(p, m, tx, fee);
+    cd_html_put(&p->h, "</section>");
+}

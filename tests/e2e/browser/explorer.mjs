@@ -1,0 +1,105 @@
+// The explorer of a development node in a browser; what its pages say is compared with JSON-RPC answers.
+// usage: node explorer.mjs ORIGIN sample|full [FOLDER FOR PICTURES]
+import {readFileSync} from 'node:fs';
+import {openBrowser, plainText, visit} from './browser.mjs';
+
+const [origin, extent, shots] = process.argv.slice(2);
+const {bytecode} = JSON.parse(readFileSync(new URL('contracts.json', import.meta.url))).Token;
+const [FROM, TO] = ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'];
+let passed = 0;
+const failures = [];
+const check = (found) => { if (found.length === 0) passed++; failures.push(...found); found.forEach((f) => console.log(f)); };
+const at = (path, options) => visit(browser, `${origin}/explorer${path}`, {shots, ...options});
+
+async function rpc(method, ...params) {
+  const r = await fetch(origin, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({jsonrpc: '2.0', id: 1, method, params})});
+  const {result, error} = await r.json();
+  if (error && !error.data?.txHash) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+const word = (n) => BigInt(n).toString(16).padStart(64, '0');
+const address = (a) => a.slice(2).padStart(64, '0');
+const send = async (tx) => rpc('eth_sendTransaction', {from: FROM, gas: '0x2dc6c0', ...tx});
+
+const browser = await openBrowser();
+check(await at('', {name: 'empty', then: async (page, say) => {
+  if (!(await page.locator('main').innerText()).includes('Waiting for a transaction')) say('nothing says what to do first');
+}, ...(extent === 'full' ? {} : {width: 390, theme: 'dark'})}));
+
+await send({to: TO, value: '0xde0b6b3a7640000'});
+const created = await send({data: bytecode + word(5000n * 10n ** 18n)});
+const {contractAddress: token} = await rpc('eth_getTransactionReceipt', created);
+if (!token) throw new Error('the token was not deployed');
+const moved = await send({to: token, data: '0xa9059cbb' + address(TO) + word(1250n * 10n ** 18n)});
+let failed = null;
+try {
+  failed = await send({to: token, data: '0xa9059cbb' + address(TO) + word(10n ** 40n)});
+} catch { /* the answer is an error; the transaction is in the block all the same */ }
+failed ??= (await rpc('eth_getBlockByNumber', 'latest', false)).transactions[0];
+const head = Number(await rpc('eth_blockNumber'));
+const count = (n) => Number(n).toLocaleString('en-US');
+
+check(await at('', {name: 'home', then: async (page, say) => {
+  if (await page.locator('.big a').innerText() !== count(head)) say(`height is not ${head}`);
+  if (await page.locator('svg.bars a').count() !== head + 1) say('a bar a block');
+  if (await page.locator('table').nth(1).locator('tbody tr').count() < 4) say('transactions are missing');
+}}));
+check(await at(`/tx/${moved}`, {name: 'transfer', then: async (page, say) => {
+  const receipt = await rpc('eth_getTransactionReceipt', moved);
+  const main = await page.locator('main').innerText();
+  for (const fact of ['1,250.00', count(receipt.gasUsed), `Block ${count(receipt.blockNumber)}`, 'Transfer', 'transfer', 'Success']) {
+    if (!main.includes(fact)) say(`no ${fact}`);
+  }
+  if (!/sent\s+1,250\.00\s+LMN\s+to/.test(await page.locator('.say').innerText())) say(`sentence: ${await page.locator('.say').innerText()}`);
+  const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);
+  const shown = (await page.locator('h2:has-text("Fee") + .end').innerText()).replace(' LUX', '').replaceAll(',', '');
+  const [whole, part = ''] = shown.split('.');
+  if (BigInt(whole + part.padEnd(18, '0')) !== fee) say(`fee ${shown}, not ${fee} wei`);
+  const copied = await page.locator('.hx.this [data-copy]').getAttribute('data-copy');
+  if (copied !== moved) say(`the copy button gives ${copied}`);
+}}));
+check(await at(`/tx/${failed}`, {name: 'reverted', then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  if (!main.includes('Reverted') || !main.includes('but it failed')) say('nothing says that it failed');
+}}));
+if (extent === 'full') {
+  check(await at(`/tx/${created}`, {name: 'deploy', then: async (page, say) => {
+    if (!(await page.locator('.say').innerText()).includes('deployed the contract')) say('no deployment');
+  }}));
+  check(await at(`/block/C/${head}`, {name: 'block', then: async (page, say) => {
+    const b = await rpc('eth_getBlockByNumber', '0x' + head.toString(16), false);
+    const main = await page.locator('main').innerText();
+    for (const fact of [count(b.gasUsed), count(b.gasLimit), `Block ${count(head)}`]) if (!main.includes(fact)) say(`no ${fact}`);
+    if (await page.locator('.hx.this [data-copy]').getAttribute('data-copy') !== b.hash) say('another hash');
+  }}));
+  check(await at('/blocks', {name: 'blocks'}));
+  check(await at(`/address/${TO}`, {name: 'address', then: async (page, say) => {
+    const wei = BigInt(await rpc('eth_getBalance', TO, 'latest'));
+    if (await page.locator('[aria-label="Copy balance in wei"]').getAttribute('data-copy') !== wei.toString()) say(`balance is not ${wei}`);
+  }}));
+  check(await at(`/address/${token}`, {name: 'contract', then: async (page, say) => {
+    const code = await rpc('eth_getCode', token, 'latest');
+    if ((await page.locator('pre.code').innerText()).trim() !== code) say('another code');
+  }}));
+  check(await at('/block/C/999999999', {name: 'no-block', status: 404}));
+  check(await at('/nonsense/%3Cimg%20src=x%20onerror=alert(1)%3E', {name: 'no-page', status: 404}));
+}
+check(await at('', {name: 'search', width: 1440, theme: 'light', then: async (page, say) => {
+  const go = async (what, where) => {
+    await page.goto(`${origin}/explorer`);
+    await page.keyboard.press('/');
+    await page.keyboard.type(what);
+    await Promise.all([page.waitForURL((u) => u.pathname !== '/explorer'), page.keyboard.press('Enter')]);
+    if (!page.url().endsWith(where)) say(`${what} leads to ${page.url()}`);
+  };
+  await go('2', '/explorer/block/C/2');
+  await go('latest', `/explorer/block/C/${head}`);
+  await go(moved, `/explorer/tx/${moved}`);
+  await go(token, `/explorer/address/${token}`);
+  await go((await rpc('eth_getBlockByNumber', '0x1', false)).hash, (await rpc('eth_getBlockByNumber', '0x1', false)).hash);
+}}));
+const plain = await plainText(browser, `${origin}/explorer/tx/${moved}`);
+check(['What moved', 'Trace', 'Logs'].filter((x) => !plain.includes(x)).map((x) => `without scripts: no ${x}`));
+await browser.close();
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exit(failures.length === 0 ? 0 : 1);
