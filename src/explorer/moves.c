@@ -1,7 +1,7 @@
 #include "codec/abi.h"
 #include "explorer/explorer_priv.h"
 
-enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, DECIMALS_UNKNOWN = 255, SYMBOL_MAX = 64 };
+enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, DECIMALS_UNKNOWN = 255, SYMBOL_MAX = 1100 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------ */
 

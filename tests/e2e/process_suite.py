@@ -106,11 +106,12 @@ def check_banner(text):
     same(lines[3], "")
     url = re.search(r"http://127\.0\.0\.1:(\d+)", lines[4])
     same(lines[4], f"  RPC        {url[0]:<32}ws://127.0.0.1:{url[1]}/v1/bc/C/ws")
-    same(lines[5], f"  Metrics    {url[0]}/v1/metrics")
-    same(lines[6], f"  Chains     {'C':<32}EVM chain id 1337, a block whenever a transaction arrives")
-    same(lines[7], "  Data       in memory, gone at the end")
-    match(lines[9], r'^  Accounts   10 with 10,000 LUX each, from the public phrase "test test (…|\.\.\.) junk": never use them elsewhere$')
-    same(lines[10], "    0  0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  "
+    same(lines[5], f"  Explorer   {url[0]}/explorer")
+    same(lines[6], f"  Metrics    {url[0]}/v1/metrics")
+    same(lines[7], f"  Chains     {'C':<32}EVM chain id 1337, a block whenever a transaction arrives")
+    same(lines[8], "  Data       in memory, gone at the end")
+    match(lines[10], r'^  Accounts   10 with 10,000 LUX each, from the public phrase "test test (…|\.\.\.) junk": never use them elsewhere$')
+    same(lines[11], "    0  0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  "
                     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
     assert len(lines) <= 25, lines
 

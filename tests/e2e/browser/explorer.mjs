@@ -36,6 +36,19 @@ try {
   failed = await send({to: token, data: '0xa9059cbb' + address(TO) + word(10n ** 40n)});
 } catch { /* the answer is an error; the transaction is in the block all the same */ }
 failed ??= (await rpc('eth_getBlockByNumber', 'latest', false)).transactions[0];
+// A token that would like its symbol to be markup, and says nothing useful about its decimals.
+const nasty = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e"\'' + 'x'.repeat(60);
+const symbol = Buffer.from(nasty).toString('hex');
+const answer = word(32) + word(symbol.length / 2) + symbol.padEnd(Math.ceil(symbol.length / 64) * 64, '0');
+const byte = (n) => n.toString(16).padStart(2, '0');
+const topic = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const log = '600160005233' + '33' + '7f' + topic + '60206000a300'; // Transfer(caller, caller, 1)
+const asked = (at, size) => '5b60' + byte(size) + '60' + byte(at) + '6000' + '39' + '60' + byte(size) + '6000f3';
+const test = '36600414' + '60' + byte(7 + log.length / 2) + '57'; // four bytes: a question
+const runtime = test + log + asked(7 + (log.length + asked(0, 0).length) / 2, answer.length / 2) + answer;
+const init = '61' + (runtime.length / 2).toString(16).padStart(4, '0') + '80600c6000396000f3' + runtime;
+const {contractAddress: trap} = await rpc('eth_getTransactionReceipt', await send({data: '0x' + init}));
+const sprung = await send({to: trap, data: '0x0102030405'});
 const head = Number(await rpc('eth_blockNumber'));
 const count = (n) => Number(n).toLocaleString('en-US');
 
@@ -58,6 +71,12 @@ check(await at(`/tx/${moved}`, {name: 'transfer', then: async (page, say) => {
   const copied = await page.locator('.hx.this [data-copy]').getAttribute('data-copy');
   if (copied !== moved) say(`the copy button gives ${copied}`);
 }}));
+check(await at(`/tx/${sprung}`, {name: 'hostile', then: async (page, say) => {
+  if (await page.locator('main script, main img').count() !== 0) say('markup of a token reached the page');
+  const main = await page.locator('main').innerText();
+  if (!main.includes('<script>alert(1)</script>')) say('the symbol is not shown');
+  if (main.includes('\u202e')) say('a mark that turns the direction reached the page');
+}, ...(extent === 'full' ? {} : {width: 390, theme: 'light'})}));
 check(await at(`/tx/${failed}`, {name: 'reverted', then: async (page, say) => {
   const main = await page.locator('main').innerText();
   if (!main.includes('Reverted') || !main.includes('but it failed')) say('nothing says that it failed');
