@@ -410,7 +410,8 @@ def test_genesis_check(env):
 
 
 def test_chain_configuration_reaches_the_chain(env):
-    vm = {"batch-request-limit": 2, "eth-apis": ["eth", "web3"], "http-body-limit": 2000}
+    vm = {"batch-request-limit": 2, "eth-apis": ["eth", "web3", "debug-tracer"], "http-body-limit": 2000,
+          "rpc-gas-cap": 100000}
     root = pathlib.Path(write(env, "chains/C/config.json", json.dumps(vm))).parents[1]
     content = base64.b64encode(json.dumps({"C": {"Config": base64.b64encode(json.dumps(vm).encode()).decode()}})
                                .encode()).decode()
@@ -420,6 +421,8 @@ def test_chain_configuration_reaches_the_chain(env):
         calls = [{"jsonrpc": "2.0", "id": i, "method": "eth_chainId"} for i in range(3)]
         same(len(rpc.post(json.dumps(calls[:2]))), 2)
         match(json.dumps(rpc.post(json.dumps(calls))), "batch too large")
+        trace = rpc("debug_traceCall", {"to": "0x" + "77" * 20}, "latest", {"tracer": "callTracer"})
+        same(int(trace["gas"], 16), 100000, "gas of a call that is traced")
         rpc.conn.request("POST", "/", b" " * 3000, {"Content-Type": "application/json"})
         same(rpc.conn.getresponse().status, 413)
     env.node.rpc()("net_version")

@@ -7,9 +7,6 @@
 #include "chains/evmchain/evm_vm_priv.h"
 #include "chains/evmchain/tracers/replay.h"
 
-/* rpc-gas-cap [spec:evm-chain#11]. */
-enum { GAS_CAP = 50000000 };
-
 /* What every method works on. */
 typedef struct job {
     cd_rpc_call *call;
@@ -312,7 +309,7 @@ static cd_err trial(job *j)
                                   cd_chain_rules_table(j->replay->rules, env->number, env->time),
                                   overrides, OPTS));
     CD_TRY(cd__api_override_accounts(call, j->replay->st, overrides, OPTS));
-    args.tx.gas_limit = args.has_gas ? cd_min_u64(args.tx.gas_limit, GAS_CAP) : GAS_CAP;
+    args.tx.gas_limit = cd__api_gas(call, &args);
     if (cd_u256_is_zero(&args.tx.fee_cap)) {
         env->base_fee = cd_u256_zero(); /* who pays nothing sees no price */
     }
