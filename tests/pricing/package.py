@@ -22,7 +22,7 @@ def test_deb(opt, _):
         assert done.returncode == 0 and "candela-pricing" in done.stdout, done
         same((root / "etc/candela/pricing.env").stat().st_mode & 0o777, 0o600)
         fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
-        assert "libuv1" in fields and "libcurl" in fields, fields
+        assert "libuv1" in fields and "libssl3" in fields, fields
 
 
 def test_unit(opt, _):
