@@ -6,13 +6,13 @@
 
 enum { SNAPSHOT_VERSION = 1, HEAD_SIZE = 24, SUM_SIZE = 32, CNT_AT = 12 };
 
-static const char magic[] = "CDPRICES";
+static const u8 magic[8] = {'C', 'D', 'P', 'R', 'I', 'C', 'E', 'S'};
 
 void cd_snapshot_enc(cd_buf *out, cd_prices *p)
 {
     usize begin = out->n;
     u8 head[HEAD_SIZE];
-    memcpy(head, magic, 8);
+    memcpy(head, magic, sizeof magic);
     cd_put_be32(head + 8, SNAPSHOT_VERSION);
     cd_put_be32(head + CNT_AT, (u32)p->there_cnt);
     cd_put_be64(head + 16, cd_clock_wall_ns(p->clock));
@@ -50,7 +50,7 @@ static cd_err records(cd_prices *p, usize *stored, cd_rd rd, u32 cnt)
 
 cd_err cd_snapshot_load(cd_prices *p, usize *cnt, cd_bytes bytes, cd_errinfo *why)
 {
-    if (bytes.n < HEAD_SIZE + SUM_SIZE || memcmp(bytes.p, magic, 8) != 0) {
+    if (bytes.n < HEAD_SIZE + SUM_SIZE || memcmp(bytes.p, magic, sizeof magic) != 0) {
         return cd_fail(why, CD_ECORRUPT, "not a snapshot of prices");
     }
     if (cd_be32(bytes.p + 8) != SNAPSHOT_VERSION) {

@@ -225,7 +225,7 @@ static void on_tick(void *ctx)
     bool is_late =
         first != NULL && now_ms - cd_list_of(first, call, link)->begin_ms > r->timeout_ms;
     bool is_slow = r->conn != NULL && !r->is_there && now_ms - r->connect_ms > CONNECT_MS;
-    if (is_late || is_slow) {
+    if (r->conn != NULL && (is_late || is_slow)) {
         bool was_connected = (r->conn->c.flags & REDIS_CONNECTED) != 0;
         cut(r);
         if (!was_connected) {

@@ -575,7 +575,7 @@ static void test_statics(void **state)
     cfg.statics_cnt = 1;
     cd_prices *p = world_open(w, 1, &cfg, 1, false);
     world_answer a;
-    world_run(w, 10 * 3600 * SECOND);
+    world_run(w, 10 * SECOND * 3600);
     assert_null(world_ask(p, &a, "lux", "usd"));
     expect(&a, 0, CD_PRICE_HIT);
     assert_true(a.price[0] == 1.25 && a.age_s[0] == 0);
