@@ -166,6 +166,7 @@ static void rig_open(rig *g, const cd_http_cfg *cfg)
         {.path = "/text", .methods = CD_HTTP_GET, .handler = on_text},
         {.path = "/shared", .methods = CD_HTTP_GET, .handler = on_shared},
         {.path = "/nothing", .methods = CD_HTTP_GET, .handler = on_nothing},
+        {.path = "/below/*", .methods = CD_HTTP_GET, .handler = on_echo},
     };
     for (usize i = 0; i < CD_COUNT(routes); i++) {
         cd_http_server_route(g->server, &routes[i]);
@@ -341,6 +342,13 @@ static void test_basics(void **state)
     assert_true(has(&b, "\r\nVary: Origin\r\n"));
     assert_true(has(&b, "\r\nDate: "));
     assert_false(has(&b, "\r\nConnection:"));
+
+    say(fd, "GET /below/a/b?c HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_string_equal(body_of(&b), "GET /below/a/b?c ");
+    say(fd, "GET /below HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(fd, &b, false));
+    assert_status(&b, 404);
 
     /* The same connection goes on: HEAD, POST, chunked POST, a worker's answer, 204, errors. */
     say(fd, "HEAD /echo HTTP/1.1\r\n" H "\r\n");
