@@ -3,6 +3,7 @@
 #include "services/common/service.h"
 #include "services/pricing/front.h"
 #include "services/pricing/gateway.h"
+#include "services/pricing/page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
 
 typedef struct app {
     cd_gateway *gateway;
+    cd_pricing_page *page;
     cd_front *front;
 } app;
 
@@ -173,6 +175,12 @@ static const char *or_null(const char *s)
     return s[0] == '\0' ? NULL : s;
 }
 
+static bool on_page(void *ctx, cd_http_req *r)
+{
+    app *a = ctx;
+    return a->page != NULL && cd_pricing_page_take(a->page, r);
+}
+
 static cd_err open_front(app *a, const cd_service *s, cd_errinfo *why)
 {
     const cd_front_cfg cfg = {
@@ -180,7 +188,10 @@ static cd_err open_front(app *a, const cd_service *s, cd_errinfo *why)
         .prices = cd_gateway_prices(a->gateway),
         .metrics = s->metrics,
         .access_log = cd_args_bool(s->args, OPT_ACCESS_LOG) ? s->log : NULL,
+        .page = on_page,
+        .page_ctx = a,
     };
+    a->page = cd_pricing_page_new(cfg.prices, cd_clock_real());
     a->front = cd_front_new(&cfg);
     CD_TRY(
         cd_front_listen(a->front, cd_args_str(s->args, OPT_BIND), (u16)number(s, OPT_PORT), why));
@@ -191,6 +202,7 @@ static cd_err open_front(app *a, const cd_service *s, cd_errinfo *why)
 static void close_app(void *ctx)
 {
     app *a = ctx;
+    cd_pricing_page_free(a->page);
     cd_front_free(a->front);
     cd_gateway_close(a->gateway);
 }
@@ -230,7 +242,10 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
 
 static void drain(void *ctx, u32 grace_ms, void (*done)(void *ctx), void *done_ctx)
 {
-    cd_front_stop(((app *)ctx)->front, grace_ms, done, done_ctx);
+    app *a = ctx;
+    cd_pricing_page_free(a->page);
+    a->page = NULL;
+    cd_front_stop(a->front, grace_ms, done, done_ctx);
 }
 
 int main(int argc, char **argv)

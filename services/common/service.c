@@ -42,11 +42,6 @@ static void on_signal(void *ctx, int signum)
     l->def->drain(l->app, l->grace_ms, on_drained, l);
 }
 
-void cd_service_metrics(cd_metrics *m)
-{
-    cd_process_metrics(m);
-}
-
 static cd_err run(life *l, cd_errinfo *why)
 {
     static const int stops[] = {SIGTERM, SIGINT};

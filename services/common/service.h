@@ -32,7 +32,7 @@ typedef struct cd_service {
     cd_arena *mem; /* lives as long as the process */
     cd_loop *loop;
     cd_logger *log;
-    cd_metrics *metrics; /* those of the process are in it */
+    cd_metrics *metrics; /* cd_process_metrics brings those of the process up to date */
 } cd_service;
 
 typedef struct cd_service_def {
@@ -53,8 +53,5 @@ typedef struct cd_service_def {
 
 /* cd_service_main runs a service and gives the exit code. */
 int cd_service_main(const cd_service_def *def, int argc, char **argv);
-
-/* cd_service_metrics brings the process's own metrics up to date, for whoever is about to show them. */
-void cd_service_metrics(cd_metrics *m);
 
 #endif

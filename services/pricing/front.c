@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num_text.h"
+#include "base/process.h"
 
 #include <stdio.h>
 
@@ -124,6 +125,7 @@ void cd__front_METRICS(cd_front *f, cd_http_req *r, cd_bytes rest)
 {
     (void)rest;
     if (f->cfg.metrics != NULL) {
+        cd_process_metrics(f->cfg.metrics);
         cd_metrics_fmt(f->cfg.metrics, cd_http_req_out(r));
     }
     cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));

@@ -281,3 +281,16 @@ void cd_pricing_page_reply(cd_pricing_page *page, cd_http_req *r)
         v->ask = ask;
     }
 }
+
+bool cd_pricing_page_take(cd_pricing_page *page, cd_http_req *r)
+{
+    static const cd_bytes assets = {.p = (const u8 *)CD_PRICING_ASSETS,
+                                    .n = sizeof CD_PRICING_ASSETS - 1};
+    cd_bytes path = cd_http_req_path(r);
+    if (path.n == 1) {
+        cd_pricing_page_reply(page, r);
+        return true;
+    }
+    return path.n > assets.n && memcmp(path.p, assets.p, assets.n) == 0 &&
+           cd_web_reply_asset(r, cd_bytes_sub(path, assets.n, path.n - assets.n));
+}

@@ -24,4 +24,7 @@ void cd_pricing_page_free(cd_pricing_page *page);
 /* cd_pricing_page_reply answers a GET of "/", at once or when the price has arrived. */
 void cd_pricing_page_reply(cd_pricing_page *page, cd_http_req *r);
 
+/* cd_pricing_page_take answers "/" and the files below CD_PRICING_ASSETS. False: r is another's, and still to be answered. */
+bool cd_pricing_page_take(cd_pricing_page *page, cd_http_req *r);
+
 #endif

@@ -393,6 +393,29 @@ def test_metrics_and_secrets(opt, fixture):
         assert "CLIENTSECRET" not in g.logged()
 
 
+def test_page(opt, fixture):
+    """People get the page at "/", with what it needs from the same service; a stop does not wait for its visitors."""
+    with Gateway(opt.bin, fixture.base()) as g:
+        page = g.get("/?id=bitcoin")
+        same(page.status, 200)
+        text = page.body.decode()
+        assert page.headers["Content-Type"].startswith("text/html"), page.headers
+        assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+        assert "97,234.56" in text, text
+        files = re.findall(r'(?:href|src)="(/assets/[^"]+)"', text)
+        assert len(files) >= 3, files
+        for name in files:
+            same(g.get(name).status, 200)
+        same(g.get("/assets/none.css").status, 404)
+        same(g.get("/?id=nosuchtoken").status, 404)
+        fixture.set("hang")
+        with socket.create_connection(("127.0.0.1", g.port)) as slow:
+            slow.sendall(b"GET /?id=ethereum HTTP/1.1\r\nHost: x\r\n\r\n")
+            wait_for(lambda: len(fixture.calls()) >= 3)
+            same(g.stop(), 0)
+            assert b" 503 " in slow.recv(1000)
+
+
 def test_dashboard(opt, fixture):
     """Every metric and label of the dashboard is there to be shown."""
     text = (ROOT / "packaging/pricing/grafana.json").read_text()
