@@ -26,7 +26,7 @@ set_tests_properties(e2e/faults e2e/disk e2e/hostile PROPERTIES LABELS e2e TIMEO
 # The whole node under the thread sanitizer; a report makes it end with an error.
 if(CD_SANITIZE STREQUAL "thread")
   add_test(NAME tsan/hostile
-           COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela> --seconds 600 --rss-mib 2048 --p99 20)
+           COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela> --seconds 600 --rss-mib 0 --p99 20)
   set_tests_properties(tsan/hostile PROPERTIES LABELS "tsan;full" TIMEOUT 1800
                        ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
   add_dependencies(tsan_tests candela)
