@@ -2,7 +2,7 @@
 
 cd_budget cd_budget_of(u64 memory)
 {
-    enum { CONN = 8 * 1024, CONNS_MIN = 512, CONNS_MAX = 8192 };
+    enum { CONN = 8 * 1024, CONNS_MIN = 2048, CONNS_MAX = 8192 };
     usize part = (usize)(memory / 16);
     usize requests = (usize)memory - 14 * part;
     return (cd_budget){
