@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of spec/bench.md with Candela and the installed peers, and compares them.
 
-    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing]...    default: all seven
-    bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are softeight
+    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing]...    default: all eight
+    bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are soft
     bench/run.py --build                                    only build the peers
 
 The programs run in turn on the same bytes, pinned to one CPU, for several rounds; the fastest

@@ -283,7 +283,8 @@ static void on_request(void *ctx, cd_http2_stream *stream)
 {
     static const cd__http_req_ops ops = {
         .answer = on_answer,
-        .is_local = is_local, .offers_upgrade = offers_upgrade,
+        .is_local = is_local,
+        .offers_upgrade = offers_upgrade,
         .stream = begin_stream,
     };
     h2 *h = ctx;

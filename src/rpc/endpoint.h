@@ -17,8 +17,8 @@ typedef struct cd_rpc_endpoint_cfg {
     cd_rpc_lanes lanes;
     const cd_rpc_service *service; /* borrowed for ever */
     cd_ws_hub *ws;                 /* for routes with WebSocket; NULL: none */
-    bool is_local_only;   /* clients elsewhere get 403; not for routes with WebSocket alone */
-    usize queue_bytes;             /* these two: as in cd_rpc_hub_cfg */
+    bool is_local_only; /* clients elsewhere get 403; not for routes with WebSocket alone */
+    usize queue_bytes;  /* these two: as in cd_rpc_hub_cfg */
     usize answers_max;
     cd_counter *requests; /* counts HTTP requests and messages; NULL: nobody does */
 } cd_rpc_endpoint_cfg;

@@ -103,8 +103,8 @@ typedef struct cd_vm_ctx {
     cd_hash32 chain_id;
     bool is_dev; /* the row of the dev network: unlocked accounts, blocks on demand */
     const struct cd_dev_options *dev; /* what else its operator asks for; NULL: nothing */
-    struct cd_metrics *metrics; /* NULL: nobody looks */
-    const char *dir;            /* for files of its own, not made yet; NULL: everything stays in memory */
+    struct cd_metrics *metrics;       /* NULL: nobody looks */
+    const char *dir; /* for files of its own, not made yet; NULL: everything stays in memory */
     usize
         cache_bytes;  /* of the memory budget: for state kept from the store; 0 = as the VM likes */
     usize trie_bytes; /* for tries, likewise */

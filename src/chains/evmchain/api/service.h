@@ -5,8 +5,8 @@
 #define CD_CHAINS_EVMCHAIN_API_SERVICE_H
 
 #include "base/clock.h"
-#include "chains/evmchain/api/rendered.h"
 #include "chains/evmchain/api/profile.h"
+#include "chains/evmchain/api/rendered.h"
 #include "chains/evmchain/api/trial.h"
 #include "rpc/jsonrpc.h"
 #include "rpc/session.h"
@@ -18,7 +18,7 @@ typedef struct cd__api_cfg {
     u64 proof_window; /* historical-proof-query-window; 0 = any depth */
     cd_loop *home;    /* of the sessions; NULL: no subscriptions */
     usize text_bytes; /* answers kept as text; 0: TEXT_BYTES of service.c */
-    bool is_product;  /* the node's C-Chain; words of refused roles begin with "unauthorized: " [spec:decisions#D13] */
+    bool is_product;  /* refused roles are told "unauthorized: " first [spec:decisions#D13] */
 } cd__api_cfg;
 
 /* The tip suggested last. */
