@@ -226,7 +226,7 @@ def run_group(group, programs, args):
 
 
 def run_servers(group, programs, args):
-    """Runs a group that loads nodes; each workload runs for seconds, so one round is enough."""
+    """Runs a group that loads nodes, which repeats for itself what is judged."""
     runner = Runner(group, args)
     runner.calibrate()
     for result in servers.run_group(group, programs, args, runner.failures):

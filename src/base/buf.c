@@ -59,11 +59,6 @@ void cd_buf_u8(cd_buf *b, u8 v)
     b->n++;
 }
 
-void cd_buf_str(cd_buf *b, const char *s)
-{
-    cd_buf_put(b, cd_bytes_str(s));
-}
-
 void cd_buf_fmt(cd_buf *b, const char *fmt, ...)
 {
     /* Most text fits at the first try; otherwise its length is known for the second. */

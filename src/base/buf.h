@@ -26,9 +26,14 @@ u8 *cd_buf_extend(cd_buf *b, usize n) __attribute__((returns_nonnull));
 /* cd_buf_put / _u8 / _str / _fmt / _fill append. */
 void cd_buf_put(cd_buf *b, cd_bytes bytes);
 void cd_buf_u8(cd_buf *b, u8 v);
-void cd_buf_str(cd_buf *b, const char *s);
 void cd_buf_fmt(cd_buf *b, const char *fmt, ...) CD_PRINTF(2, 3);
 void cd_buf_fill(cd_buf *b, u8 v, usize n);
+
+/* Inline, so that the length of a literal is known when it is compiled. */
+CD_INLINE void cd_buf_str(cd_buf *b, const char *s)
+{
+    cd_buf_put(b, cd_bytes_str(s));
+}
 
 /* cd_buf_bytes borrows the contents until the next change. */
 CD_INLINE cd_bytes cd_buf_bytes(const cd_buf *b)

@@ -300,8 +300,10 @@ void cd_http_server_route(cd_http_server *s, const cd_http_route *r)
 {
     CD_ASSERT(r->path[0] != '\0' && r->methods != 0 && r->handler != NULL);
     s->routes = cd_realloc(s->routes, (s->routes_cnt + 1) * sizeof *s->routes);
-    s->routes[s->routes_cnt++] =
-        (cd__http_route){.pub = *r, .path = str_dup(r->path), .path_n = strlen(r->path)};
+    usize n = strlen(r->path);
+    bool is_prefix = r->path[n - 1] == '*';
+    s->routes[s->routes_cnt++] = (cd__http_route){
+        .pub = *r, .path = str_dup(r->path), .path_n = n - is_prefix, .is_prefix = is_prefix};
 }
 
 static void listeners_close(cd_http_server *s)

@@ -80,7 +80,7 @@ struct cd_http_req {
     const cd__http_req_ops *ops;
     const cd_http_msg *msg;
     cd_buf lines;    /* more header lines of the answer */
-    bool is_coded;   /* Content-Encoding is among them */
+    bool is_coded;   /* they say what coding the body has, or may have */
     cd_buf trailers; /* lines behind its body */
     cd_buf out;      /* body of the answer, as far as it is not shared */
     cd_splices splices;
@@ -92,7 +92,8 @@ struct cd_http_req {
 typedef struct cd__http_route {
     cd_http_route pub;
     char *path;
-    usize path_n;
+    usize path_n;   /* without the star */
+    bool is_prefix; /* ended in a star: all that is below it */
 } cd__http_route;
 
 typedef struct cd__http_listener {

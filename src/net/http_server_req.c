@@ -98,7 +98,8 @@ static void add_line(cd_buf *lines, const char *name, const char *value)
 
 void cd_http_req_add_header(cd_http_req *r, const char *name, const char *value)
 {
-    r->is_coded = r->is_coded || strcmp(name, "Content-Encoding") == 0;
+    r->is_coded = r->is_coded || strcmp(name, "Content-Encoding") == 0 ||
+                  (strcmp(name, "Vary") == 0 && strcmp(value, "Accept-Encoding") == 0);
     add_line(&r->lines, name, value);
 }
 
@@ -167,7 +168,8 @@ static void weaken_etag(cd_buf *lines)
     }
 }
 
-/* Compresses the answer if that is wanted and worth it; not what its handler has compressed already. */
+/* Compresses the answer if that is wanted and worth it; not what its handler has
+ * decided about itself. */
 static void compress(cd_http_req *r)
 {
     if (r->is_coded) {
@@ -291,14 +293,10 @@ cd_http_up *cd_http_req_upgrade(cd_http_req *r, const char *protocol,
 
 /* ---- routes ---- */
 
-/* A route that ends in a star has all that is below it. */
 static bool route_has(const cd__http_route *x, cd_bytes path)
 {
-    cd_bytes own = cd_bytes_of(x->path, x->path_n);
-    if (own.p[own.n - 1] != '*') {
-        return cd_bytes_eq(path, own);
-    }
-    return path.n >= own.n - 1 && memcmp(path.p, own.p, own.n - 1) == 0;
+    return (x->is_prefix ? path.n >= x->path_n : path.n == x->path_n) &&
+           memcmp(path.p, x->path, x->path_n) == 0;
 }
 
 /* The route of a request; *allowed collects the methods of its path. */
