@@ -23,6 +23,10 @@ def test_deb(opt, _):
         same((root / "etc/candela/pricing.env").stat().st_mode & 0o777, 0o600)
         fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
         assert "libuv1" in fields and "libssl3" in fields, fields
+        image = (ROOT / "packaging/pricing/Containerfile").read_text().split()
+        depends = fields.split("Depends: ")[1].splitlines()[0].split(", ")
+        missing = {d.split()[0] for d in depends} - {"libc6"} - set(image)
+        same(missing, set(), "libraries the image lacks")
 
 
 def test_unit(opt, _):
