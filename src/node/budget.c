@@ -14,6 +14,7 @@ cd_budget cd_budget_of(u64 memory)
         .http = requests / 2,
         .ws_in = requests / 8,
         .ws_out = requests / 8,
+        .writing = requests / 16 * 3,
         .conns_max = (u32)cd_min_u64(CONNS_MAX, cd_max_u64(CONNS_MIN, requests / 8 / CONN)),
     };
 }

@@ -14,6 +14,7 @@ typedef struct cd_budget {
     usize http;     /* bodies, and answers that wait for clients (cd_http_cfg) */
     usize ws_in;    /* unfinished messages of WebSocket clients */
     usize ws_out;   /* what waits for them: as frames, and before */
+    usize writing;  /* answers to batches, while threads write them (cd_rpc_writing) */
     u32 conns_max;  /* connections that the rest is enough for */
 } cd_budget;
 

@@ -57,6 +57,7 @@ struct cd_node {
     usize endpoints_cnt;
     cd_health *health;
     cd_budget budget;
+    cd_rpc_writing writing;
     cd_metrics *metrics;
     cd_counter *requests;
     cd_loop_task stop_task;
@@ -371,7 +372,7 @@ static void add_routes(cd_node *n, cd_vm *vm)
     for (usize i = 0; i < cnt; i++) {
         cd_rpc_endpoint_cfg cfg = {
             .loop = n->loop,
-            .lanes = {.run = run_lane, .ctx = n},
+            .lanes = {.run = run_lane, .ctx = n, .writing = &n->writing},
             .service = handlers[i].service,
             .ws = n->ws,
             .is_local_only = (handlers[i].over & CD_VM_LOCAL) != 0 && !n->cfg.is_admin_remote,
@@ -734,6 +735,7 @@ cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
     cd_node *n = cd_new(cd_node);
     n->cfg = *cfg;
     n->budget = cd_budget_of(cfg->memory);
+    n->writing.max = n->budget.writing;
     cd_err e = open_store(n, why);
     e = e != CD_OK ? e : load_genesis(n, why);
     e = e != CD_OK ? e : open_http(n, why);

@@ -1,5 +1,7 @@
 #include "rpc/jsonrpc.h"
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/jsonrpc_priv.h"
@@ -406,11 +408,24 @@ static void put_next(cd_buf *out, usize start)
     cd_buf_u8(out, out->n == start ? '[' : ',');
 }
 
+/* Brings what is counted of an answer up to date; false when there is no room for more of it. */
+static bool count_writing(cd_rpc_writing *w, usize *mine, usize now)
+{
+    if (w == NULL) {
+        return true;
+    }
+    usize all = atomic_fetch_add(&w->bytes, now - *mine) + now - *mine; /* modulo 2^64 */
+    *mine = now;
+    return all <= w->max || all == now;
+}
+
 static void serve_batch(cd_rpc_req *r, cd_buf *out)
 {
     usize max = r->service->limits.response_max;
     usize start = out->n;
     usize sum = 0;
+    usize mine = 0;
+    bool has_room = count_writing(r->writing, &mine, out->cap);
     void *scope = cd__rpc_scope_new(r);
     for (usize i = 0; i < r->cnt; i++) {
         const cd__rpc_one *one = &r->ones[i];
@@ -426,12 +441,18 @@ static void serve_batch(cd_rpc_req *r, cd_buf *out)
             put_error(out, one->id, CD_RPC_TOO_LARGE, "response too large", NULL);
             continue;
         }
+        if (!has_room) {
+            put_error(out, one->id, CD_RPC_BUSY, "too many large answers are being written", NULL);
+            continue;
+        }
         sum += serve_one(r, out, one, scope);
         if (one->method != NULL && one->method->lane == CD_RPC_OWNER && i + 1 < r->cnt) {
             cd__rpc_scope_end(r, scope);
             scope = cd__rpc_scope_new(r);
         }
+        has_room = count_writing(r->writing, &mine, out->cap);
     }
+    (void)count_writing(r->writing, &mine, 0);
     cd__rpc_scope_end(r, scope);
     if (out->n != start) {
         cd_buf_u8(out, ']');

@@ -3,6 +3,7 @@
 #define CD_RPC_JSONRPC_PRIV_H
 
 #include "rpc/jsonrpc.h"
+#include "rpc/lane.h"
 
 /* What one element of a request turned out to be. */
 typedef enum cd__rpc_sort {
@@ -37,8 +38,9 @@ struct cd_rpc_req {
     usize cnt;
     cd__rpc_one single; /* where ones points to for a request that is no batch */
     cd_rpc_lane lane;
-    bool must_read;      /* what was tried in lane TRY has to run as READ */
-    cd_splices *splices; /* of the answer; NULL: it is one piece */
+    bool must_read;          /* what was tried in lane TRY has to run as READ */
+    cd_splices *splices;     /* of the answer; NULL: it is one piece */
+    cd_rpc_writing *writing; /* counts the answer while it is written; NULL: nobody does */
     u64 deadline_ns;
     const char *error_message; /* the whole request is refused with this, or NULL */
     int error_code;

@@ -40,11 +40,19 @@ struct cd_rpc_job {
     bool is_slow;
 };
 
+/* Answers to batches that threads are writing, in bytes. Beyond max only a batch that is alone gets further results, so that
+ * many of them together cost little more than one. */
+typedef struct cd_rpc_writing {
+    _Atomic usize bytes;
+    usize max;
+} cd_rpc_writing;
+
 /* The threads of a service. run lets one of lane READ or OWNER call job->run(job), once. From any thread.
  * Errors: CD_EFULL when too many wait, CD_ECLOSED when the service ends; then the job is not run. */
 typedef struct cd_rpc_lanes {
     cd_err (*run)(void *ctx, cd_rpc_lane lane, cd_rpc_job *job);
     void *ctx;
+    cd_rpc_writing *writing; /* NULL: not counted */
 } cd_rpc_lanes;
 
 #endif

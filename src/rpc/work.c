@@ -13,6 +13,7 @@ static void refuse(cd__rpc_work *w, cd_err e)
 static bool run(cd__rpc_work *w, bool is_try)
 {
     w->req.splices = w->splices;
+    w->req.writing = w->lanes->writing;
     if (is_try) {
         return cd__rpc_req_try(&w->req, w->out);
     }

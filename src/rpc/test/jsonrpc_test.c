@@ -1,6 +1,7 @@
 /* Dialogues with the JSON-RPC core: envelopes, ids, batches, notifications, parameters and errors as go-ethereum
  * answers them. [spec:eth-rpc#2] */
 #include "base/buf.h"
+#include "rpc/jsonrpc_priv.h"
 #include "rpc/openrpc.h"
 #include "rpc/param.h"
 #include "rpc/session.h"
@@ -261,6 +262,37 @@ static void batch_limits(void **state)
                                                                "response too large") "]");
     s.limits.response_max = 0;
     expect(&s, three, "[" RESULT("1", "1") "," RESULT("2", "2") "," RESULT("3", "3") "]");
+    cd_rpc_table_free(t);
+}
+
+/* Others write large answers: a batch gets results as long as there is room, or while it is alone. */
+static void crowded(void **state)
+{
+    (void)state;
+    cd_rpc_table *t;
+    cd_rpc_service s = service_new(&t);
+    cd_rpc_req *r = cd_rpc_req_new();
+    static const char two[] =
+        "[" CALL("1", "test_echo", "[1]") "," CALL("2", "test_echo", "[2]") "]";
+    static const struct {
+        usize others;
+        const char *out;
+    } cases[] = {
+        {0, "[" RESULT("1", "1") "," RESULT("2", "2") "]"},
+        {1, "[" RESULT("1", "1") "," ERROR("2", "-32005",
+                                           "too many large answers are being written") "]"},
+    };
+    for (usize i = 0; i < CD_COUNT(cases); i++) {
+        cd_rpc_writing w = {.bytes = cases[i].others, .max = 8};
+        cd_buf reply = {0};
+        (void)cd_rpc_req_parse(r, &s, NULL, cd_bytes_str(two), 0);
+        r->writing = &w;
+        cd_rpc_req_serve(r, &reply);
+        assert_string_equal(cd_buf_cstr(&reply), cases[i].out);
+        assert_int_equal(w.bytes, cases[i].others);
+        cd_buf_fini(&reply);
+    }
+    cd_rpc_req_free(r);
     cd_rpc_table_free(t);
 }
 
@@ -593,11 +625,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dialogues),    cmocka_unit_test(ids_are_echoed),
-        cmocka_unit_test(batch_limits), cmocka_unit_test(time_limit),
-        cmocka_unit_test(lanes),        cmocka_unit_test(refusal),
-        cmocka_unit_test(scopes),       cmocka_unit_test(api_groups),
-        cmocka_unit_test(large_table),  cmocka_unit_test(json2),
-        cmocka_unit_test(openrpc),
+        cmocka_unit_test(batch_limits), cmocka_unit_test(crowded),
+        cmocka_unit_test(time_limit),   cmocka_unit_test(lanes),
+        cmocka_unit_test(refusal),      cmocka_unit_test(scopes),
+        cmocka_unit_test(api_groups),   cmocka_unit_test(large_table),
+        cmocka_unit_test(json2),        cmocka_unit_test(openrpc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
