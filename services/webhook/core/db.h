@@ -1,0 +1,40 @@
+/* services/webhook/core/db.h - the store on threads of its own: jobs, committed in groups.
+ *
+ *   loop ── write job ──► writer thread: BEGIN, all jobs that wait, COMMIT (durable) ──► done on the loop
+ *        └─ read job ───► reader thread: a snapshot of its own ──────────────────────► done on the loop
+ *
+ * A job's run gets the store inside a transaction; when it fails, what it wrote is undone (a savepoint) and the other
+ * jobs of the group stay. done is called on the loop after the commit is on the disk, so whoever is answered then
+ * loses nothing by a kill. The outcome of a job is its own business (fields of the struct around it); err is what run
+ * or the commit gave. Jobs of a kind run in the order in which they were posted.
+ * Threading: posting from the loop only. [spec:webhooks#5] */
+#ifndef CD_WEBHOOK_CORE_DB_H
+#define CD_WEBHOOK_CORE_DB_H
+
+#include "net/loop.h"
+#include "services/webhook/core/store.h"
+
+typedef struct cd_wh_db cd_wh_db;
+
+/* A member of the caller's struct; stays until done was called. */
+typedef struct cd_wh_job {
+    struct cd_wh_job *next;
+    cd_err (*run)(struct cd_wh_job *job, cd_wh_store *s, cd_errinfo *why);
+    void (*done)(struct cd_wh_job *job);
+    cd_err err;        /* for done */
+    cd_errinfo why;    /* for done */
+    cd_loop_task task; /* db's */
+} cd_wh_job;
+
+/* cd_wh_db_open opens the store at url (sqlite:PATH, postgresql://…), brings its schema up to date and starts the
+ * threads. Errors as cd_wh_store_open. */
+cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg,
+                     cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_db_close finishes the jobs that were posted, then ends the threads. Their done is called from here. */
+void cd_wh_db_close(cd_wh_db *db);
+
+void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job);
+void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job);
+
+#endif
