@@ -12,6 +12,7 @@ set(CD_LAYERS
   "web         5 : base num crypto codec net"
   "evm         6 : base num crypto codec types"
   "services/pricing 6 : services/common base num crypto codec store net web"
+  "services/webhook 6 : services/common base num crypto codec types store net web"
   "p2p         6 : base num crypto codec net types"
   "vm          6 : base num codec store types"
   "wallet      6 : base num crypto codec types"

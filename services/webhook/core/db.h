@@ -5,12 +5,14 @@
  *
  * A job's run gets the store inside a transaction; when it fails, what it wrote is undone (a savepoint) and the other
  * jobs of the group stay. done is called on the loop after the commit is on the disk, so whoever is answered then
- * loses nothing by a kill. The outcome of a job is its own business (fields of the struct around it); err is what run
- * or the commit gave. Jobs of a kind run in the order in which they were posted.
- * Threading: posting from the loop only. [spec:webhooks#5] */
+ * loses nothing by a kill; when the commit fails, every job of the group has its error. The outcome of a job is its own
+ * business (fields of the struct around it); err is what run or the commit gave. Jobs of a kind run in the order in
+ * which they were posted; a read job sees what write jobs that are done have written.
+ * Threading: posting from the loop only; run on the store's threads. [spec:webhooks#5] */
 #ifndef CD_WEBHOOK_CORE_DB_H
 #define CD_WEBHOOK_CORE_DB_H
 
+#include "base/metrics.h"
 #include "net/loop.h"
 #include "services/webhook/core/store.h"
 
@@ -27,14 +29,21 @@ typedef struct cd_wh_job {
 } cd_wh_job;
 
 /* cd_wh_db_open opens the store at url (sqlite:PATH, postgresql://…), brings its schema up to date and starts the
- * threads. Errors as cd_wh_store_open. */
-cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg,
+ * threads. metrics may be NULL. Errors: CD_EVERSION when a newer program wrote it, CD_EFORMAT for a URL of neither
+ * kind, CD_EIO, CD_EACCES, CD_EBUSY. */
+cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, cd_metrics *metrics,
                      cd_errinfo *why) CD_CHECK;
 
-/* cd_wh_db_close finishes the jobs that were posted, then ends the threads. Their done is called from here. */
+/* cd_wh_db_close finishes the jobs that were posted, then ends the threads. Their done is called from here. NULL is
+ * allowed. */
 void cd_wh_db_close(cd_wh_db *db);
 
+/* cd_wh_db_write and cd_wh_db_read post a job. */
 void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job);
 void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job);
+
+/* cd_wh_db_now runs one job on the calling thread, as a transaction of its own, without loop and threads: what a command
+ * of the program needs. */
+cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why) CD_CHECK;
 
 #endif

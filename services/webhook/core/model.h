@@ -41,17 +41,18 @@ typedef enum cd_wh_type {
 /* Of all faces; A says enabled/disabled, B active/paused/disabled, C is_active. Names are the face's business. */
 typedef enum cd_wh_status { CD_WH_ACTIVE, CD_WH_PAUSED, CD_WH_DISABLED } cd_wh_status;
 
-typedef enum cd_wh_state {                /* of a delivery [spec:webhooks#5] */
-                           CD_WH_PENDING, /* waits for its first attempt */
-                           CD_WH_DELIVERING,
-                           CD_WH_DELIVERED,
-                           CD_WH_RETRYING, /* waits for another attempt */
-                           CD_WH_FAILED,   /* all attempts used, or it can never be sent */
-                           CD_WH_HELD,     /* was retrying when the webhook was paused */
-                           CD_WH_SKIPPED,  /* matched while the webhook was not active */
-                           CD_WH_QUOTA_EXCEEDED,
-                           CD_WH_CANCELLED, /* the webhook is gone */
-                           CD_WH_STATES_CNT,
+/* Of a delivery. The store counts on their numbers: from RETRYING on it is something to look at. [spec:webhooks#5] */
+typedef enum cd_wh_state {
+    CD_WH_PENDING,    /* waits for its first attempt */
+    CD_WH_DELIVERING, /* leased to a worker, from the claim until it is settled */
+    CD_WH_DELIVERED,
+    CD_WH_RETRYING, /* waits for another attempt */
+    CD_WH_FAILED,   /* all attempts used, or it can never be sent */
+    CD_WH_HELD,     /* was waiting when the webhook was paused */
+    CD_WH_SKIPPED,  /* matched while the webhook was not active */
+    CD_WH_QUOTA_EXCEEDED,
+    CD_WH_CANCELLED, /* the webhook is gone */
+    CD_WH_STATES_CNT,
 } cd_wh_state;
 
 enum {
@@ -63,8 +64,7 @@ enum {
 };
 
 typedef struct cd_wh_addrs {
-    const cd_addr20
-        *p; /* in the order in which they were added: an event's sub index is a position */
+    const cd_addr20 *p; /* in the order in which they were added: an event's sub is a position */
     usize n;
 } cd_wh_addrs;
 
@@ -102,17 +102,17 @@ typedef struct cd_wh_hook {
     const char *network; /* C; else "" */
     u32 types;           /* mask */
     cd_wh_status status;
-    cd_bytes
-        config; /* filters or config as the face answers them: JSON, without the addresses when there are many */
-    cd_bytes
-        settings; /* JSON object: ordering, headers, standard_headers, batch, ops_url, concurrency …; "{}" */
+    cd_bytes config;      /* filters or config as the face answers them, without many addresses */
+    cd_bytes settings;    /* JSON object: headers, standard_headers, batch, ops_url …; "{}" */
     cd_bytes secret;      /* in the clear; empty: none */
     cd_bytes secret_next; /* during a rotation */
     u64 grace_until_ms;
     u64 failures; /* attempts that failed since the last success */
     u64 last_ms;  /* last event, 0: never */
     u64 created_ms, updated_ms;
-    u64 from_block; /* effective from here on */
+    u64 from_block;  /* effective from here on */
+    bool is_strict;  /* one delivery at a time, in the order of sequence */
+    u32 concurrency; /* attempts at a time; 0: the default */
     cd_wh_filter filter;
 } cd_wh_hook;
 
@@ -132,16 +132,16 @@ typedef struct cd_wh_delivery {
     i64 key; /* grows with time; also the id that interfaces show */
     i64 hook;
     u64 sequence; /* 1, 2, 3 … per webhook, in event order */
-    u8 chain_hash
-        [32]; /* SHA-256(hash of the item before ‖ h ‖ SHA-256(body)): a receiver's proof of no gap */
+    /* SHA-256(chain hash of the item before, zeros for the first ‖ h ‖ SHA-256(body)): a receiver's proof of no gap */
+    u8 chain_hash[32];
     cd_wh_event event; /* event.hook == hook */
     cd_wh_state state;
     u32 attempts; /* begun */
     u64 created_ms;
     u64 next_ms;      /* PENDING, RETRYING, HELD: not before */
     u64 delivered_ms; /* 0: not yet */
-    bool is_test;     /* never retried, not counted */
-    bool is_replay;
+    bool is_test;     /* never retried, not counted; sequence 0 */
+    bool is_replay;   /* sequence and chain hash are the first one's */
 } cd_wh_delivery;
 
 /* What an attempt met. Texts are borrowed. */
@@ -150,8 +150,8 @@ typedef struct cd_wh_attempt {
     u64 at_ms;
     u32 ms, dns_ms, connect_ms, tls_ms, ttfb_ms;
     u32 status; /* 0: no answer */
-    const char *
-        error; /* "", or a class: timeout, connect, tls, dns, refused, protocol, ssrf, payload_too_large */
+    /* "", or a class: timeout, connect, tls, dns, refused, protocol, ssrf, payload_too_large */
+    const char *error;
     const char *request;  /* head as it was sent */
     const char *response; /* head as it came, cut at 4 KiB */
     cd_bytes body;        /* the answer's first 4 KiB */
