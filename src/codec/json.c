@@ -44,11 +44,11 @@ static const yyjson_alc heap = {
 
 /* Counts brackets outside strings, before any memory is taken. Text that is no JSON at all may fool
  * the count but not get past the parser, which needs no stack. */
-static bool is_too_deep(cd_bytes text)
+static bool is_too_deep(cd_bytes text, u32 depth_max)
 {
     i64 depth = 0;
     bool in_str = false;
-    if (text.n <= CD_JSON_DEPTH_MAX) {
+    if (text.n <= depth_max) {
         return false; /* a level takes a byte */
     }
     for (usize i = 0; i < text.n; i++) {
@@ -58,7 +58,7 @@ static bool is_too_deep(cd_bytes text)
         } else if (in_str) {
             i += c == '\\';
         } else if ((c | 0x20) == '{') {
-            if (++depth > CD_JSON_DEPTH_MAX) {
+            if (++depth > (i64)depth_max) {
                 return true;
             }
         } else if ((c | 0x20) == '}') {
@@ -70,12 +70,18 @@ static bool is_too_deep(cd_bytes text)
 
 cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_errinfo *why)
 {
+    return cd_json_parse_deep(out, a, text, max, CD_JSON_DEPTH_MAX, why);
+}
+
+cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max,
+                          cd_errinfo *why)
+{
     const yyjson_read_flag flags = YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW;
     if (text.n > (max == 0 ? CD_JSON_SIZE_MAX : max)) {
         return cd_fail(why, CD_ELIMIT, "JSON document of %zu bytes is too long", text.n);
     }
-    if (is_too_deep(text)) {
-        return cd_fail(why, CD_EDEPTH, "JSON nested more than %d levels deep", CD_JSON_DEPTH_MAX);
+    if (is_too_deep(text, depth_max)) {
+        return cd_fail(why, CD_EDEPTH, "JSON nested more than %u levels deep", depth_max);
     }
     cd_arena_mark mark = cd_arena_mark_get(a);
     char *copy = cd_arena_alloc(a, text.n + YYJSON_PADDING_SIZE);

@@ -50,6 +50,10 @@ typedef struct cd_json {
  * Errors: CD_EFORMAT with place and reason, CD_EDEPTH, CD_ELIMIT. */
 cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_errinfo *why) CD_CHECK;
 
+/* cd_json_parse_deep is cd_json_parse with another limit on nesting, for documents that are walked without recursion. */
+cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max,
+                          cd_errinfo *why) CD_CHECK;
+
 /* cd_json_kind_of gives the kind of a value; CD_JSON_NONE where one is missing. */
 cd_json_kind cd_json_kind_of(cd_json v);
 

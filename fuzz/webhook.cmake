@@ -1,0 +1,1 @@
+cd_fuzz(webhook_facts DEPS services_webhook)

@@ -1,0 +1,1 @@
+cd_vector_test(webhook_events DEPS services_webhook)
