@@ -118,6 +118,7 @@ int main(int argc, char **argv)
     const cd_wh_names names = {.token = token_name, .uri = token_uri};
     u64 hooks = number(argc, argv, 1, 100000);
     u64 each = number(argc, argv, 2, 100);
+    u64 watched = hooks * each;
     u64 logs = number(argc, argv, 3, 5000);
     u64 percent = number(argc, argv, 4, 10);
     u64 match_ns[ROUNDS], event_ns[ROUNDS];
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     cd_arena mem = {0};
     for (u64 round = 0; round < ROUNDS; round++) {
         usize cnt;
-        cd_wh_facts facts = facts_make(&mem, logs, hooks * each, percent, round);
+        cd_wh_facts facts = facts_make(&mem, logs, watched, percent, round);
         u64 t0 = cd_clock_mono_ns(clock);
         const cd_wh_hit *hits = cd_wh_match_run(m, &cnt, &facts);
         u64 t1 = cd_clock_mono_ns(clock);
@@ -146,13 +147,13 @@ int main(int argc, char **argv)
     (void)printf("{\"webhooks\":%llu,\"addresses\":%llu,\"logs\":%llu,\"hits_per_block\":%llu,"
                  "\"match_us_p50\":%llu,\"match_us_max\":%llu,\"events_us_p50\":%llu,"
                  "\"put_ns_per_address\":%llu,\"bytes_per_address\":%.1f}\n",
-                 (unsigned long long)hooks, (unsigned long long)(hooks * each),
-                 (unsigned long long)logs, (unsigned long long)(hits_cnt / ROUNDS),
+                 (unsigned long long)hooks, (unsigned long long)watched, (unsigned long long)logs,
+                 (unsigned long long)(hits_cnt / ROUNDS),
                  (unsigned long long)(match_ns[ROUNDS / 2] / 1000),
                  (unsigned long long)(match_ns[ROUNDS - 1] / 1000),
                  (unsigned long long)(event_ns[ROUNDS / 2] / 1000),
-                 (unsigned long long)(put_ns / (hooks * each + 1)),
-                 (double)(rss_after - rss_before) / (double)(hooks * each));
+                 (unsigned long long)(put_ns / (watched + 1)),
+                 (double)(rss_after - rss_before) / (double)watched);
     cd_arena_fini(&mem);
     cd_wh_match_free(m);
     return 0;

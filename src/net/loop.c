@@ -470,6 +470,112 @@ u16 cd_listener_port(const cd_listener *s)
     return cd_be16((const u8 *)&port_be);
 }
 
+struct cd_connect {
+    cd_loop *loop;
+    u16 port;
+    cd_connect_fn *fn; /* NULL: told, or nobody wants to know */
+    void *ctx;
+    cd_timer *timer;
+    cd__lookup *lookup; /* NULL: it is over */
+    cd_tcp *tcp;        /* NULL: not yet */
+    uv_connect_t uv;
+};
+
+/* Tells how it ended, once. The memory stays while libuv knows of it. */
+static void connect_tell(cd_connect *c, cd_tcp *tcp, cd_err err)
+{
+    cd_connect_fn *fn = c->fn;
+    c->fn = NULL;
+    cd_timer_stop(c->timer);
+    if (fn != NULL) {
+        fn(c->ctx, tcp, err);
+    } else if (tcp != NULL) {
+        cd_tcp_close(tcp);
+    }
+}
+
+static void connect_free(cd_connect *c)
+{
+    cd_timer_free(c->timer);
+    cd_free(c);
+}
+
+static void on_connected(uv_connect_t *uv, int status)
+{
+    cd_connect *c = uv->data;
+    if (status == 0) {
+        (void)uv_tcp_nodelay(&c->tcp->uv, 1);
+        connect_tell(c, c->tcp, CD_OK);
+    } else {
+        cd_tcp_close(c->tcp);
+        connect_tell(c, NULL, err_of(status));
+    }
+    connect_free(c);
+}
+
+static void on_found(void *ctx, const char *address)
+{
+    cd_connect *c = ctx;
+    struct sockaddr_storage addr;
+    bool is_v6 = address != NULL && strchr(address, ':') != NULL;
+    c->lookup = NULL;
+    if (address == NULL) {
+        connect_tell(c, NULL, CD_ENOENT);
+        connect_free(c);
+        return;
+    }
+    int rc = is_v6 ? uv_ip6_addr(address, c->port, (struct sockaddr_in6 *)(void *)&addr)
+                   : uv_ip4_addr(address, c->port, (struct sockaddr_in *)(void *)&addr);
+    CD_ASSERT(rc == 0);
+    c->tcp = cd_new(cd_tcp);
+    c->tcp->loop = c->loop;
+    c->loop->uv.data = c->loop;
+    rc = uv_tcp_init(&c->loop->uv, &c->tcp->uv);
+    CD_ASSERT(rc == 0);
+    c->tcp->uv.data = c->tcp;
+    c->uv.data = c;
+    rc = uv_tcp_connect(&c->uv, &c->tcp->uv, (const struct sockaddr *)&addr, on_connected);
+    if (rc != 0) {
+        cd_tcp_close(c->tcp);
+        connect_tell(c, NULL, err_of(rc));
+        connect_free(c);
+    }
+}
+
+static void on_connect_late(void *ctx)
+{
+    connect_tell(ctx, NULL, CD_ETIMEOUT);
+    cd_connect_drop(ctx);
+}
+
+cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms,
+                           cd_connect_fn *fn, void *ctx)
+{
+    cd_connect *c = cd_new(cd_connect);
+    c->loop = l;
+    c->port = port;
+    c->fn = fn;
+    c->ctx = ctx;
+    c->timer = cd_timer_new(l, on_connect_late, c);
+    cd_timer_start(c->timer, timeout_ms, 0);
+    c->lookup = cd__lookup_new(l, host, on_found, c);
+    return c;
+}
+
+/* What runs is ended; its callback follows and releases the rest. */
+void cd_connect_drop(cd_connect *c)
+{
+    c->fn = NULL;
+    cd_timer_stop(c->timer);
+    if (c->tcp != NULL) {
+        cd_tcp_close(c->tcp);
+    } else if (c->lookup != NULL) {
+        cd__lookup_drop(c->lookup);
+        c->lookup = NULL;
+        connect_free(c);
+    }
+}
+
 bool cd_tcp_is_local(const cd_tcp *t)
 {
     static const u8 v4_in_v6[12] = {[10] = 0xff, [11] = 0xff};

@@ -75,6 +75,15 @@ cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 por
 void cd_listener_close(cd_listener *s); /* NULL is allowed */
 u16 cd_listener_port(const cd_listener *s);
 
+/* cd_connect_new connects to host (a name or an address) within timeout_ms and calls fn once, not before it returns: with
+ * a connection, which the callee owns as one of a listener, or NULL and why (CD_ENOENT: no such host, CD_ETIMEOUT,
+ * CD_EACCES, CD_EIO). cd_connect_drop: before that, it will not be called. */
+typedef struct cd_connect cd_connect;
+typedef void cd_connect_fn(void *ctx, cd_tcp *tcp, cd_err err);
+cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms,
+                           cd_connect_fn *fn, void *ctx);
+void cd_connect_drop(cd_connect *c);
+
 /* What a connection tells its owner. No callback comes after cd_tcp_close, except closed. */
 typedef struct cd_tcp_events {
     void (*data)(void *ctx, cd_bytes data); /* borrowed for the call */

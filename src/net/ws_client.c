@@ -1,0 +1,313 @@
+#define _GNU_SOURCE /* memmem */
+#include "net/ws_client.h"
+
+#include "base/mem.h"
+#include "base/num_text.h"
+#include "base/rng.h"
+#include "net/ws_handshake.h"
+#include "net/ws_priv.h"
+
+enum { HEAD_MAX = 16 * 1024, HOST_MAX = 256, PORT = 80 };
+
+/* Lives as long as the connection: once the handshake is over it only passes on what the socket tells. */
+struct cd_ws_dial {
+    cd_ws_hub *hub;
+    const cd_ws_events *events;
+    cd_ws_opened_fn *opened; /* NULL: told */
+    void *ctx;
+    cd_connect *connect; /* NULL: it is over */
+    cd_timer *timer;     /* of the handshake */
+    u32 timeout_ms;
+    cd_tcp *tcp;
+    cd_ws *ws; /* NULL: the handshake is not over */
+    cd_buf ask;
+    cd_buf answer;
+    char accept[CD_WS_ACCEPT_LEN];
+};
+
+static void dial_free(cd_ws_dial *d)
+{
+    cd_timer_free(d->timer);
+    cd_buf_fini(&d->ask);
+    cd_buf_fini(&d->answer);
+    cd_free(d);
+}
+
+/* Ends the attempt; the socket's last event releases it. */
+static void dial_fail(cd_ws_dial *d, const char *reason)
+{
+    cd_ws_opened_fn *opened = d->opened;
+    d->opened = NULL;
+    cd_timer_stop(d->timer);
+    if (d->tcp != NULL) {
+        cd_tcp_close(d->tcp);
+    }
+    if (opened != NULL) {
+        opened(d->ctx, NULL, reason);
+    }
+}
+
+/* ---- the transport of an open connection ---- */
+
+static cd_err io_write(void *io, const cd_bytes *parts, usize cnt)
+{
+    return cd_tcp_write(io, parts, cnt);
+}
+static void io_pause(void *io)
+{
+    cd_tcp_pause(io);
+}
+static void io_resume(void *io)
+{
+    cd_tcp_resume(io);
+}
+static void io_shutdown(void *io)
+{
+    cd_tcp_shutdown(io);
+}
+static void io_close(void *io)
+{
+    cd_tcp_close(io);
+}
+
+/* ---- the opening handshake ---- */
+
+static cd_bytes trim(cd_bytes b)
+{
+    while (b.n != 0 && (b.p[0] == ' ' || b.p[0] == '\t')) {
+        b = cd_bytes_sub(b, 1, b.n - 1);
+    }
+    while (b.n != 0 && (b.p[b.n - 1] == ' ' || b.p[b.n - 1] == '\t')) {
+        b.n--;
+    }
+    return b;
+}
+
+/* The next line of *rest without its end. */
+static cd_bytes line_next(cd_bytes *rest)
+{
+    const u8 *end = memmem(rest->p, rest->n, "\r\n", 2);
+    cd_bytes line = *rest;
+    line.n = end == NULL ? rest->n : (usize)(end - rest->p);
+    usize used = end == NULL ? rest->n : line.n + 2;
+    *rest = cd_bytes_sub(*rest, used, rest->n - used);
+    return line;
+}
+
+/* NULL, or what is wrong with the server's answer. */
+static const char *answer_check(const cd_ws_dial *d, cd_bytes head)
+{
+    static const char status[] = "HTTP/1.1 101";
+    bool upgrades = false;
+    bool connects = false;
+    bool accepts = false;
+    cd_bytes line = line_next(&head);
+    if (line.n < sizeof status - 1 || memcmp(line.p, status, sizeof status - 1) != 0) {
+        return "the server does not switch to WebSocket";
+    }
+    while (head.n != 0) {
+        line = line_next(&head);
+        const u8 *colon = line.n == 0 ? NULL : memchr(line.p, ':', line.n);
+        if (colon == NULL) {
+            continue;
+        }
+        usize at = (usize)(colon - line.p);
+        cd_bytes name = cd_bytes_sub(line, 0, at);
+        cd_bytes value = trim(cd_bytes_sub(line, at + 1, line.n - at - 1));
+        if (cd_http_name_eq(name, cd_bytes_str("upgrade"))) {
+            upgrades = cd_http_list_has(value, "websocket");
+        } else if (cd_http_name_eq(name, cd_bytes_str("connection"))) {
+            connects = cd_http_list_has(value, "upgrade");
+        } else if (cd_http_name_eq(name, cd_bytes_str("sec-websocket-accept"))) {
+            accepts = cd_bytes_eq(value, cd_bytes_of(d->accept, CD_WS_ACCEPT_LEN));
+        } else if (cd_http_name_eq(name, cd_bytes_str("sec-websocket-extensions")) ||
+                   cd_http_name_eq(name, cd_bytes_str("sec-websocket-protocol"))) {
+            return "the server asserts what was not offered";
+        }
+    }
+    return upgrades && connects && accepts ? NULL : "the server's handshake is not valid";
+}
+
+static void on_answer(cd_ws_dial *d, cd_bytes data)
+{
+    static const cd__ws_io io = {
+        .write = io_write,
+        .pause = io_pause,
+        .resume = io_resume,
+        .shutdown = io_shutdown,
+        .close = io_close,
+    };
+    cd_buf_put(&d->answer, data);
+    const u8 *end = memmem(d->answer.p, d->answer.n, "\r\n\r\n", 4);
+    if (end == NULL) {
+        if (d->answer.n > HEAD_MAX) {
+            dial_fail(d, "the server's answer is too long");
+        }
+        return;
+    }
+    usize head_n = (usize)(end - d->answer.p);
+    const char *wrong = answer_check(d, cd_bytes_of(d->answer.p, head_n));
+    if (wrong != NULL) {
+        dial_fail(d, wrong);
+        return;
+    }
+    const cd_ws_rules rules = {.from_client = false};
+    cd_ws_opened_fn *opened = d->opened;
+    d->opened = NULL;
+    cd_timer_stop(d->timer);
+    d->ws = cd__ws_new(d->hub, rules, 0, d->events, d->ctx);
+    cd__ws_attach(d->ws, &io, d->tcp);
+    opened(d->ctx, d->ws, NULL);
+    cd_bytes rest = cd_bytes_sub(cd_buf_bytes(&d->answer), head_n + 4, d->answer.n - head_n - 4);
+    if (rest.n != 0) {
+        cd__ws_on_data(d->ws, rest);
+    }
+    cd_buf_fini(&d->answer);
+}
+
+static void on_data(void *ctx, cd_bytes data)
+{
+    cd_ws_dial *d = ctx;
+    if (d->ws != NULL) {
+        cd__ws_on_data(d->ws, data);
+    } else if (d->opened != NULL) {
+        on_answer(d, data);
+    }
+}
+
+static void on_end(void *ctx, cd_err err)
+{
+    cd_ws_dial *d = ctx;
+    if (d->ws != NULL) {
+        cd__ws_on_end(d->ws, err);
+    } else {
+        dial_fail(d, "the server closed the connection");
+    }
+}
+
+static void on_written(void *ctx, cd_err err)
+{
+    cd_ws_dial *d = ctx;
+    if (d->ws != NULL) {
+        cd__ws_on_written(d->ws, err);
+    }
+}
+
+static void on_closed(void *ctx)
+{
+    cd_ws_dial *d = ctx;
+    if (d->ws != NULL) {
+        cd__ws_on_closed(d->ws);
+    }
+    dial_free(d);
+}
+
+static void on_connected(void *ctx, cd_tcp *tcp, cd_err err)
+{
+    static const cd_tcp_events events = {
+        .data = on_data,
+        .end = on_end,
+        .written = on_written,
+        .closed = on_closed,
+    };
+    cd_ws_dial *d = ctx;
+    d->connect = NULL;
+    if (tcp == NULL) {
+        dial_fail(d, cd_err_str(err));
+        dial_free(d);
+        return;
+    }
+    d->tcp = tcp;
+    cd_timer_start(d->timer, d->timeout_ms, 0);
+    cd_tcp_start(tcp, &events, d);
+    cd_bytes ask = cd_buf_bytes(&d->ask);
+    err = cd_tcp_write(tcp, &ask, 1);
+    if (err != CD_OK && err != CD_EAGAIN) {
+        dial_fail(d, cd_err_str(err));
+    }
+}
+
+static void on_late(void *ctx)
+{
+    dial_fail(ctx, "the server does not answer");
+}
+
+/* ws://host[:port][/path]; host may be an IPv6 address in brackets. */
+static cd_err url_parse(char host[HOST_MAX], u16 *port, cd_bytes *authority, cd_bytes *target,
+                        const char *url, cd_errinfo *why)
+{
+    static const char scheme[] = "ws://";
+    usize skip = sizeof scheme - 1;
+    if (strncmp(url, scheme, skip) != 0) {
+        return cd_fail(why, CD_EINVAL, "not a ws:// URL");
+    }
+    cd_bytes rest = cd_bytes_str(url + skip);
+    usize n = strcspn(url + skip, "/?#");
+    u64 number = PORT;
+    *authority = cd_bytes_sub(rest, 0, n);
+    *target = cd_bytes_sub(rest, n, rest.n - n);
+    usize host_n = n;
+    usize at = 0;
+    if (n != 0 && rest.p[0] == '[') {
+        const u8 *end = memchr(rest.p, ']', n);
+        at = 1;
+        host_n = end == NULL ? 0 : (usize)(end - rest.p) - 1;
+    } else if (n != 0 && memchr(rest.p, ':', n) != NULL) {
+        host_n = (usize)((const u8 *)memchr(rest.p, ':', n) - rest.p);
+    }
+    usize port_at = at + host_n + at;
+    bool has_port = port_at < n;
+    if (host_n == 0 || host_n >= HOST_MAX || (target->n != 0 && target->p[0] != '/') ||
+        (has_port &&
+         (rest.p[port_at] != ':' ||
+          cd_u64_parse(&number, cd_bytes_sub(rest, port_at + 1, n - port_at - 1)) != CD_OK)) ||
+        number == 0 || number > UINT16_MAX) {
+        return cd_fail(why, CD_EINVAL, "not a valid ws:// URL");
+    }
+    memcpy(host, rest.p + at, host_n);
+    host[host_n] = '\0';
+    *port = (u16)number;
+    return CD_OK;
+}
+
+cd_err cd_ws_dial_new(cd_ws_dial **out, cd_ws_hub *h, const char *url, u32 timeout_ms,
+                      const cd_ws_events *events, cd_ws_opened_fn *opened, void *ctx,
+                      cd_errinfo *why)
+{
+    char host[HOST_MAX];
+    char key[CD_WS_KEY_LEN];
+    u8 nonce[16];
+    u16 port;
+    cd_bytes authority, target;
+    cd_rng rng = cd_rng_os();
+    CD_TRY(url_parse(host, &port, &authority, &target, url, why));
+    cd_ws_dial *d = cd_new(cd_ws_dial);
+    d->hub = h;
+    d->events = events;
+    d->opened = opened;
+    d->ctx = ctx;
+    cd_rng_fill(&rng, nonce, sizeof nonce);
+    cd_ws_key_fmt(key, nonce);
+    cd_ws_accept_fmt(d->accept, cd_bytes_of(key, sizeof key));
+    cd_buf_fmt(&d->ask,
+               "GET %.*s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n\r\n",
+               target.n == 0 ? 1 : (int)target.n, target.n == 0 ? "/" : (const char *)target.p,
+               (int)authority.n, (const char *)authority.p, CD_WS_KEY_LEN, key);
+    d->timeout_ms = timeout_ms;
+    d->timer = cd_timer_new(h->loop, on_late, d);
+    d->connect = cd_connect_new(h->loop, host, port, timeout_ms, on_connected, d);
+    *out = d;
+    return CD_OK;
+}
+
+void cd_ws_dial_drop(cd_ws_dial *d)
+{
+    d->opened = NULL;
+    if (d->connect != NULL) {
+        cd_connect_drop(d->connect);
+        dial_free(d);
+    } else {
+        cd_tcp_close(d->tcp);
+    }
+}
