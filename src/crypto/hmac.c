@@ -1,5 +1,7 @@
 #include "crypto/hmac.h"
 
+#include "base/secret.h"
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -11,6 +13,43 @@ void cd_hmac_sha512(u8 out[64], cd_bytes key, cd_bytes data)
     const u8 *p = HMAC(EVP_sha512(), key.n == 0 ? (const u8 *)"" : key.p, (int)key.n, data.p,
                        data.n, out, &n);
     CD_ASSERT(p != NULL && n == 64);
+}
+
+void cd_hmac_sha256_init(cd_hmac_sha256_key *out, cd_bytes key)
+{
+    u8 block[64] = {0};
+    if (key.n > sizeof block) {
+        cd_hash32 h;
+        cd_sha256(&h, key);
+        memcpy(block, h.b, 32);
+    } else if (key.n != 0) {
+        memcpy(block, key.p, key.n);
+    }
+    cd_sha256_ctx *const halves[] = {&out->inner, &out->outer};
+    static const u8 pads[] = {0x36, 0x36 ^ 0x5c}; /* the second on top of the first */
+    for (usize i = 0; i < 2; i++) {
+        for (usize k = 0; k < sizeof block; k++) {
+            block[k] ^= pads[i];
+        }
+        cd_sha256_init(halves[i]);
+        cd_sha256_update(halves[i], cd_bytes_of(block, sizeof block));
+    }
+    cd_wipe(block, sizeof block);
+}
+
+void cd_hmac_sha256_parts(u8 out[32], const cd_hmac_sha256_key *key, const cd_bytes *parts,
+                          usize cnt)
+{
+    cd_hash32 h;
+    cd_sha256_ctx c = key->inner;
+    for (usize i = 0; i < cnt; i++) {
+        cd_sha256_update(&c, parts[i]);
+    }
+    cd_sha256_final(&c, &h);
+    c = key->outer;
+    cd_sha256_update(&c, cd_bytes_of(h.b, 32));
+    cd_sha256_final(&c, &h);
+    memcpy(out, h.b, 32);
 }
 
 static void pbkdf2(u8 *out, usize out_len, cd_bytes password, cd_bytes salt, u32 rounds,

@@ -321,36 +321,52 @@ void cd__poll_free(cd__poll *p)
     }
 }
 
-struct cd__lookup {
+struct cd_lookup {
     uv_getaddrinfo_t uv;
-    cd__lookup_fn *fn;
+    cd_lookup_fn *fn;
     void *ctx;
 };
 
+/* Adds an address; false when it is of a family that is none of ours. */
+static bool ip_of(cd_ip *out, const struct addrinfo *a)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    *out = (cd_ip){0};
+    if (a->ai_family == AF_INET) {
+        memcpy(&v4, a->ai_addr, sizeof v4);
+        memcpy(out->b, &v4.sin_addr, 4);
+        out->n = 4;
+    } else if (a->ai_family == AF_INET6) {
+        memcpy(&v6, a->ai_addr, sizeof v6);
+        memcpy(out->b, &v6.sin6_addr, 16);
+        out->n = 16;
+    }
+    return out->n != 0;
+}
+
 static void on_lookup(uv_getaddrinfo_t *uv, int status, struct addrinfo *found)
 {
-    cd__lookup *p = uv->data;
-    char text[64] = "";
-    if (status == 0 && found != NULL && found->ai_family == AF_INET) {
-        (void)uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, text,
-                          sizeof text);
-    } else if (status == 0 && found != NULL && found->ai_family == AF_INET6) {
-        (void)uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, text,
-                          sizeof text);
+    cd_lookup *p = uv->data;
+    cd_ip ips[CD_LOOKUP_MAX];
+    usize cnt = 0;
+    for (const struct addrinfo *a = status == 0 ? found : NULL; a != NULL && cnt < CD_COUNT(ips);
+         a = a->ai_next) {
+        cnt += ip_of(&ips[cnt], a);
     }
     if (found != NULL) {
         uv_freeaddrinfo(found);
     }
     if (p->fn != NULL) {
-        p->fn(p->ctx, text[0] != '\0' ? text : NULL);
+        p->fn(p->ctx, ips, cnt);
     }
     cd_free(p);
 }
 
-cd__lookup *cd__lookup_new(cd_loop *l, const char *host, cd__lookup_fn *fn, void *ctx)
+cd_lookup *cd_lookup_new(cd_loop *l, const char *host, cd_lookup_fn *fn, void *ctx)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    cd__lookup *p = cd_new(cd__lookup);
+    cd_lookup *p = cd_new(cd_lookup);
     p->uv.data = p;
     p->fn = fn;
     p->ctx = ctx;
@@ -359,7 +375,7 @@ cd__lookup *cd__lookup_new(cd_loop *l, const char *host, cd__lookup_fn *fn, void
     return p;
 }
 
-void cd__lookup_drop(cd__lookup *p)
+void cd_lookup_drop(cd_lookup *p)
 {
     if (p != NULL) {
         p->fn = NULL;

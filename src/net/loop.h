@@ -61,6 +61,22 @@ cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn,
                       cd_errinfo *why) CD_CHECK;
 void cd_signal_close(cd_signal *s); /* NULL is allowed */
 
+/* An address, 4 or 16 bytes of it in network order. */
+typedef struct cd_ip {
+    u8 b[16];
+    u8 n;
+} cd_ip;
+
+/* A name that is being looked up, by another thread. */
+typedef struct cd_lookup cd_lookup;
+typedef void cd_lookup_fn(void *ctx, const cd_ip *found, usize cnt);
+
+/* cd_lookup_new finds the addresses of host, the system's preference first, at most CD_LOOKUP_MAX; fn is called once,
+ * with none when there are none. cd_lookup_drop: before that, it will not be. */
+enum { CD_LOOKUP_MAX = 64 };
+cd_lookup *cd_lookup_new(cd_loop *l, const char *host, cd_lookup_fn *fn, void *ctx);
+void cd_lookup_drop(cd_lookup *p); /* NULL is allowed */
+
 typedef struct cd_listener cd_listener;
 typedef struct cd_tcp cd_tcp;
 

@@ -48,13 +48,4 @@ cd__poll *cd__poll_new(cd_loop *l, int fd, cd__poll_fn *fn, void *ctx);
 void cd__poll_set(cd__poll *p, bool wants_read, bool wants_write);
 void cd__poll_free(cd__poll *p);
 
-/* A name that is being looked up, by another thread. */
-typedef struct cd__lookup cd__lookup;
-typedef void cd__lookup_fn(void *ctx, const char *address);
-
-/* cd__lookup_new finds the first address of host, as text; fn is called once, with NULL when there is none.
- * cd__lookup_drop: before that, it will not be. */
-cd__lookup *cd__lookup_new(cd_loop *l, const char *host, cd__lookup_fn *fn, void *ctx);
-void cd__lookup_drop(cd__lookup *p);
-
 #endif

@@ -5,6 +5,7 @@
 #include "base/num_text.h"
 #include "net/loop_priv.h"
 
+#include <arpa/inet.h>
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
@@ -44,7 +45,7 @@ struct cd_redis {
     bool is_closing;
     u64 connect_ms; /* when connecting began */
     u32 pause_ms;
-    cd__lookup *lookup;
+    cd_lookup *lookup;
     cd_timer *retry;
     cd_timer *tick;
     cd_timer *refuse;
@@ -179,10 +180,14 @@ static void on_connect(const redisAsyncContext *conn, int status)
     send_words(r, select, CD_COUNT(select), on_let_in, r);
 }
 
-static void on_address(void *ctx, const char *address)
+static void on_address(void *ctx, const cd_ip *found, usize cnt)
 {
     cd_redis *r = ctx;
     r->lookup = NULL;
+    char text[INET6_ADDRSTRLEN];
+    const char *address =
+        cnt == 0 ? NULL
+                 : inet_ntop(found->n == 4 ? AF_INET : AF_INET6, found->b, text, sizeof text);
     redisAsyncContext *conn = address == NULL ? NULL : redisAsyncConnect(address, r->port);
     if (conn == NULL || conn->err != 0) {
         if (conn != NULL) {
@@ -209,7 +214,7 @@ static void on_address(void *ctx, const char *address)
 
 static void connect_now(cd_redis *r)
 {
-    r->lookup = cd__lookup_new(r->loop, r->host, on_address, r);
+    r->lookup = cd_lookup_new(r->loop, r->host, on_address, r);
 }
 
 static void on_retry(void *ctx)
@@ -425,7 +430,7 @@ void cd_redis_close(cd_redis *r)
     }
     r->is_closing = true;
     r->changed = NULL;
-    cd__lookup_drop(r->lookup);
+    cd_lookup_drop(r->lookup);
     cut(r);
     on_refuse(r);
     cd_timer_free(r->retry);

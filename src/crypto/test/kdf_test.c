@@ -1,10 +1,12 @@
 /* Published values of the functions that stretch passwords, and of AES-128 in the two modes of key files. */
 #include "base/hex.h"
 #include "crypto/aes.h"
+#include "crypto/ed25519.h"
 #include "crypto/hmac.h"
 #include "crypto/scrypt.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,9 +158,70 @@ static void aes_values(void **state)
     assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 0)), CD_EFORMAT);
 }
 
+/* Against OpenSSL, over lengths of key and message, the message in three parts. */
+static void hmac_sha256_as_openssl(void **state)
+{
+    (void)state;
+    u8 text[300];
+    for (usize i = 0; i < sizeof text; i++) {
+        text[i] = (u8)(i * 7 + 1);
+    }
+    static const usize keys[] = {0, 1, 24, 63, 64, 65, 200};
+    for (usize k = 0; k < CD_COUNT(keys); k++) {
+        cd_hmac_sha256_key key;
+        cd_hmac_sha256_init(&key, cd_bytes_of(text, keys[k]));
+        for (usize n = 0; n <= sizeof text; n++) {
+            u8 want[32];
+            u8 got[32];
+            unsigned len = 32;
+            const cd_bytes parts[] = {cd_bytes_of(text, n / 3), cd_bytes_of(text + n / 3, 0),
+                                      cd_bytes_of(text + n / 3, n - n / 3)};
+            assert_non_null(HMAC(EVP_sha256(), text, (int)keys[k], text, n, want, &len));
+            cd_hmac_sha256_parts(got, &key, parts, CD_COUNT(parts));
+            assert_memory_equal(got, want, 32);
+        }
+    }
+}
+
+/* RFC 8032 section 7.1, tests 1 and 3. */
+static void ed25519_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *seed, *public, *message, *signature;
+    } rows[] = {
+        {"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+         "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
+         "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"},
+        {"c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+         "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+         "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
+         "18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"},
+    };
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        u8 seed[32];
+        u8 public[32];
+        u8 message[8];
+        u8 signature[64];
+        usize n = strlen(rows[i].message) / 2;
+        assert_int_equal(cd_hex_parse(seed, cd_bytes_str(rows[i].seed)), CD_OK);
+        assert_int_equal(cd_hex_parse(message, cd_bytes_str(rows[i].message)), CD_OK);
+        cd_ed25519_public(public, seed);
+        assert_hex(public, rows[i].public);
+        cd_ed25519_sign(signature, seed, cd_bytes_of(message, n));
+        assert_hex(signature, rows[i].signature);
+        assert_int_equal(cd_ed25519_verify(public, signature, cd_bytes_of(message, n)), CD_OK);
+        signature[40] ^= 1;
+        assert_int_equal(cd_ed25519_verify(public, signature, cd_bytes_of(message, n)), CD_ESIG);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hmac_sha256_as_openssl),
+        cmocka_unit_test(ed25519_values),
         cmocka_unit_test(scrypt_values),
         cmocka_unit_test(scrypt_as_openssl),
         cmocka_unit_test(scrypt_costs_that_are_none),
