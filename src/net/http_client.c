@@ -9,9 +9,11 @@
 #include <curl/curl.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define BODY_MAX   ((usize)8 << 20)
 #define HEADER_MAX ((usize)64 << 10)
@@ -22,7 +24,20 @@ enum {
     CONNECT_TIMEOUT_MS = 10000,
     TIMEOUT_MS = 30000,
     BODY_KEPT = 4096, /* first memory of a body */
+    SPARE_MAX = 256,
 };
+
+/* A socket that curl opened. It stays watched between the requests on it: adding and removing it for each would cost more
+ * than all else that is done with it. */
+typedef struct watch {
+    cd_http_client *client;
+    cd__poll *poll; /* NULL: not watched yet */
+    curl_socket_t fd;
+    u8 wants;   /* WANT_… of curl; 0: the connection is idle */
+    u8 watched; /* WANT_… of the loop */
+} watch;
+
+enum { WANT_READ = 1, WANT_WRITE = 2 };
 
 struct cd_http_client {
     cd_loop *loop;
@@ -31,6 +46,10 @@ struct cd_http_client {
     cd_list calls;
     cd_list doomed; /* failed before they began: told in the next round */
     cd_timer *doom;
+    watch **watches; /* by descriptor; NULL for those that curl closes on its own */
+    usize watches_cap;
+    CURL *spare[SPARE_MAX]; /* handles that have the options which never change */
+    usize spare_cnt;
     char *user_agent;
     char *ca_file;
     u32 connect_timeout_ms;
@@ -55,7 +74,93 @@ struct cd_http_call {
     bool is_over_limit;
     bool is_refused;
     bool is_doomed;
+    bool has_cert;
 };
+
+/* --- sockets ------------------------------------------------------------------------------------ */
+
+static void act(cd_http_client *client, curl_socket_t fd, int events);
+
+static void on_socket(void *ctx, bool can_read, bool can_write)
+{
+    watch *w = ctx; /* may be gone after act */
+    if (w->wants == 0) {
+        /* The server closed it, or talks without being asked: curl finds out when it wants it again. */
+        cd__poll_set(w->poll, false, false);
+        w->watched = 0;
+        return;
+    }
+    act(w->client, w->fd, (can_read ? CURL_CSELECT_IN : 0) | (can_write ? CURL_CSELECT_OUT : 0));
+}
+
+static void watch_open(cd_http_client *client, curl_socket_t fd)
+{
+    usize at = (usize)fd;
+    if (at >= client->watches_cap) {
+        usize cap = at * 2 + 64;
+        client->watches = cd_realloc(client->watches, cap * sizeof(watch *));
+        memset(client->watches + client->watches_cap, 0,
+               (cap - client->watches_cap) * sizeof(watch *));
+        client->watches_cap = cap;
+    }
+    watch *w = cd_new(watch);
+    w->client = client;
+    w->fd = fd;
+    client->watches[at] = w;
+}
+
+static void watch_free(watch *w)
+{
+    cd__poll_free(w->poll);
+    cd_free(w);
+}
+
+static void watch_close(cd_http_client *client, curl_socket_t fd)
+{
+    if ((usize)fd < client->watches_cap && client->watches[fd] != NULL) {
+        watch_free(client->watches[fd]);
+        client->watches[fd] = NULL;
+    }
+}
+
+static void watch_set(watch *w, u8 wants)
+{
+    w->wants = wants;
+    if (w->poll == NULL) {
+        w->poll = cd__poll_new(w->client->loop, w->fd, on_socket, w);
+    }
+    if (w->watched != wants) {
+        w->watched = wants;
+        cd__poll_set(w->poll, (wants & WANT_READ) != 0, (wants & WANT_WRITE) != 0);
+    }
+}
+
+/* What curl wants of a socket. Those of its own (an answer of the resolver) come without on_open and on_close. */
+static int on_want(CURL *easy, curl_socket_t fd, int what, void *ctx, void *of_socket)
+{
+    cd_http_client *client = ctx;
+    watch *kept = (usize)fd < client->watches_cap ? client->watches[fd] : NULL;
+    watch *w = kept != NULL ? kept : of_socket;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (kept != NULL) {
+            kept->wants = 0;
+        } else if (w != NULL) {
+            watch_free(w);
+            (void)curl_multi_assign(client->multi, fd, NULL);
+        }
+        return 0;
+    }
+    if (w == NULL) {
+        w = cd_new(watch);
+        w->client = client;
+        w->fd = fd;
+        (void)curl_multi_assign(client->multi, fd, w);
+    }
+    watch_set(
+        w, (u8)((what != CURL_POLL_OUT ? WANT_READ : 0) | (what != CURL_POLL_IN ? WANT_WRITE : 0)));
+    return 0;
+}
 
 /* --- what curl asks for ------------------------------------------------------------------------- */
 
@@ -111,10 +216,31 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
         c->is_refused = true;
         return CURL_SOCKET_BAD;
     }
-    return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    if (fd >= 0) {
+        watch_open(client, fd);
+    }
+    return fd;
+}
+
+static int on_close(void *ctx, curl_socket_t fd)
+{
+    watch_close(ctx, fd);
+    return close(fd);
 }
 
 /* --- the end of calls --------------------------------------------------------------------------- */
+
+/* A handle for the next call, unless this one left something in it. */
+static void easy_give(cd_http_call *c)
+{
+    cd_http_client *client = c->client;
+    if (c->is_doomed || c->has_cert || client->spare_cnt == SPARE_MAX) {
+        curl_easy_cleanup(c->easy);
+    } else {
+        client->spare[client->spare_cnt++] = c->easy;
+    }
+}
 
 static void call_free(cd_http_call *c)
 {
@@ -123,7 +249,7 @@ static void call_free(cd_http_call *c)
         if (!c->is_doomed) {
             (void)curl_multi_remove_handle(c->client->multi, c->easy);
         }
-        curl_easy_cleanup(c->easy);
+        easy_give(c);
     }
     curl_slist_free_all(c->headers);
     curl_slist_free_all(c->route);
@@ -181,7 +307,7 @@ static cd_err err_of(const cd_http_call *c, CURLcode code)
 static void call_end(cd_http_call *c, cd_err err, const char *reason)
 {
     long status = 0;
-    if (c->easy != NULL) {
+    if (c->head.n != 0) { /* else it is that of the handle's last call */
         (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     }
     u64 took_ns = cd_clock_mono_ns(cd_clock_real()) - c->begin_ns;
@@ -229,43 +355,6 @@ static void act(cd_http_client *client, curl_socket_t fd, int events)
     int running;
     (void)curl_multi_socket_action(client->multi, fd, events, &running);
     reap(client);
-}
-
-typedef struct watch {
-    cd_http_client *client;
-    cd__poll *poll;
-    curl_socket_t fd;
-} watch;
-
-static void on_socket(void *ctx, bool can_read, bool can_write)
-{
-    watch *w = ctx; /* may be gone afterwards */
-    act(w->client, w->fd, (can_read ? CURL_CSELECT_IN : 0) | (can_write ? CURL_CSELECT_OUT : 0));
-}
-
-static int on_want(CURL *easy, curl_socket_t fd, int what, void *ctx, void *of_socket)
-{
-    cd_http_client *client = ctx;
-    watch *w = of_socket;
-    (void)easy;
-    if (what == CURL_POLL_REMOVE) {
-        if (w != NULL) {
-            cd__poll_free(w->poll);
-            cd_free(w);
-            (void)curl_multi_assign(client->multi, fd, NULL);
-        }
-        return 0;
-    }
-    if (w == NULL) {
-        w = cd_new(watch);
-        w->client = client;
-        w->fd = fd;
-        w->poll = cd__poll_new(client->loop, fd, on_socket, w);
-        (void)curl_multi_assign(client->multi, fd, w);
-    }
-    cd__poll_set(w->poll, what == CURL_POLL_IN || what == CURL_POLL_INOUT,
-                 what == CURL_POLL_OUT || what == CURL_POLL_INOUT);
-    return 0;
 }
 
 static int on_when(CURLM *multi, long ms, void *ctx)
@@ -342,6 +431,10 @@ void cd_http_client_free(cd_http_client *c)
         }
     }
     (void)curl_multi_cleanup(c->multi); /* closes the connections, and lets go of their sockets */
+    while (c->spare_cnt > 0) {
+        curl_easy_cleanup(c->spare[--c->spare_cnt]);
+    }
+    cd_free(c->watches);
     cd_timer_free(c->timer);
     cd_timer_free(c->doom);
     cd_free(c->user_agent);
@@ -384,32 +477,43 @@ static bool set_headers(cd_http_call *c, const cd_http_ask *ask)
     return curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers) == CURLE_OK;
 }
 
+/* The handle may have done anything before: every one of these is set. */
 static bool set_body(cd_http_call *c, const cd_http_ask *ask)
 {
     cd_http_method method = ask->method != 0 ? ask->method : CD_HTTP_GET;
     bool has_body = ask->body.n != 0 || method == CD_HTTP_POST || method == CD_HTTP_PUT ||
                     method == CD_HTTP_PATCH;
-    CURLcode e = CURLE_OK;
+    CURLcode e = curl_easy_setopt(c->easy, CURLOPT_HTTPGET, 1L);
+    const char *word = method == CD_HTTP_GET && !has_body ? NULL : cd_http_method_name(method);
+    e = e != CURLE_OK ? e : curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, word);
     if (has_body) {
         cd_buf_put(&c->sent, ask->body);
-        e = curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.n);
-        e = e != CURLE_OK ? e
-                          : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, cd_buf_cstr(&c->sent));
-    }
-    if (method == CD_HTTP_HEAD) {
-        e = e != CURLE_OK ? e : curl_easy_setopt(c->easy, CURLOPT_NOBODY, 1L);
-    } else if (method != CD_HTTP_GET || has_body) {
         e = e != CURLE_OK
                 ? e
-                : curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, cd_http_method_name(method));
+                : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.n);
+        e = e != CURLE_OK ? e
+                          : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, cd_buf_cstr(&c->sent));
+    } else if (method == CD_HTTP_HEAD) {
+        e = e != CURLE_OK ? e : curl_easy_setopt(c->easy, CURLOPT_NOBODY, 1L);
     }
     return e == CURLE_OK;
 }
 
-/* Options that take a number, then those that take a pointer. */
-static bool set_options(cd_http_call *c, const cd_http_ask *ask)
+static bool set_cert(cd_http_call *c, const cd_http_ask *ask)
 {
-    cd_http_client *client = c->client;
+    struct curl_blob cert = {(void *)(uintptr_t)ask->client_cert.p, ask->client_cert.n,
+                             CURL_BLOB_COPY};
+    struct curl_blob key = {(void *)(uintptr_t)ask->client_key.p, ask->client_key.n,
+                            CURL_BLOB_COPY};
+    c->has_cert = true;
+    return curl_easy_setopt(c->easy, CURLOPT_SSLCERTTYPE, "PEM") == CURLE_OK &&
+           curl_easy_setopt(c->easy, CURLOPT_SSLCERT_BLOB, &cert) == CURLE_OK &&
+           curl_easy_setopt(c->easy, CURLOPT_SSLKEY_BLOB, &key) == CURLE_OK;
+}
+
+/* What never changes: options that take a number, then those that take a pointer. */
+static bool set_constants(CURL *easy, cd_http_client *client)
+{
     const struct {
         CURLoption id;
         long v;
@@ -421,7 +525,6 @@ static bool set_options(cd_http_call *c, const cd_http_ask *ask)
         {CURLOPT_SSL_VERIFYPEER, 1},
         {CURLOPT_SSL_VERIFYHOST, 2},
         {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
-        {CURLOPT_TIMEOUT_MS, ask->timeout_ms != 0 ? (long)ask->timeout_ms : TIMEOUT_MS},
         {CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms},
         {CURLOPT_TCP_KEEPALIVE, 1},
     };
@@ -429,33 +532,64 @@ static bool set_options(cd_http_call *c, const cd_http_ask *ask)
         CURLoption id;
         void *v;
     } pointers[] = {
+        {CURLOPT_PROTOCOLS_STR, "http,https"}, {CURLOPT_PROXY, ""},
+        {CURLOPT_ACCEPT_ENCODING, "gzip"},     {CURLOPT_USERAGENT, client->user_agent},
+        {CURLOPT_CLOSESOCKETDATA, client},
+    };
+    for (usize i = 0; i < CD_COUNT(numbers); i++) {
+        if (curl_easy_setopt(easy, numbers[i].id, numbers[i].v) != CURLE_OK) {
+            return false;
+        }
+    }
+    for (usize i = 0; i < CD_COUNT(pointers); i++) {
+        if (curl_easy_setopt(easy, pointers[i].id, pointers[i].v) != CURLE_OK) {
+            return false;
+        }
+    }
+    return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) == CURLE_OK &&
+           (client->ca_file == NULL ||
+            curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK);
+}
+
+static CURL *easy_take(cd_http_client *client)
+{
+    if (client->spare_cnt > 0) {
+        return client->spare[--client->spare_cnt];
+    }
+    CURL *easy = curl_easy_init();
+    if (easy != NULL && !set_constants(easy, client)) {
+        curl_easy_cleanup(easy);
+        easy = NULL;
+    }
+    return easy;
+}
+
+static bool set_options(cd_http_call *c, const cd_http_ask *ask)
+{
+    const struct {
+        CURLoption id;
+        void *v;
+    } pointers[] = {
         {CURLOPT_URL, (void *)(uintptr_t)ask->url},
-        {CURLOPT_PROTOCOLS_STR, "http,https"},
-        {CURLOPT_PROXY, ""},
-        {CURLOPT_ACCEPT_ENCODING, "gzip"},
-        {CURLOPT_USERAGENT, client->user_agent},
         {CURLOPT_PRIVATE, c},
         {CURLOPT_WRITEDATA, c},
         {CURLOPT_HEADERDATA, c},
         {CURLOPT_OPENSOCKETDATA, c},
+        {CURLOPT_CONNECT_TO, NULL},
     };
-    for (usize i = 0; i < CD_COUNT(numbers); i++) {
-        if (curl_easy_setopt(c->easy, numbers[i].id, numbers[i].v) != CURLE_OK) {
-            return false;
-        }
-    }
     for (usize i = 0; i < CD_COUNT(pointers); i++) {
         if (curl_easy_setopt(c->easy, pointers[i].id, pointers[i].v) != CURLE_OK) {
             return false;
         }
     }
-    return curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
-           curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
-           curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
-           (client->ca_file == NULL ||
-            curl_easy_setopt(c->easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK) &&
+    long timeout = ask->timeout_ms != 0 ? (long)ask->timeout_ms : TIMEOUT_MS;
+    return curl_easy_setopt(c->easy, CURLOPT_TIMEOUT_MS, timeout) == CURLE_OK &&
            set_headers(c, ask) && set_body(c, ask) &&
-           (ask->address == NULL || set_route(c, ask->address));
+           (ask->address == NULL || set_route(c, ask->address)) &&
+           (ask->client_cert.n == 0 || set_cert(c, ask));
 }
 
 cd_http_call *cd_http_client_call(cd_http_client *client, const cd_http_ask *ask,
@@ -463,7 +597,7 @@ cd_http_call *cd_http_client_call(cd_http_client *client, const cd_http_ask *ask
 {
     cd_http_call *c = cd_new(cd_http_call);
     c->client = client;
-    c->easy = curl_easy_init();
+    c->easy = easy_take(client);
     c->body_max = ask->body_max != 0 ? ask->body_max : BODY_MAX;
     c->header_max = ask->header_max != 0 ? ask->header_max : HEADER_MAX;
     c->begin_ns = cd_clock_mono_ns(cd_clock_real());
@@ -484,6 +618,40 @@ void cd_http_call_cancel(cd_http_call *call)
 {
     CD_ASSERT(call->fn != NULL);
     call_free(call);
+}
+
+static u32 ms_of(const cd_http_call *c, CURLINFO what)
+{
+    curl_off_t us = 0;
+    (void)curl_easy_getinfo(c->easy, what, &us);
+    return (u32)(us / 1000);
+}
+
+void cd_http_call_times(const cd_http_call *call, cd_http_times *out)
+{
+    *out = (cd_http_times){0};
+    if (call->is_doomed) {
+        return;
+    }
+    long os_errno = 0;
+    long sent = 0;
+    long conns = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &conns);
+    out->is_refused = os_errno == ECONNREFUSED;
+    out->was_sent = sent > 0;
+    out->ttfb_ms = ms_of(call, CURLINFO_STARTTRANSFER_TIME_T);
+    if (conns > 0) {
+        out->dns_ms = ms_of(call, CURLINFO_NAMELOOKUP_TIME_T);
+        out->connect_ms = ms_of(call, CURLINFO_CONNECT_TIME_T);
+        out->tls_ms = ms_of(call, CURLINFO_APPCONNECT_TIME_T);
+    }
+}
+
+cd_bytes cd_http_call_head(const cd_http_call *call)
+{
+    return cd_buf_bytes(&call->head);
 }
 
 cd_bytes cd_http_call_header(const cd_http_call *call, const char *name)

@@ -43,11 +43,13 @@ typedef struct cd_http_ask {
     const char *url;            /* http:// or https:// */
     const char *const *headers; /* "Name: value" */
     usize headers_cnt;
-    cd_bytes body;       /* sent when it is not empty, or the method is POST, PUT or PATCH */
-    u32 timeout_ms;      /* 30000, from here to the end of the answer */
-    usize body_max;      /* 8 MiB */
-    usize header_max;    /* 64 KiB */
-    const char *address; /* connect to this IP address, not where the name leads; NULL */
+    cd_bytes body;        /* sent when it is not empty, or the method is POST, PUT or PATCH */
+    u32 timeout_ms;       /* 30000, from here to the end of the answer */
+    usize body_max;       /* 8 MiB */
+    usize header_max;     /* 64 KiB */
+    const char *address;  /* connect to this IP address, not where the name leads; NULL */
+    cd_bytes client_cert; /* PEM: who we are to a server that asks, with client_key; empty */
+    cd_bytes client_key;
 } cd_http_ask;
 
 /* How it ended; borrowed for the call. */
@@ -70,6 +72,20 @@ cd_http_call *cd_http_client_call(cd_http_client *c, const cd_http_ask *ask, cd_
 
 /* cd_http_call_cancel ends a call whose fn was not called yet; it will not be. */
 void cd_http_call_cancel(cd_http_call *call);
+
+/* How far a call came and when, in ms since its beginning; for fn. What did not happen, as on a kept connection, is 0. */
+typedef struct cd_http_times {
+    u32 dns_ms;      /* the name is known */
+    u32 connect_ms;  /* TCP */
+    u32 tls_ms;      /* TLS */
+    u32 ttfb_ms;     /* the first byte of the answer */
+    bool is_refused; /* the connection was, by the other side */
+    bool was_sent;   /* something of the request went out */
+} cd_http_times;
+void cd_http_call_times(const cd_http_call *call, cd_http_times *out);
+
+/* cd_http_call_head gives the head of the answer as it came, status line first; for fn. */
+cd_bytes cd_http_call_head(const cd_http_call *call);
 
 /* cd_http_call_header gives the first header of the answer called name, p == NULL without; for fn. */
 cd_bytes cd_http_call_header(const cd_http_call *call, const char *name);

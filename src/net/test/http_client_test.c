@@ -263,6 +263,15 @@ static void on_result(void *ctx, const cd_http_result *res)
     g->err = res->err;
     g->status = res->status;
     assert_non_null(res->reason);
+    cd_http_times times;
+    cd_http_call_times(res->call, &times);
+    cd_bytes head = cd_http_call_head(res->call);
+    if (res->status != 0) {
+        assert_true(times.was_sent && times.ttfb_ms <= res->ms &&
+                    times.connect_ms <= times.ttfb_ms);
+        assert_true(head.n > 8 &&
+                    (memcmp(head.p, "HTTP/1.1", 8) == 0 || memcmp(head.p, "HTTP/2", 6) == 0));
+    }
     cd_buf_put(&g->body, res->body);
     if (g->wants != NULL) {
         cd_bytes v = cd_http_call_header(res->call, g->wants);
@@ -348,6 +357,14 @@ static void test_requests(void **state)
     const cd_http_ask del = {.method = CD_HTTP_DELETE, .timeout_ms = 5000};
     ask(&r, &g, "/ok", &del);
     assert_true(has_sent(r.server, "DELETE /ok "));
+    /* nothing of a call is left for the next */
+    ask(&r, &g, "/ok", &plain);
+    assert_true(has_sent(r.server, "GET /ok "));
+    assert_false(has_sent(r.server, "X-Key") || has_sent(r.server, "Content-") ||
+                 has_sent(r.server, "{"));
+    const cd_http_ask bare = {.method = CD_HTTP_POST, .timeout_ms = 5000};
+    ask(&r, &g, "/ok", &bare);
+    assert_true(has_sent(r.server, "POST /ok ") && has_sent(r.server, "Content-Length: 0\r\n"));
     const char *const split[] = {"X: a\r\nY: b"};
     const cd_http_ask bad = {.headers = split, .headers_cnt = 1};
     ask(&r, &g, "/ok", &bad);
