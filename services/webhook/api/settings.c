@@ -1,0 +1,217 @@
+/* How deliveries of one webhook are made: order, concurrency, headers, a second address for what happens to it. Kept as
+ * a JSON object whose names are those of the request. */
+#include "services/webhook/api/face.h"
+
+enum {
+    HEADERS_MAX = 20,
+    HEADER_NAME_MAX = 64,
+    HEADER_VALUE_MAX = 1024,
+    CONCURRENCY_MAX = 64,
+};
+
+static const char *const keys[] = {"ordering", "concurrency",      "headers",
+                                   "ops_url",  "standard_headers", "sequence_headers"};
+
+static u8 lower(u8 c)
+{
+    return (u8)(c - 'A') < 26 ? (u8)(c | 0x20) : c;
+}
+
+static bool begins(cd_bytes name, const char *with)
+{
+    usize n = strlen(with);
+    if (name.n < n) {
+        return false;
+    }
+    for (usize i = 0; i < n; i++) {
+        if (lower(name.p[i]) != lower((u8)with[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of a header name [RFC 9110 5.6.2]. */
+static bool is_token(cd_bytes name)
+{
+    for (usize i = 0; i < name.n; i++) {
+        u8 c = name.p[i];
+        if ((u8)(lower(c) - 'a') >= 26 && (u8)(c - '0') >= 10 &&
+            (c == 0 || strchr("!#$%&'*+-.^_`|~", c) == NULL)) {
+            return false;
+        }
+    }
+    return name.n != 0 && name.n <= HEADER_NAME_MAX;
+}
+
+static bool is_ours(const cd_wh_read *r, cd_bytes name)
+{
+    static const char *const words[] = {"host",    "connection", "keep-alive",
+                                        "te",      "trailer",    "transfer-encoding",
+                                        "upgrade", "user-agent", "expect"};
+    const char *brand = cd_arena_fmt(r->mem, "X-%s-", r->brand);
+    for (usize i = 0; i < CD_COUNT(words); i++) {
+        if (name.n == strlen(words[i]) && begins(name, words[i])) {
+            return true;
+        }
+    }
+    return begins(name, "content-") || begins(name, "proxy-") || begins(name, "x-webhook-") ||
+           begins(name, "webhook-") || begins(name, brand);
+}
+
+static cd_err put_headers(cd_wh_read *r, cd_json_w *w, cd_json v)
+{
+    if (cd_json_kind_of(v) != CD_JSON_OBJ) {
+        return cd_wh_bad_shape(r, "dict_type", "headers", "must be an object of names and values");
+    }
+    if (cd_json_len(v) > HEADERS_MAX) {
+        return cd_wh_bad_shape(r, "too_long", "headers", "more than %d headers", HEADERS_MAX);
+    }
+    cd_json_w_obj(w);
+    for (cd_json_it it = cd_json_iter(v); cd_json_next(&it);) {
+        cd_bytes value;
+        const char *field = cd_arena_fmt(r->mem, "headers.%.*s", (int)cd_min_u64(it.key.n, 64),
+                                         (const char *)it.key.p);
+        if (!is_token(it.key)) {
+            return cd_wh_bad_shape(r, "value_error", field, "not the name of a header");
+        }
+        if (is_ours(r, it.key)) {
+            return cd_wh_bad_shape(r, "value_error", field, "is set by the service");
+        }
+        bool is_good = cd_json_str(&value, it.val, NULL) == CD_OK && value.n <= HEADER_VALUE_MAX;
+        for (usize i = 0; is_good && i < value.n; i++) {
+            is_good = (value.p[i] >= ' ' && value.p[i] < 0x7F) || value.p[i] == '\t';
+        }
+        if (!is_good) {
+            return cd_wh_bad_shape(r, "value_error", field,
+                                   "must be a string of at most %d printable ASCII characters",
+                                   HEADER_VALUE_MAX);
+        }
+        cd_json_w_key_str(w, it.key);
+        cd_json_w_str(w, value);
+    }
+    cd_json_w_obj_end(w);
+    return CD_OK;
+}
+
+static cd_err put_bool(cd_wh_read *r, cd_json_w *w, cd_json v, const char *key)
+{
+    bool value;
+    if (cd_json_bool(&value, v, NULL) != CD_OK) {
+        return cd_wh_bad_shape(r, "bool_type", key, "must be true or false");
+    }
+    cd_json_w_bool(w, value);
+    return CD_OK;
+}
+
+static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
+                          const char *key)
+{
+    cd_json v = cd_json_get(body, key);
+    const char *text = NULL;
+    u64 n = 0;
+    cd_json_w_key(w, key);
+    if (strcmp(key, "headers") == 0) {
+        return put_headers(r, w, v);
+    }
+    if (strcmp(key, "ordering") == 0) {
+        CD_TRY(cd_wh_read_str(r, &text, body, key, 16, true));
+        if (strcmp(text, "strict") != 0 && strcmp(text, "parallel") != 0) {
+            return cd_wh_bad_shape(r, "value_error", key, "must be strict or parallel");
+        }
+        d->hook.is_strict = text[0] == 's';
+        cd_json_w_cstr(w, text);
+        return CD_OK;
+    }
+    if (strcmp(key, "ops_url") == 0) {
+        CD_TRY(cd_wh_read_str(r, &text, body, key, CD_WH_URL_MAX, true));
+        cd_json_w_cstr(w, text);
+        return CD_OK;
+    }
+    if (strcmp(key, "concurrency") == 0) {
+        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&n, v, NULL) != CD_OK || n == 0 ||
+            n > CONCURRENCY_MAX) {
+            return cd_wh_bad_shape(r, "value_error", key, "must be 1 to %d", CONCURRENCY_MAX);
+        }
+        d->hook.concurrency = (u32)n;
+        cd_json_w_u64(w, n);
+        return CD_OK;
+    }
+    return put_bool(r, w, v, key);
+}
+
+static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body, cd_json old,
+                      cd_bytes order)
+{
+    cd_json_w_obj(w);
+    if (order.n != 0) {
+        cd_wh_w_raw(w, "events", order);
+    } else if (cd_json_has(cd_json_get(old, "events"))) {
+        cd_json_w_key(w, "events");
+        cd_json_raw(w->out, cd_json_get(old, "events"));
+        w->comma = true;
+    }
+    for (usize i = 0; i < CD_COUNT(keys); i++) {
+        if (cd_json_has(cd_json_get(body, keys[i]))) {
+            d->given |= CD_WH_GIVEN_SETTINGS;
+            CD_TRY(put_setting(r, d, w, body, keys[i]));
+        } else if (cd_json_has(cd_json_get(old, keys[i]))) {
+            cd_json_w_key(w, keys[i]);
+            cd_json_raw(w->out, cd_json_get(old, keys[i]));
+            w->comma = true;
+        }
+    }
+    cd_json_w_obj_end(w);
+    return CD_OK;
+}
+
+cd_err cd_wh_read_settings(cd_wh_read *r, cd_wh_draft *out, cd_json body, cd_bytes order)
+{
+    cd_buf text = {0};
+    cd_json_w w = {.out = &text};
+    cd_json old = {0};
+    if (out->hook.settings.n != 0) {
+        CD_TRY(cd_json_parse(&old, r->mem, out->hook.settings, 0, NULL));
+    }
+    cd_err err = put_all(r, &w, out, body, old, order);
+    if (err == CD_OK) {
+        out->hook.settings = cd_arena_dup(r->mem, cd_buf_bytes(&text));
+    }
+    cd_buf_fini(&text);
+    return err;
+}
+
+void cd_wh_w_types(cd_json_w *w, const char *key, const cd_wh_hook *hook, cd_arena *mem)
+{
+    cd_json settings = {0};
+    cd_json_w_key(w, key);
+    if (hook->settings.n != 0 && cd_json_parse(&settings, mem, hook->settings, 0, NULL) == CD_OK &&
+        cd_json_has(cd_json_get(settings, "events"))) {
+        cd_json_raw(w->out, cd_json_get(settings, "events"));
+        w->comma = true;
+        return;
+    }
+    cd_json_w_arr(w);
+    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+        if ((hook->types & 1u << t) != 0) {
+            cd_json_w_cstr(w, cd_wh_type_name((cd_wh_type)t));
+        }
+    }
+    cd_json_w_arr_end(w);
+}
+
+void cd_wh_w_settings(cd_json_w *w, const cd_wh_hook *hook, cd_arena *mem)
+{
+    cd_json settings;
+    if (hook->settings.n == 0 || cd_json_parse(&settings, mem, hook->settings, 0, NULL) != CD_OK) {
+        return;
+    }
+    for (usize i = 0; i < CD_COUNT(keys); i++) {
+        cd_json v = cd_json_get(settings, keys[i]);
+        if (cd_json_has(v)) {
+            cd_json_w_key(w, keys[i]);
+            cd_json_raw(w->out, v);
+            w->comma = true;
+        }
+    }
+}
