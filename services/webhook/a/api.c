@@ -39,7 +39,7 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
     cd_bytes order = {0};
-    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
+    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, !r->is_dry));
     CD_TRY(
         cd_wh_read_types(r, &hook->types, &order, CD_WH_A, cd_json_get(body, "events"), "events"));
     CD_TRY(cd_wh_read_chain(r, &hook->chain, body));
@@ -103,4 +103,10 @@ static void record(cd_json_w *w, const cd_wh_hook *hook, u32 show, cd_arena *mem
 }
 
 const cd_wh_face_api cd_wh_face_a = {
-    .list_key = "addresses", .create = create, .patch = patch, .record = record};
+    .list_key = "addresses",
+    .secret_key = "secret",
+    .create = create,
+    .patch = patch,
+    .record = record,
+    .secret = cd_wh_draw_secret,
+};

@@ -28,6 +28,7 @@ typedef struct cd_wh_read {
     const char *(*chain)(void *ctx, cd_bytes name);
     void *chain_ctx;
     const char *brand; /* of header names: "Svc" */
+    bool is_dry;       /* nothing will be stored: neither name nor address are needed */
     cd_wh_problem problem;
     const char *warnings[8]; /* beyond it they are dropped */
     usize warnings_cnt;
@@ -63,6 +64,8 @@ typedef struct cd_wh_face_api {
     cd_err (*patch)(cd_wh_read *r, cd_wh_draft *inout,
                     cd_json body); /* inout->hook: as it is stored */
     void (*record)(cd_json_w *w, const cd_wh_hook *hook, u32 show, cd_arena *mem);
+    cd_bytes (*secret)(cd_wh_read *r); /* a new one */
+    const char *secret_key;            /* its name in records */
 } cd_wh_face_api;
 
 extern const cd_wh_face_api cd_wh_face_a, cd_wh_face_b, cd_wh_face_c;
@@ -125,7 +128,8 @@ cd_err cd_wh_read_filter(cd_wh_read *r, cd_wh_filter *out, cd_bytes *config, cd_
 enum { CD_WH_CONFIG_ADDRESSES = 1000 };
 cd_bytes cd_wh_config_addresses(cd_arena *mem, cd_bytes config, const char *key, cd_wh_addrs list);
 
-/* Parts of records. */
+/* Parts of records. A time of 0 is null. */
+void cd_wh_w_time_value(cd_json_w *w, u64 ms, bool with_ms);
 void cd_wh_w_time(cd_json_w *w, const char *key, u64 ms, bool with_ms);
 void cd_wh_w_str(cd_json_w *w, const char *key, const char *text);
 void cd_wh_w_raw(cd_json_w *w, const char *key, cd_bytes json);
@@ -133,7 +137,8 @@ void cd_wh_w_raw(cd_json_w *w, const char *key, cd_bytes json);
 void cd_wh_w_types(cd_json_w *w, const char *key, const cd_wh_hook *hook, cd_arena *mem);
 void cd_wh_w_settings(cd_json_w *w, const cd_wh_hook *hook, cd_arena *mem);
 
-/* cd_wh_draw gives prefix and cnt characters of [a-z0-9]. */
+/* cd_wh_draw_secret gives whsec_ and 24 characters of [a-z0-9]; cd_wh_draw gives prefix and cnt characters of [a-z0-9]. */
+cd_bytes cd_wh_draw_secret(cd_wh_read *r);
 const char *cd_wh_draw(cd_wh_read *r, const char *prefix, usize cnt);
 
 #endif

@@ -346,7 +346,9 @@ cd_bytes cd_wh_config_addresses(cd_arena *mem, cd_bytes config, const char *key,
         cd_json_w_u64(&w, list.n);
     }
     for (cd_json_it it = cd_json_iter(old); cd_json_next(&it);) {
-        if (!cd_bytes_eq(it.key, cd_bytes_str(key)) && !cd_bytes_eq(it.key, cd_bytes_str(count))) {
+        if (!cd_bytes_eq(it.key, cd_bytes_str("address")) &&
+            !cd_bytes_eq(it.key, cd_bytes_str("addresses")) &&
+            !cd_bytes_eq(it.key, cd_bytes_str(count))) {
             cd_json_w_key_str(&w, it.key);
             cd_json_raw(&text, it.val);
             w.comma = true;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BODY_DEPTH = 64, TYPES_TEXT = 512 };
+enum { BODY_DEPTH = 64, TYPES_TEXT = 512, SECRET_DIGITS = 24 };
 
 const cd_wh_face_api *cd_wh_face_api_of(cd_wh_face face)
 {
@@ -312,23 +312,33 @@ const char *cd_wh_draw(cd_wh_read *r, const char *prefix, usize cnt)
     return out;
 }
 
+cd_bytes cd_wh_draw_secret(cd_wh_read *r)
+{
+    return cd_bytes_str(cd_wh_draw(r, "whsec_", SECRET_DIGITS));
+}
+
 /* ---- records ---- */
 
-void cd_wh_w_time(cd_json_w *w, const char *key, u64 ms, bool with_ms)
+void cd_wh_w_time_value(cd_json_w *w, u64 ms, bool with_ms)
 {
     char text[CD_TIME_TEXT_LEN];
-    cd_json_w_key(w, key);
+    usize n = CD_TIME_TEXT_LEN;
     if (ms == 0) {
         cd_json_w_null(w);
         return;
     }
     cd_time_fmt(text, ms * CD_NS_PER_MS);
-    usize n = CD_TIME_TEXT_LEN;
     if (!with_ms) {
         n -= 4;
         text[n - 1] = 'Z';
     }
     cd_json_w_str(w, cd_bytes_of(text, n));
+}
+
+void cd_wh_w_time(cd_json_w *w, const char *key, u64 ms, bool with_ms)
+{
+    cd_json_w_key(w, key);
+    cd_wh_w_time_value(w, ms, with_ms);
 }
 
 void cd_wh_w_str(cd_json_w *w, const char *key, const char *text)

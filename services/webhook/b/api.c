@@ -1,7 +1,7 @@
 /* Variant B's requests and records. [spec:webhooks#2.2] */
 #include "services/webhook/api/face.h"
 
-enum { TX_HASHES_MAX = 100, ID_DIGITS = 12, SECRET_DIGITS = 24 };
+enum { TX_HASHES_MAX = 100, ID_DIGITS = 12 };
 
 #define T(type) (1u << CD_WH_B_##type)
 
@@ -69,14 +69,14 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
     cd_wh_type type;
-    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
+    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, !r->is_dry));
     CD_TRY(cd_wh_read_chain(r, &hook->chain, body));
     CD_TRY(cd_wh_read_type(r, &type, CD_WH_B, cd_json_get(body, "event_type"), "event_type"));
     hook->types = 1u << type;
     CD_TRY(read_config(r, hook, body));
     CD_TRY(cd_wh_read_settings(r, d, body, (cd_bytes){0}));
     hook->id = cd_wh_draw(r, "wh_", ID_DIGITS);
-    hook->secret = cd_bytes_str(cd_wh_draw(r, "whsec_", SECRET_DIGITS));
+    hook->secret = cd_wh_draw_secret(r);
     return CD_OK;
 }
 
@@ -136,4 +136,10 @@ static void record(cd_json_w *w, const cd_wh_hook *hook, u32 show, cd_arena *mem
 }
 
 const cd_wh_face_api cd_wh_face_b = {
-    .list_key = "addresses", .create = create, .patch = patch, .record = record};
+    .list_key = "addresses",
+    .secret_key = "signing_secret",
+    .create = create,
+    .patch = patch,
+    .record = record,
+    .secret = cd_wh_draw_secret,
+};

@@ -112,8 +112,8 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     cd_wh_hook *hook = &d->hook;
     cd_bytes order = {0};
     hook->network = "mainnet";
-    CD_TRY(cd_wh_read_str(r, &hook->name, body, "name", NAME_MAX_BYTES, true));
-    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
+    CD_TRY(cd_wh_read_str(r, &hook->name, body, "name", NAME_MAX_BYTES, !r->is_dry));
+    CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, !r->is_dry));
     CD_TRY(cd_wh_read_chain(r, &hook->chain, body));
     CD_TRY(cd_wh_read_str(r, &hook->network, body, "network", NETWORK_MAX, false));
     CD_TRY(read_event_types(r, hook, &order, body));
@@ -187,4 +187,10 @@ static void record(cd_json_w *w, const cd_wh_hook *hook, u32 show, cd_arena *mem
 }
 
 const cd_wh_face_api cd_wh_face_c = {
-    .list_key = "address", .create = create, .patch = patch, .record = record};
+    .list_key = "address",
+    .secret_key = "secret",
+    .create = create,
+    .patch = patch,
+    .record = record,
+    .secret = draw_secret,
+};

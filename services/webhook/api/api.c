@@ -1,0 +1,742 @@
+/* Requests in, answers out: routes, keys, rates, and the way of a call through loop and store. */
+#include "services/webhook/api/call.h"
+
+#include "base/mem.h"
+#include "base/num_text.h"
+#include "base/secret.h"
+#include "crypto/sha2.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    CONNS_MAX = 20000,
+    HEADER_MAX = 64 << 10,
+    ACCOUNTS_MAX = 10000, /* kept at a time */
+    KEY_TEXT_MAX = 256,
+    FRESH_MS = 2000,     /* how long an account is believed */
+    USED_MS = 60 * 1000, /* how exact "last used" is */
+    IDEM_KEY_MAX = 255,
+};
+
+static const char json_type[] = "application/json";
+
+const cd__wh_route cd__wh_routes[CD__WH_OTHER + 1] = {
+#define CD_ROUTE(name_, method_, path_, flags_, audit_, summary_)                                  \
+    [CD__WH_##name_] = {.name = #name_,                                                            \
+                        .path = path_,                                                             \
+                        .audit = audit_,                                                           \
+                        .summary = summary_,                                                       \
+                        .method = CD_HTTP_##method_,                                               \
+                        .flags = flags_},
+#include "services/webhook/api/routes.def"
+#undef CD_ROUTE
+    [CD__WH_OTHER] = {.name = "OTHER", .path = "other"},
+};
+
+static const cd__wh_steps *const steps[CD__WH_OTHER] = {
+#define CD_ROUTE(name, method, path, flags, audit, summary) [CD__WH_##name] = &cd__wh_do_##name,
+#include "services/webhook/api/routes.def"
+#undef CD_ROUTE
+};
+
+u64 cd__wh_now_ms(const cd_wh_api *a)
+{
+    return cd_clock_wall_ns(a->cfg.clock) / CD_NS_PER_MS;
+}
+
+/* ---- tiers ---- */
+
+const cd_wh_tier *cd_wh_tier_of(const char *name)
+{
+    static const cd_wh_tier tiers[] = {
+        {"free", 25, 5}, {"payg", 300, 100}, {"growth", 500, 250}, {"enterprise", 1000, 500}};
+    for (usize i = 0; i < CD_COUNT(tiers); i++) {
+        if (strcmp(name, tiers[i].name) == 0) {
+            return &tiers[i];
+        }
+    }
+    return &tiers[0];
+}
+
+/* ---- answers ---- */
+
+cd_err cd__wh_refuse(cd__wh_call *c, u32 status, const char *code, const char *field,
+                     const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    c->read.problem = (cd_wh_problem){.status = status,
+                                      .code = code,
+                                      .field = field,
+                                      .message = cd_arena_str(&c->mem, cd_bytes_str(text))};
+    return CD_EINVAL;
+}
+
+static void note(cd_wh_api *a, cd_http_req *r, cd__wh_route_id route, u32 status)
+{
+    if (a->cfg.metrics != NULL) {
+        char code[CD_U64_TEXT_MAX + 1];
+        code[cd_u64_fmt(code, status)] = '\0';
+        const cd_label labels[] = {{"route", cd__wh_routes[route].path}, {"code", code}};
+        cd_counter_add(cd_metrics_counter(a->cfg.metrics, "requests_total",
+                                          "Management requests answered", labels, CD_COUNT(labels)),
+                       1);
+    }
+    cd_log_info(a->cfg.access_log, "request",
+                CD_F("method", cd_http_method_name(cd_http_req_method(r))),
+                CD_F("path", cd_http_req_path(r)), CD_F("status", status),
+                CD_F("bytes", cd_http_req_out(r)->n));
+}
+
+static void fail(cd_wh_api *a, cd_http_req *r, cd__wh_route_id route, cd_wh_face face,
+                 const cd_wh_problem *p)
+{
+    cd_buf *out = cd_http_req_out(r);
+    cd_buf_clear(out);
+    cd_wh_error_body(out, face, p);
+    cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
+    note(a, r, route, p->status);
+    cd_http_reply(r, p->status, json_type);
+}
+
+static void fail_text(cd_wh_api *a, cd_http_req *r, cd_wh_face face, u32 status, const char *code,
+                      const char *text)
+{
+    const cd_wh_problem p = {.status = status, .code = code, .message = text};
+    fail(a, r, CD__WH_OTHER, face, &p);
+}
+
+void cd__wh_answer(cd__wh_call *c)
+{
+    cd_wh_api *a = c->api;
+    cd_wh_problem *p = &c->read.problem;
+    cd_http_req *r = c->req;
+    if (p->status != 0) {
+        if (cd__wh_face(c) == CD_WH_C && p->status == 400 && p->kind != NULL) {
+            p->status = 422;
+        }
+        fail(a, r, c->route, cd__wh_face(c), p);
+    } else {
+        cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
+        note(a, r, c->route, c->status);
+        cd_http_reply(r, c->status, c->type == NULL ? json_type : c->type);
+    }
+    cd_list_del(&c->link);
+    cd_arena_fini(&c->mem);
+    cd_free(c);
+}
+
+/* ---- the way of a call ---- */
+
+static void on_done(cd_wh_job *job)
+{
+    cd__wh_call *c = cd_list_of(job, cd__wh_call, job);
+    const cd__wh_steps *s = steps[c->route];
+    if (job->err != CD_OK && c->read.problem.status == 0) {
+        cd_log_error(c->api->cfg.access_log, "call failed",
+                     CD_F("route", cd__wh_routes[c->route].name), CD_F("why", job->why.msg));
+        (void)!cd__wh_refuse(c, 500, "internal", "", "the call failed; nothing was changed");
+    }
+    if (c->read.problem.status != 0) {
+        cd__wh_answer(c);
+        return;
+    }
+    const cd_wh_engine *e = c->api->cfg.engine;
+    if (c->gone) {
+        e->gone(e->ctx, c->hook.key);
+    }
+    if (c->changed) {
+        e->changed(e->ctx, &c->hook);
+    }
+    if (c->due) {
+        e->due(e->ctx);
+    }
+    if (s->after != NULL) {
+        s->after(c);
+    }
+    if ((cd__wh_routes[c->route].flags & R_ASYNC) == 0) {
+        cd__wh_answer(c);
+    }
+}
+
+/* What of the project's quota is left, on every answer. */
+static cd_err add_quota(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+{
+    const cd_wh_project *p = &c->account.project;
+    u64 used;
+    if (p->quota_period == CD_WH_NO_QUOTA) {
+        return CD_OK;
+    }
+    CD_TRY(cd_wh_usage(s, &used, p->id, cd__wh_now_ms(c->api), why));
+    const char *name = cd_arena_fmt(&c->mem, "X-%s-Quota-Remaining", c->read.brand);
+    const char *left =
+        cd_arena_fmt(&c->mem, "%llu", (unsigned long long)(used < p->quota ? p->quota - used : 0));
+    cd_http_req_add_header(c->req, name, left);
+    return CD_OK;
+}
+
+static cd_err add_audit(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+{
+    const char *action = cd__wh_routes[c->route].audit;
+    if (action == NULL) {
+        return CD_OK;
+    }
+    const char *target = c->hook.id != NULL ? c->hook.id : "";
+    const cd_wh_audit audit = {
+        .at_ms = cd__wh_now_ms(c->api),
+        .project = c->account.project.id,
+        .actor = c->account.key.id,
+        .action = action,
+        .target = c->sub == NULL ? target : cd_arena_fmt(&c->mem, "%s/%s", target, c->sub),
+        .address = "",
+    };
+    return cd_wh_audit_add(s, &audit, why);
+}
+
+/* The answer that the same call got before. 0: it is a new one. */
+static cd_err recall(cd__wh_call *c, cd_wh_store *s, bool *known, cd_errinfo *why)
+{
+    cd_wh_kept kept;
+    *known = false;
+    if (c->idem_key.n == 0) {
+        return CD_OK;
+    }
+    cd_err err = cd_wh_kept_get(s, &kept, &c->mem, c->account.project.id, c->idem_key, why);
+    if (err == CD_ENOENT) {
+        return CD_OK;
+    }
+    CD_TRY(err);
+    if (memcmp(kept.request, c->idem_hash, 32) != 0) {
+        return cd__wh_refuse(c, 409, "idempotency_conflict", "",
+                             "this Idempotency-Key was used for another request");
+    }
+    cd_buf_put(cd_http_req_out(c->req), kept.body);
+    c->status = kept.status;
+    *known = true;
+    return CD_OK;
+}
+
+static cd_err keep(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_wh_kept kept = {.status = c->status,
+                       .body = cd_buf_bytes(cd_http_req_out(c->req)),
+                       .at_ms = cd__wh_now_ms(c->api)};
+    memcpy(kept.request, c->idem_hash, 32);
+    return c->idem_key.n == 0 ? CD_OK
+                              : cd_wh_kept_put(s, &kept, c->account.project.id, c->idem_key, why);
+}
+
+static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    cd__wh_call *c = cd_list_of(job, cd__wh_call, job);
+    bool is_known;
+    CD_TRY(recall(c, s, &is_known, why));
+    if (!is_known) {
+        CD_TRY(steps[c->route]->run(c, s, why));
+        CD_TRY(keep(c, s, why));
+        CD_TRY(add_audit(c, s, why));
+    }
+    return add_quota(c, s, why);
+}
+
+static void post(cd__wh_call *c)
+{
+    c->job = (cd_wh_job){.run = on_run, .done = on_done};
+    if ((cd__wh_routes[c->route].flags & R_WRITE) != 0) {
+        cd_wh_db_write(c->api->cfg.db, &c->job);
+    } else {
+        cd_wh_db_read(c->api->cfg.db, &c->job);
+    }
+}
+
+static void on_checked(void *arg, const char *refusal)
+{
+    cd__wh_call *c = arg;
+    if (refusal != NULL) {
+        c->read.problem = (cd_wh_problem){
+            .status = 400,
+            .code = "invalid_url",
+            .field = "url",
+            .message = cd_arena_str(&c->mem, cd_bytes_str(refusal)),
+            .kind = "value_error.url",
+        };
+        cd__wh_answer(c);
+        return;
+    }
+    post(c);
+}
+
+static cd_err read_idem(cd__wh_call *c)
+{
+    c->idem_key = cd_http_req_header(c->req, "idempotency-key");
+    if (c->route != CD__WH_CREATE) {
+        c->idem_key = (cd_bytes){0};
+    }
+    if (c->idem_key.n > IDEM_KEY_MAX) {
+        return cd__wh_refuse(c, 400, "invalid_value", "Idempotency-Key",
+                             "Idempotency-Key is longer than %d bytes", IDEM_KEY_MAX);
+    }
+    cd_hash32 hash;
+    cd_sha256(&hash, cd_http_req_body(c->req));
+    memcpy(c->idem_hash, hash.b, 32);
+    return CD_OK;
+}
+
+static bool is_json_type(cd_bytes type)
+{
+    static const char word[] = "application/json";
+    usize n = sizeof word - 1;
+    if (type.n == 0) {
+        return true;
+    }
+    return type.n >= n && cd_http_name_eq(cd_bytes_sub(type, 0, n), cd_bytes_str(word)) &&
+           (type.n == n || type.p[n] == ';' || type.p[n] == ' ');
+}
+
+static cd_err read_body(cd__wh_call *c)
+{
+    cd_bytes text = cd_http_req_body(c->req);
+    if ((cd__wh_routes[c->route].flags & R_BODY) == 0) {
+        return CD_OK;
+    }
+    if (!is_json_type(cd_http_req_header(c->req, "content-type"))) {
+        return cd__wh_refuse(c, 415, "unsupported_media_type", "", "Content-Type must be JSON");
+    }
+    const char *is_active = cd__wh_query(c, "is_active");
+    if (text.n == 0 && c->route == CD__WH_PATCH && is_active != NULL) {
+        bool on = strcmp(is_active, "true") == 0 || strcmp(is_active, "1") == 0;
+        text = cd_bytes_str(on ? "{\"is_active\":true}" : "{\"is_active\":false}");
+    }
+    bool may_be_empty = c->route != CD__WH_CREATE && c->route != CD__WH_PATCH;
+    if (text.n == 0 && may_be_empty) {
+        text = cd_bytes_str("{}");
+    }
+    return cd_wh_read_body(&c->read, &c->body, text);
+}
+
+static cd_err begin(cd__wh_call *c)
+{
+    const cd__wh_route *route = &cd__wh_routes[c->route];
+    if ((route->flags & (R_WRITE | R_SCOPE)) != 0 && !c->account.key.may_write) {
+        return cd__wh_refuse(c, 403, "insufficient_scope", "", "this key may only read");
+    }
+    CD_TRY(read_idem(c));
+    CD_TRY(read_body(c));
+    return steps[c->route]->prepare == NULL ? CD_OK : steps[c->route]->prepare(c);
+}
+
+/* ---- rates ---- */
+
+/* Requests of a project in one second of the wall clock. */
+typedef struct window {
+    u64 second;
+    u32 used;
+} window;
+
+static void drop_val(void *ctx, void *val)
+{
+    (void)ctx;
+    cd_free(val);
+}
+
+static bool take(cd__wh_call *c)
+{
+    cd_wh_api *a = c->api;
+    char key[CD_WH_ID_MAX] = {0};
+    u64 second = cd_clock_wall_s(a->cfg.clock);
+    u32 limit = cd_wh_tier_of(c->account.project.tier)->requests_per_s;
+    (void)snprintf(key, sizeof key, "%s", c->account.project.id);
+    window *w = cd_lru_get(a->windows, key);
+    if (w == NULL) {
+        w = cd_new(window);
+        if (!cd_lru_put(a->windows, key, w, 1)) {
+            CD_UNREACHABLE();
+        }
+    }
+    if (w->second != second) {
+        *w = (window){.second = second};
+    }
+    bool is_in = a->cfg.no_rate_limit || w->used < limit;
+    w->used += is_in ? 1 : 0;
+    cd_buf lines = {0};
+    cd_buf_fmt(&lines,
+               "X-RateLimit-Limit: %u\r\nX-RateLimit-Remaining: %u\r\nX-RateLimit-Reset: %llu\r\n",
+               limit, w->used < limit ? limit - w->used : 0, (unsigned long long)(second + 1));
+    cd_buf_str(&lines, is_in ? "" : "Retry-After: 1\r\n");
+    cd_http_req_add_lines(c->req, cd_buf_bytes(&lines));
+    cd_buf_fini(&lines);
+    return is_in;
+}
+
+/* ---- accounts ---- */
+
+typedef struct account {
+    cd_arena mem;
+    cd_wh_account a;
+    u64 checked_ms;
+    u64 noted_ms; /* "last used" was written */
+} account;
+
+static void drop_account(void *ctx, void *val)
+{
+    account *acc = val;
+    (void)ctx;
+    cd_arena_fini(&acc->mem);
+    cd_free(acc);
+}
+
+typedef struct asking {
+    cd_wh_job job;
+    cd_list link;
+    cd_wh_api *api;
+    cd_wh_account_fn *fn;
+    void *arg;
+    account *found;
+    cd_hash32 hash;
+    usize n;
+    bool notes_use;
+    u8 text[KEY_TEXT_MAX];
+} asking;
+
+static cd_err run_asking(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    asking *q = cd_list_of(job, asking, job);
+    return cd_wh_key_find(s, &q->found->a.key, &q->found->a.project, &q->found->mem,
+                          cd_bytes_of(q->text, q->n), why);
+}
+
+static cd_err run_noting(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    asking *q = cd_list_of(job, asking, job);
+    return cd_wh_key_used(s, (const char *)q->text, cd__wh_now_ms(q->api), why);
+}
+
+static void done_noting(cd_wh_job *job)
+{
+    cd_free(cd_list_of(job, asking, job));
+}
+
+static void done_asking(cd_wh_job *job)
+{
+    asking *q = cd_list_of(job, asking, job);
+    cd_wh_api *a = q->api;
+    account *acc = q->found;
+    if (job->err == CD_OK) {
+        acc->checked_ms = cd__wh_now_ms(a);
+        account *old = cd_lru_get(a->accounts, q->hash.b);
+        acc->noted_ms = old != NULL ? old->noted_ms : acc->a.key.used_ms;
+        bool is_late = acc->checked_ms - cd_min_u64(acc->noted_ms, acc->checked_ms) > USED_MS;
+        if (is_late) {
+            acc->noted_ms = acc->checked_ms;
+            asking *n = cd_new(asking);
+            n->api = a;
+            n->job = (cd_wh_job){.run = run_noting, .done = done_noting};
+            (void)snprintf((char *)n->text, sizeof n->text, "%s", acc->a.key.id);
+            cd_wh_db_write(a->cfg.db, &n->job);
+        }
+        if (!cd_lru_put(a->accounts, q->hash.b, acc, 1)) {
+            CD_UNREACHABLE();
+        }
+        q->fn(q->arg, &acc->a);
+    } else {
+        drop_account(NULL, acc);
+        q->fn(q->arg, NULL);
+    }
+    cd_wipe(q->text, sizeof q->text);
+    cd_free(q);
+}
+
+void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *arg)
+{
+    cd_hash32 hash;
+    if (key.n == 0 || key.n > KEY_TEXT_MAX) {
+        fn(arg, NULL);
+        return;
+    }
+    cd_sha256(&hash, key);
+    account *acc = cd_lru_get(a->accounts, hash.b);
+    if (acc != NULL && cd__wh_now_ms(a) - acc->checked_ms < FRESH_MS) {
+        fn(arg, &acc->a);
+        return;
+    }
+    asking *q = cd_new(asking);
+    q->api = a;
+    q->fn = fn;
+    q->arg = arg;
+    q->hash = hash;
+    q->found = cd_new(account);
+    q->n = key.n;
+    memcpy(q->text, key.p, key.n);
+    q->job = (cd_wh_job){.run = run_asking, .done = done_asking};
+    cd_wh_db_read(a->cfg.db, &q->job);
+}
+
+static void copy_account(cd__wh_call *c, const cd_wh_account *from)
+{
+    cd_wh_account *to = &c->account;
+    *to = *from;
+    to->key.id = cd_arena_str(&c->mem, cd_bytes_str(from->key.id));
+    to->project.id = cd_arena_str(&c->mem, cd_bytes_str(from->project.id));
+    to->project.name = cd_arena_str(&c->mem, cd_bytes_str(from->project.name));
+    to->project.tier = cd_arena_str(&c->mem, cd_bytes_str(from->project.tier));
+    to->project.email = cd_arena_str(&c->mem, cd_bytes_str(from->project.email));
+    to->key.project = to->project.id;
+    to->key.label = to->key.last4 = "";
+    c->face = cd_wh_face_api_of(to->project.face);
+}
+
+/* ---- keys ---- */
+
+static cd_bytes bearer(cd_http_req *r)
+{
+    static const char word[] = "bearer ";
+    cd_bytes text = cd_http_req_header(r, "authorization");
+    usize n = sizeof word - 1;
+    if (text.n <= n || !cd_http_name_eq(cd_bytes_sub(text, 0, n), cd_bytes_str(word))) {
+        return (cd_bytes){0};
+    }
+    text = cd_bytes_sub(text, n, text.n - n);
+    while (text.n != 0 && text.p[0] == ' ') {
+        text = cd_bytes_sub(text, 1, text.n - 1);
+    }
+    return text;
+}
+
+/* A takes Bearer, B X-API-Key, C both. */
+static bool fits(const cd__wh_call *c, bool is_bearer)
+{
+    cd_wh_face face = cd__wh_face(c);
+    u32 faces = c->api->cfg.faces;
+    bool is_here = faces == 0 || (faces & 1u << face) != 0;
+    return is_here && (face == CD_WH_C || (face == CD_WH_A) == is_bearer);
+}
+
+static void on_account(void *arg, const cd_wh_account *found)
+{
+    cd__wh_call *c = arg;
+    bool is_bearer = bearer(c->req).n != 0;
+    cd_err err = CD_OK;
+    if (found != NULL) {
+        copy_account(c, found);
+    }
+    if (found == NULL || !fits(c, is_bearer)) {
+        if (found == NULL) {
+            c->account.project.face = is_bearer ? CD_WH_A : CD_WH_B;
+        }
+        if (cd__wh_face(c) != CD_WH_B) {
+            cd_http_req_add_header(c->req, "WWW-Authenticate", "Bearer");
+        }
+        err = cd__wh_refuse(c, 401, "unauthorized", "",
+                            found == NULL ? "the API key is missing or not valid"
+                                          : "this key is not taken in this header");
+    } else if (!take(c)) {
+        err = cd__wh_refuse(c, 429, "rate_limited", "", "too many requests in this second");
+    } else {
+        err = begin(c);
+    }
+    if (err != CD_OK) {
+        cd__wh_answer(c);
+    } else if (c->check_url != NULL) {
+        const cd_wh_engine *e = c->api->cfg.engine;
+        e->check_url(e->ctx, c->check_url, on_checked, c);
+    } else {
+        post(c);
+    }
+}
+
+/* ---- routes ---- */
+
+static cd_bytes segment(cd_bytes *rest)
+{
+    const u8 *slash = rest->n <= 1 ? NULL : memchr(rest->p + 1, '/', rest->n - 1);
+    usize n = slash == NULL ? rest->n : (usize)(slash - rest->p);
+    cd_bytes out = cd_bytes_sub(*rest, 0, n);
+    *rest = cd_bytes_sub(*rest, n, rest->n - n);
+    return out;
+}
+
+/* Does path fit? "{...}" takes one segment that is not empty. */
+static bool path_fits(const char *template, cd_bytes path, cd_bytes params[2])
+{
+    cd_bytes want = cd_bytes_str(template);
+    usize cnt = 0;
+    while (want.n != 0 && path.n != 0) {
+        cd_bytes w = segment(&want);
+        cd_bytes p = segment(&path);
+        if (w.n > 1 && w.p[1] == '{') {
+            if (p.n < 2 || p.n > CD_WH_ID_MAX) {
+                return false;
+            }
+            params[cnt++] = cd_bytes_sub(p, 1, p.n - 1);
+        } else if (!cd_bytes_eq(w, p)) {
+            return false;
+        }
+    }
+    return want.n == 0 && path.n == 0;
+}
+
+/* The route of a request; allow: methods of its path. A fixed path stands before one with a parameter. */
+static cd__wh_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2],
+                                u32 *allow)
+{
+    const char *first = NULL;
+    *allow = 0;
+    for (u32 i = 0; i < CD__WH_OTHER; i++) {
+        const cd__wh_route *r = &cd__wh_routes[i];
+        cd_bytes own[2] = {{0}};
+        if (!path_fits(r->path, path, own) || (first != NULL && strcmp(first, r->path) != 0)) {
+            continue;
+        }
+        first = r->path;
+        *allow |= r->method;
+        if (r->method == method || (r->method == CD_HTTP_GET && method == CD_HTTP_HEAD)) {
+            params[0] = own[0];
+            params[1] = own[1];
+            return (cd__wh_route_id)i;
+        }
+    }
+    return CD__WH_OTHER;
+}
+
+static void add_allow(cd_http_req *r, u32 allow)
+{
+    static const cd_http_method all[] = {CD_HTTP_GET, CD_HTTP_HEAD, CD_HTTP_POST, CD_HTTP_PATCH,
+                                         CD_HTTP_DELETE};
+    cd_buf line = {0};
+    cd_buf_str(&line, "Allow: ");
+    allow |= (allow & CD_HTTP_GET) != 0 ? (u32)CD_HTTP_HEAD : 0;
+    for (usize i = 0; i < CD_COUNT(all); i++) {
+        if ((allow & all[i]) != 0) {
+            cd_buf_str(&line, cd_http_method_name(all[i]));
+            cd_buf_str(&line, ", ");
+        }
+    }
+    cd_buf_str(&line, "OPTIONS\r\n");
+    cd_http_req_add_lines(r, cd_buf_bytes(&line));
+    cd_buf_fini(&line);
+}
+
+static bool is_api_path(cd_bytes path)
+{
+    return path.n >= 4 && memcmp(path.p, "/v1/", 4) == 0;
+}
+
+/* The face of a client whose key was not looked at. */
+static cd_wh_face guess(const cd_wh_api *a, cd_http_req *r)
+{
+    u32 faces = a->cfg.faces;
+    if (faces == 1u << CD_WH_B || faces == 1u << CD_WH_C) {
+        return faces == 1u << CD_WH_B ? CD_WH_B : CD_WH_C;
+    }
+    return faces == 0 && bearer(r).n == 0 ? CD_WH_B : CD_WH_A;
+}
+
+static void on_request(void *ctx, cd_http_req *r)
+{
+    cd_wh_api *a = ctx;
+    cd_bytes path = cd_http_req_path(r);
+    cd_http_method method = cd_http_req_method(r);
+    cd_bytes params[2] = {{0}};
+    u32 allow;
+    cd__wh_route_id id = route_of(path, method, params, &allow);
+    if (id == CD__WH_OTHER && allow == 0 && !is_api_path(path) && a->cfg.page != NULL &&
+        a->cfg.page(a->cfg.page_ctx, r)) {
+        return;
+    }
+    if (id == CD__WH_OTHER) {
+        cd_wh_face face = guess(a, r);
+        if (allow == 0) {
+            fail_text(a, r, face, 404, "not_found", "no such path");
+        } else if (method == CD_HTTP_OPTIONS) {
+            add_allow(r, allow);
+            note(a, r, id, 204);
+            cd_http_reply(r, 204, NULL);
+        } else {
+            add_allow(r, allow);
+            fail_text(a, r, face, 405, "method_not_allowed", "method not allowed");
+        }
+        return;
+    }
+    cd__wh_call *c = cd_new(cd__wh_call);
+    *c = (cd__wh_call){.api = a, .req = r, .route = id, .status = 200, .rng = cd_rng_os()};
+    cd_list_push_back(&a->calls, &c->link);
+    c->read = (cd_wh_read){.mem = &c->mem,
+                           .rng = &c->rng,
+                           .chain = a->cfg.engine->chain,
+                           .chain_ctx = a->cfg.engine->ctx,
+                           .brand = a->cfg.brand};
+    c->id = params[0].n == 0 ? NULL : cd_arena_str(&c->mem, params[0]);
+    c->sub = params[1].n == 0 ? NULL : cd_arena_str(&c->mem, params[1]);
+    if ((cd__wh_routes[id].flags & R_OPEN) != 0) {
+        steps[id]->after(c);
+        return;
+    }
+    cd_bytes key = bearer(r);
+    cd_wh_api_account(a, key.n != 0 ? key : cd_http_req_header(r, "x-api-key"), on_account, c);
+}
+
+static void on_refused(void *ctx, cd_http_req *r, u32 status, const char *text)
+{
+    cd_wh_api *a = ctx;
+    fail_text(a, r, guess(a, r), status, status == 413 ? "payload_too_large" : "bad_request", text);
+}
+
+/* ---- life ---- */
+
+cd_wh_api *cd_wh_api_new(const cd_wh_api_cfg *cfg)
+{
+    static const cd_http_site site = {.request = on_request, .refused = on_refused};
+    cd_wh_api *a = cd_new(cd_wh_api);
+    a->cfg = *cfg;
+    a->cfg.clock = cfg->clock == NULL ? cd_clock_real() : cfg->clock;
+    a->cfg.brand = cfg->brand == NULL ? "Svc" : cfg->brand;
+    const cd_http_cfg http = {
+        .conns_max = cfg->conns_max == 0 ? CONNS_MAX : cfg->conns_max,
+        .header_max = HEADER_MAX,
+        .body_max = CD_WH_BODY_MAX,
+        .gzip = true,
+        .site = &site,
+        .site_ctx = a,
+    };
+    cd_list_init(&a->calls);
+    a->accounts = cd_lru_new(CD_HASH_KEYED, 32, ACCOUNTS_MAX, drop_account, NULL);
+    a->windows = cd_lru_new(CD_HASH_KEYED, CD_WH_ID_MAX, ACCOUNTS_MAX, drop_val, NULL);
+    a->server = cd_http_server_new(cfg->loop, &http);
+    for (u32 face = CD_WH_A; face <= CD_WH_C; face++) {
+        cd_wh_api_openapi(&a->openapi[face], (cd_wh_face)face);
+    }
+    return a;
+}
+
+cd_err cd_wh_api_listen(cd_wh_api *a, const char *host, u16 port, cd_errinfo *why)
+{
+    return cd_http_server_listen(a->server, host, port, why);
+}
+
+u16 cd_wh_api_port(const cd_wh_api *a)
+{
+    return cd_http_server_port(a->server);
+}
+
+void cd_wh_api_stop(cd_wh_api *a, u32 grace_ms, void (*done)(void *ctx), void *ctx)
+{
+    cd_http_server_stop(a->server, grace_ms, done, ctx);
+}
+
+void cd_wh_api_free(cd_wh_api *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    cd_http_server_free(a->server);
+    cd_lru_free(a->accounts);
+    cd_lru_free(a->windows);
+    for (usize i = 0; i < CD_COUNT(a->openapi); i++) {
+        cd_buf_fini(&a->openapi[i]);
+    }
+    cd_free(a);
+}

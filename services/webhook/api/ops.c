@@ -1,0 +1,125 @@
+#include "services/webhook/api/ops.h"
+
+#include "base/hmap.h"
+
+cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit,
+                       u64 now_ms, cd_errinfo *why)
+{
+    cd_wh_hook *hook = &d->hook;
+    hook->project = p->id;
+    hook->face = p->face;
+    hook->name = hook->name == NULL ? "" : hook->name;
+    hook->network = hook->network == NULL ? "" : hook->network;
+    hook->status = CD_WH_ACTIVE;
+    hook->created_ms = hook->updated_ms = now_ms;
+    return cd_wh_hook_add(s, hook, limit, why);
+}
+
+/* Those of a that are not in b, in their order. */
+static cd_wh_addrs without(cd_arena *mem, cd_wh_addrs a, cd_wh_addrs b)
+{
+    cd_hmap in_b;
+    cd_addr20 *out = cd_arena_array(mem, cd_addr20, a.n);
+    usize n = 0;
+    cd_hmap_init(&in_b, CD_HASH_KEYED, sizeof(cd_addr20), 0);
+    for (usize i = 0; i < b.n; i++) {
+        (void)cd_hmap_put(&in_b, NULL, &b.p[i]);
+    }
+    for (usize i = 0; i < a.n; i++) {
+        if (cd_hmap_get(&in_b, &a.p[i]) == NULL) {
+            out[n++] = a.p[i];
+        }
+    }
+    cd_hmap_fini(&in_b);
+    return (cd_wh_addrs){.p = out, .n = n};
+}
+
+static cd_err replay_after(cd_wh_store *s, const cd_wh_hook *hook, cd_wh_again again,
+                           cd_errinfo *why)
+{
+    u64 queued;
+    const cd_wh_delivery_query q = {
+        .hook = hook->key,
+        .states = 1u << CD_WH_SKIPPED |
+                  (again == CD_WH_AGAIN_ALL ? 1u << CD_WH_FAILED | 1u << CD_WH_QUOTA_EXCEEDED : 0),
+    };
+    return again == CD_WH_AGAIN_NONE ? CD_OK : cd_wh_replay(s, &queued, &q, why);
+}
+
+cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, cd_wh_again again,
+                       cd_errinfo *why)
+{
+    bool changed;
+    if (!is_on) {
+        hook->status = hook->face == CD_WH_B ? CD_WH_PAUSED : CD_WH_DISABLED;
+        return cd_wh_hook_pause(s, &changed, hook->key, hook->status, why);
+    }
+    CD_TRY(cd_wh_hook_resume(s, &changed, hook->key, why));
+    CD_TRY(replay_after(s, hook, again, why));
+    hook->status = CD_WH_ACTIVE;
+    hook->failures = 0;
+    *due = true;
+    return CD_OK;
+}
+
+cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_hook *old, u64 now_ms,
+                       cd_arena *mem, cd_errinfo *why)
+{
+    cd_wh_hook *hook = &d->hook;
+    hook->updated_ms = now_ms;
+    CD_TRY(cd_wh_hook_save(s, hook, why));
+    if ((d->given & CD_WH_GIVEN_CONFIG) != 0) {
+        cd_wh_addrs had = old->filter.addresses;
+        cd_wh_addrs has = hook->filter.addresses;
+        usize cnt;
+        CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, without(mem, has, had),
+                                    without(mem, had, has), why));
+    }
+    if ((d->given & CD_WH_GIVEN_STATUS) != 0) {
+        CD_TRY(cd_wh_op_status(s, hook, due, hook->status == CD_WH_ACTIVE, d->again, why));
+    } else if (d->again != CD_WH_AGAIN_NONE && hook->status == CD_WH_ACTIVE) {
+        CD_TRY(replay_after(s, hook, d->again, why));
+        *due = true;
+    }
+    return CD_OK;
+}
+
+cd_err cd_wh_op_rotate(cd_wh_store *s, cd_wh_hook *hook, cd_wh_read *r, u64 grace_ms, u64 now_ms,
+                       cd_errinfo *why)
+{
+    cd_bytes fresh = cd_wh_face_api_of(hook->face)->secret(r);
+    bool is_now = grace_ms == 0 || hook->secret.n == 0;
+    if (is_now) {
+        hook->secret = fresh;
+        hook->secret_next = (cd_bytes){0};
+    } else {
+        hook->secret_next = fresh;
+    }
+    hook->grace_until_ms = is_now ? 0 : now_ms + grace_ms;
+    hook->updated_ms = now_ms;
+    return cd_wh_hook_save(s, hook, why);
+}
+
+cd_err cd_wh_op_confirm(cd_wh_store *s, cd_wh_hook *hook, u64 now_ms, cd_errinfo *why)
+{
+    if (hook->secret_next.n == 0) {
+        return CD_ENOENT;
+    }
+    hook->secret = hook->secret_next;
+    hook->secret_next = (cd_bytes){0};
+    hook->grace_until_ms = 0;
+    hook->updated_ms = now_ms;
+    return cd_wh_hook_save(s, hook, why);
+}
+
+cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_wh_addrs remove,
+                          u64 now_ms, cd_arena *mem, cd_errinfo *why)
+{
+    usize cnt;
+    CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, add, remove, why));
+    CD_TRY(cd_wh_hook_by_key(s, hook, mem, hook->key, true, why));
+    hook->config = cd_wh_config_addresses(
+        mem, hook->config, cd_wh_face_api_of(hook->face)->list_key, hook->filter.addresses);
+    hook->updated_ms = now_ms;
+    return cd_wh_hook_save(s, hook, why);
+}

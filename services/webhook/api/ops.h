@@ -1,0 +1,33 @@
+/* services/webhook/api/ops.h - what management does to the store, the same for routes and pages.
+ *
+ * Threading: confined to a store's thread, inside a job. [spec:webhooks#2, #5] */
+#ifndef CD_WEBHOOK_API_OPS_H
+#define CD_WEBHOOK_API_OPS_H
+
+#include "services/webhook/api/face.h"
+#include "services/webhook/core/store.h"
+
+/* cd_wh_op_create stores a draft of a project. CD_EFULL: the tier's number of webhooks, or of addresses, is reached. */
+cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit,
+                       u64 now_ms, cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_op_change stores what a PATCH has made of old (with lists); d->hook is then as it is stored. due: something
+ * waits now. */
+cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_hook *old, u64 now_ms,
+                       cd_arena *mem, cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_op_status pauses or resumes hook, whose face says what it then is; again: what is replayed on resuming. */
+cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, cd_wh_again again,
+                       cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_op_rotate draws a secret: at grace 0 it is the current one at once. _confirm makes it so; CD_ENOENT when there
+ * is none to confirm. */
+cd_err cd_wh_op_rotate(cd_wh_store *s, cd_wh_hook *hook, cd_wh_read *r, u64 grace_ms, u64 now_ms,
+                       cd_errinfo *why) CD_CHECK;
+cd_err cd_wh_op_confirm(cd_wh_store *s, cd_wh_hook *hook, u64 now_ms, cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_op_addresses changes the watched addresses; hook (with lists) is then as it is stored. CD_EFULL. */
+cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_wh_addrs remove,
+                          u64 now_ms, cd_arena *mem, cd_errinfo *why) CD_CHECK;
+
+#endif
