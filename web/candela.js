@@ -69,44 +69,54 @@
     }
   }, 1000);
 
-  // Live rows: {"id", "html"} made by the server's own template. They wait while someone points at the table or is in it.
+  // What is live says where and what: "/path#name". Events are {"id", "html"}, made by the server's own templates.
+  const streams = {};
+  const listen = (x, f) => {
+    const [path, name] = x.dataset.live.split('#');
+    if (!name) return;
+    if (!streams[path]) on('gap', () => location.reload(), streams[path] = new EventSource(path));
+    on(name, (e) => f(JSON.parse(e.data)), streams[path]);
+  };
+  const isBusy = (x) => x.matches(':hover') || x.contains(document.activeElement);
+  for (const part of all('[data-live]:not(table)')) listen(part, (d) => { if (!isBusy(part)) part.innerHTML = d.html; });
+
+  // Rows wait while someone points at their table or is in it
   for (const table of all('table[data-live]')) {
-    const body = table.tBodies[0], waiting = [], max = Math.max(body.rows.length, 1), count = make('button');
+    const body = table.tBodies[0], waiting = [], max = Math.max(body.rows.length, 12), count = make('button');
     let said = 0;
     count.className = 'btn s';
     count.type = 'button';
     count.hidden = true;
     const end = one('.end', table.closest('.panel'));
     if (end) end.prepend(count);
+    all('.pill.live', end || table).forEach((x) => { x.hidden = false; });
     const flush = () => {
       for (const row of waiting.splice(0)) {
         const t = make('template');
         t.innerHTML = row.html;
         const tr = t.content.firstElementChild;
-        if (!tr || (row.id && all('tr', body).some((x) => x.dataset.id === String(row.id)))) continue;
+        if (!tr || all('tr', body).some((x) => x.dataset.id === row.id)) continue;
         tr.classList.add('new');
         body.prepend(tr);
-        while (body.rows.length > Math.max(max, 12)) body.lastElementChild.remove();
+        while (body.rows.length > max) body.lastElementChild.remove();
       }
       count.hidden = true;
     };
-    const isBusy = () => table.matches(':hover') || table.contains(document.activeElement);
+    const calm = () => setTimeout(() => { if (!isBusy(table)) flush(); });
     on('click', flush, count);
-    on('pointerleave', () => { if (!isBusy()) flush(); }, table);
-    on('focusout', () => setTimeout(() => { if (!isBusy()) flush(); }), table);
-    new EventSource(table.dataset.live).onmessage = (e) => {
-      waiting.push(JSON.parse(e.data));
+    on('pointerleave', calm, table);
+    on('focusout', calm, table);
+    listen(table, (row) => {
+      waiting.push(row);
       while (waiting.length > 50) waiting.shift();
-      if (!isBusy()) flush();
-      else {
-        count.textContent = `${waiting.length} new`;
-        count.hidden = false;
-        if (Date.now() - said > 10000) {
-          said = Date.now();
-          toast(`${waiting.length} new`);
-        }
+      if (!isBusy(table)) return flush();
+      count.textContent = `${waiting.length} new`;
+      count.hidden = false;
+      if (Date.now() - said > 10000) {
+        said = Date.now();
+        toast(`${waiting.length} new`);
       }
-    };
+    });
   }
 
   // Keys

@@ -45,7 +45,7 @@ static void txs(cd__xp *p, const cd_addr20 *addr)
         cd_ui_empty(&p->h, "No transactions", "What this address sends or gets stands here.",
                     (cd_markup){0});
     } else {
-        cd__xp_txs_begin(p);
+        cd__xp_txs_begin(p, NULL);
         for (usize i = 0; i < cnt; i++) {
             const cd_accepted *b;
             if (cd_view_block(p->view, &b, &p->a, at[i].height) == CD_OK &&

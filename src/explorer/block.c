@@ -18,7 +18,8 @@ void cd__xp_blocks(cd__xp *p)
     p->title = cd_bytes_str("Blocks");
     p->tab = CD_EXPLORER_ROOT "/blocks";
     cd_html_put(&p->h, "<h1>Blocks</h1><section class=\"panel\" aria-label=\"Blocks\">");
-    cd__xp_blocks_table(p, from, CD__XP_PAGE);
+    p->is_live = from == head;
+    cd__xp_blocks_table(p, from, CD__XP_PAGE, p->is_live ? cd__xp_live(p, CD__LIVE_BLOCKS) : NULL);
     cd_html_put(&p->h, "<footer><span>{} in all</span>", cd_fmt_count(&p->a, head + 1));
     cd_bytes next = {0};
     if (from >= CD__XP_PAGE) {
@@ -175,7 +176,7 @@ void cd__xp_block(cd__xp *p, cd_bytes rest)
     if (b->block.tx_cnt == 0) {
         cd_ui_empty(h, "No transactions", "This block holds none.", (cd_markup){0});
     } else {
-        cd__xp_txs_begin(p);
+        cd__xp_txs_begin(p, NULL);
         for (usize i = 0; i < b->block.tx_cnt && i < 500; i++) {
             cd__xp_txs_row(p, b, i, false);
         }

@@ -32,11 +32,16 @@ cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
     cd_explorer *x = cd_new(cd_explorer);
     *x = (cd_explorer){.cfg = *cfg};
     cd__known_init(x);
+    x->live = cfg->loop == NULL ? NULL : cd__live_new(x);
     return x;
 }
 
 void cd_explorer_free(cd_explorer *x)
 {
+    if (x == NULL) {
+        return;
+    }
+    cd__live_free(x->live);
     cd_free(x);
 }
 
@@ -95,16 +100,23 @@ static bool write_body(cd__xp *p, cd_bytes path)
     return false;
 }
 
-static void reply(cd__xp *p)
+void cd__xp_bar_height(cd__xp *p, cd_html *h)
+{
+    cd_ui_lamp(h, CD_LAMP_ACCEPTED);
+    cd_html_put(h, "{}", cd_fmt_count(&p->a, cd_view_head(p->view)->block.header.number));
+}
+
+void cd__xp_reply(cd__xp *p)
 {
     cd_buf end = {0};
     cd_html e = {.out = &end};
     cd_html h = {.out = cd_http_req_out(p->req)};
+    const char *live = p->is_live ? cd__xp_live(p, CD__LIVE_HEIGHT) : NULL;
     cd_html_put(&e, "<span>{} <span class=\"mut\">{}</span></span>", p->x->cfg.network,
                 cd_view_rules(p->view)->chain_id);
-    cd_html_put(&e, "<span class=\"lampline opt\">");
-    cd_ui_lamp(&e, CD_LAMP_ACCEPTED);
-    cd_html_put(&e, "{}</span>", cd_fmt_count(&p->a, cd_view_head(p->view)->block.header.number));
+    cd_html_put(&e, "<span class=\"lampline opt\" data-live=\"{}\">", live == NULL ? "" : live);
+    cd__xp_bar_height(p, &e);
+    cd_html_put(&e, "</span>");
     const cd_page page = {
         .site = &site,
         .title = p->title,
@@ -119,18 +131,8 @@ static void reply(cd__xp *p)
     cd_web_reply_page(p->req, p->status);
 }
 
-void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
+cd__xp *cd__xp_open(const cd_explorer *x, cd_http_req *r)
 {
-    cd_bytes path = cd_http_req_path(r);
-    usize root = sizeof CD_EXPLORER_ROOT - 1;
-    path = cd_bytes_sub(path, root, path.n - root);
-    while (path.n != 0 && path.p[0] == '/') {
-        path = cd_bytes_sub(path, 1, path.n - 1);
-    }
-    cd_bytes asset = behind(path, "assets");
-    if (asset.p != NULL && cd_web_reply_asset(r, asset)) {
-        return;
-    }
     cd__xp *p = cd_new(cd__xp);
     *p = (cd__xp){.x = x,
                   .req = r,
@@ -138,11 +140,49 @@ void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
                   .now_s = cd_clock_wall_s(x->cfg.clock),
                   .status = 200};
     p->h.out = &p->body;
-    if (!write_body(p, path)) {
-        reply(p);
-    }
+    return p;
+}
+
+void cd__xp_close(cd__xp *p)
+{
     cd_view_unref(p->view);
     cd_buf_fini(&p->body);
     cd_arena_fini(&p->a);
     cd_free(p);
+}
+
+/* The path below the explorer's, without slashes in front. */
+static cd_bytes path_of(const cd_http_req *r)
+{
+    cd_bytes path = cd_http_req_path(r);
+    usize root = sizeof CD_EXPLORER_ROOT - 1;
+    path = cd_bytes_sub(path, root, path.n - root);
+    while (path.n != 0 && path.p[0] == '/') {
+        path = cd_bytes_sub(path, 1, path.n - 1);
+    }
+    return path;
+}
+
+void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
+{
+    cd_bytes path = path_of(r);
+    cd_bytes asset = behind(path, "assets");
+    if (asset.p != NULL && cd_web_reply_asset(r, asset)) {
+        return;
+    }
+    cd__xp *p = cd__xp_open(x, r);
+    if (!write_body(p, path)) {
+        cd__xp_reply(p);
+    }
+    cd__xp_close(p);
+}
+
+bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r)
+{
+    cd_bytes path = path_of(r);
+    if (x->live != NULL && cd_bytes_eq(path, cd_bytes_str("live"))) {
+        cd__live_listen(x->live, r);
+        return true;
+    }
+    return false;
 }

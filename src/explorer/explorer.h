@@ -2,7 +2,7 @@
  *
  *   GET /explorer/… ─► a view of the chain (frozen) ─► facts ─► web ─► a finished page
  *
- * Overview, blocks, block, transaction, address, search. Facts come from the chain's own readers alone; a page holds one
+ * Overview, blocks, block, transaction, address, contract, token, pool, node, search. Facts come from the chain's own readers alone; a page holds one
  * view, so what it shows belongs together. Whatever needs an index (the transactions of an address, holdings, tokens) is
  * asked of cd_explorer_index, and without one the page says that it is not there.
  * Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "chains/evmchain/view.h"
 #include "net/http_server.h"
+#include "net/loop.h"
 
 typedef struct cd_explorer cd_explorer;
 
@@ -35,16 +36,34 @@ typedef struct cd_explorer_cfg {
     const cd_clock *clock;
     const char *network;            /* "dev", for the top bar */
     const cd_explorer_index *index; /* NULL: there is none */
+    cd_loop *loop;                  /* of the HTTP service; NULL: no live rows */
+
+    /* What the explorer asks of the process, each with ctx; NULL: it cannot be had, and a page says so.
+     * run calls job(arg) on a thread that may take its time (CD_EFULL, CD_ECLOSED: not called).
+     * with_pool calls job(arg, pool) on the thread that owns the pool and waits; from such a thread only.
+     * node_state appends what the process knows of itself as a JSON document; on the loop. */
+    cd_err (*run)(void *ctx, void (*job)(void *arg), void *arg);
+    cd_err (*with_pool)(void *ctx, void (*job)(void *arg, cd_txpool *pool), void *arg);
+    void (*node_state)(void *ctx, cd_buf *out);
+    void *ctx;
 } cd_explorer_cfg;
 
 /* The path below which everything lies. */
 #define CD_EXPLORER_ROOT "/explorer"
 
-/* cd_explorer_new copies cfg; what it names stays. cd_explorer_free: when no request is served; NULL is allowed. */
+/* cd_explorer_new copies cfg; what it names stays. cd_explorer_free: when no request is served, no job runs and the server has
+ * stopped; NULL is allowed. */
 cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg);
 void cd_explorer_free(cd_explorer *x);
 
-/* cd_explorer_serve answers a GET of CD_EXPLORER_ROOT or below. */
+/* cd_explorer_serve answers a GET or POST of CD_EXPLORER_ROOT or below. */
 void cd_explorer_serve(cd_explorer *x, cd_http_req *r);
+
+/* cd_explorer_serve_here takes, on the loop, a request that belongs there: one that listens for live rows, or asks for the
+ * state of the node. false: it is cd_explorer_serve's. */
+bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r);
+
+/* cd_explorer_news: the chain has a new head. Any thread; it costs nothing while nobody listens. */
+void cd_explorer_news(cd_explorer *x);
 
 #endif

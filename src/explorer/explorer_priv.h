@@ -8,7 +8,11 @@
 #include "web/fmt.h"
 #include "web/ui.h"
 
-enum { CD__XP_PAGE = 25, CD__XP_DECIMALS = 18 };
+enum {
+    CD__XP_PAGE = 25,
+    CD__XP_DECIMALS = 18,
+    CD__XP_TXS_SEARCHED = 100 /* blocks that are looked at for newest transactions */
+};
 
 typedef struct cd__xp {
     const cd_explorer *x;
@@ -23,7 +27,15 @@ typedef struct cd__xp {
     cd_bytes title;
     const char *tab; /* href; NULL: none */
     u32 status;
+    bool is_live; /* something on it is */
 } cd__xp;
+
+/* cd__xp_open begins on the newest view, r NULL for rows without a page; cd__xp_close ends it. */
+cd__xp *cd__xp_open(const cd_explorer *x, cd_http_req *r);
+void cd__xp_close(cd__xp *p);
+
+/* cd__xp_reply sends what was written as a page. */
+void cd__xp_reply(cd__xp *p);
 
 /* The pages; each writes its body, title and tab. rest is the path behind the page's name. */
 void cd__xp_home(cd__xp *p);
@@ -40,6 +52,13 @@ void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *ad
 
 /* cd__xp_broken makes it say that the chain's data could not be read. */
 void cd__xp_broken(cd__xp *p, cd_err e);
+
+/* --- live rows (live.c) ------------------------------------------------------------------------------------------- */
+
+/* cd__live_new: x has a loop. cd__live_listen takes a request that listens. */
+struct cd__live *cd__live_new(cd_explorer *x);
+void cd__live_free(struct cd__live *l);
+void cd__live_listen(struct cd__live *l, cd_http_req *r);
 
 /* --- parts (parts.c) ---------------------------------------------------------------------------------------------- */
 
@@ -61,9 +80,24 @@ void cd__xp_height(cd__xp *p, u64 number);
 /* What a transaction calls: its function by name, its selector, "transfer" or "create". */
 cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx);
 
-/* Rows of tables, with their heads; txs of one block from idx on. */
-void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt);
-void cd__xp_txs_begin(cd__xp *p);
+/* What is shown live: the chain's state on top of the overview, the height in the bar, newest blocks and transactions. */
+#define CD__LIVE_TOP    "top"
+#define CD__LIVE_HEIGHT "height"
+#define CD__LIVE_BLOCKS "blocks"
+#define CD__LIVE_TXS    "txs"
+enum { CD__LIVE_ROWS = 12 };
+
+/* cd__xp_live gives where something of these is told, for data-live; NULL where nothing is. */
+const char *cd__xp_live(cd__xp *p, const char *what);
+
+/* cd__xp_top and cd__xp_bar_height write what stands in an element that is shown live. */
+void cd__xp_top(cd__xp *p);
+void cd__xp_bar_height(cd__xp *p, cd_html *h);
+
+/* Rows of tables, with their heads; live NULL: they stay as they are. */
+void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt, const char *live);
+void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b);
+void cd__xp_txs_begin(cd__xp *p, const char *live);
 void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block);
 void cd__xp_txs_end(cd__xp *p);
 
@@ -86,6 +120,7 @@ struct cd_explorer {
     cd_explorer_cfg cfg;
     cd__known known[CD__KNOWN_MAX];
     usize known_cnt;
+    struct cd__live *live; /* NULL: no live rows */
 };
 
 /* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its topic and

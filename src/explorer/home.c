@@ -1,7 +1,7 @@
 #include "explorer/explorer_priv.h"
 #include "web/chart.h"
 
-enum { STRIP = 72, RECENT = 12, TXS_SEARCHED = 100 };
+enum { STRIP = 72 };
 
 /* What can be said of the last blocks, gathered once. */
 typedef struct recent {
@@ -91,25 +91,32 @@ static void figures(cd__xp *p, const recent *r)
     cd_ui_figs(&p->h, figs, CD_COUNT(figs));
 }
 
+/* The script shows it where rows come by themselves. */
+static void live_pill(cd__xp *p)
+{
+    cd_html_put(&p->h, "<span class=\"pill live\" hidden>Live</span><noscript><a "
+                       "href=\"" CD_EXPLORER_ROOT "\">Refresh</a></noscript>");
+}
+
+/* Without rows the table is not shown (candela.css), but live ones find it. */
 static void newest_txs(cd__xp *p, u64 head)
 {
     usize shown = 0;
-    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Transactions</h2></header>");
-    for (u64 i = 0; i <= head && i < TXS_SEARCHED && shown < RECENT; i++) {
+    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Transactions</h2><div class=\"end\">");
+    live_pill(p);
+    cd_html_put(&p->h, "</div></header>");
+    cd__xp_txs_begin(p, cd__xp_live(p, CD__LIVE_TXS));
+    for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS; i++) {
         const cd_accepted *b;
         if (cd_view_block(p->view, &b, &p->a, head - i) != CD_OK) {
             break;
         }
-        for (usize k = b->block.tx_cnt; k-- != 0 && shown < RECENT; shown++) {
-            if (shown == 0) {
-                cd__xp_txs_begin(p);
-            }
+        for (usize k = b->block.tx_cnt; k-- != 0 && shown < CD__LIVE_ROWS; shown++) {
             cd__xp_txs_row(p, b, k, true);
         }
     }
-    if (shown != 0) {
-        cd__xp_txs_end(p);
-    } else {
+    cd__xp_txs_end(p);
+    if (shown == 0) {
         cd_ui_empty(&p->h, "No transactions yet",
                     "The newest blocks hold none: the next transaction stands here.",
                     (cd_markup){0});
@@ -139,24 +146,33 @@ static void waiting(cd__xp *p)
     cd_buf_fini(&text);
 }
 
-void cd__xp_home(cd__xp *p)
+void cd__xp_top(cd__xp *p)
 {
     recent *r = cd_arena_new(&p->a, recent);
     u64 head = cd_view_head(p->view)->block.header.number;
     gather(p, r, head);
-    p->title = cd_bytes_str("Overview");
-    p->tab = CD_EXPLORER_ROOT;
-    cd_html_put(&p->h, "<h1 class=\"sr\">Overview</h1>");
     beam(p, r);
     if (head == 0 && cd_view_rules(p->view)->is_dev) {
         waiting(p);
     }
     figures(p, r);
-    cd_html_put(
-        &p->h,
-        "<div class=\"cols\"><section class=\"panel\"><header><h2>Blocks</h2><div class=\"end\">"
-        "<a href=\"" CD_EXPLORER_ROOT "/blocks\">All blocks</a></div></header>");
-    cd__xp_blocks_table(p, head, RECENT);
+}
+
+void cd__xp_home(cd__xp *p)
+{
+    u64 head = cd_view_head(p->view)->block.header.number;
+    const char *live = cd__xp_live(p, CD__LIVE_TOP);
+    p->title = cd_bytes_str("Overview");
+    p->tab = CD_EXPLORER_ROOT;
+    p->is_live = true;
+    cd_html_put(&p->h, "<h1 class=\"sr\">Overview</h1><div class=\"stack\" data-live=\"{}\">",
+                live == NULL ? "" : live);
+    cd__xp_top(p);
+    cd_html_put(&p->h, "</div><div class=\"cols\"><section "
+                       "class=\"panel\"><header><h2>Blocks</h2><div class=\"end\">");
+    live_pill(p);
+    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/blocks\">All blocks</a></div></header>");
+    cd__xp_blocks_table(p, head, CD__LIVE_ROWS, cd__xp_live(p, CD__LIVE_BLOCKS));
     cd_html_put(&p->h, "</section>");
     newest_txs(p, head);
     cd_html_put(&p->h, "</div>");

@@ -88,7 +88,7 @@ static const cd_ui_col block_cols[] = {
     {.name = "Block", .flags = CD_COL_P2},
 };
 
-static void block_row(cd__xp *p, const cd_accepted *b)
+void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b)
 {
     const cd_header *head = &b->block.header;
     cd_html_put(&p->h, "<tr data-id=\"{}\"><td>", head->number);
@@ -109,15 +109,15 @@ static void block_row(cd__xp *p, const cd_accepted *b)
     cd_html_put(&p->h, "</td></tr>");
 }
 
-void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt)
+void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt, const char *live)
 {
-    cd_ui_table_begin(&p->h, "Blocks", block_cols, CD_COUNT(block_cols), NULL, NULL);
+    cd_ui_table_begin(&p->h, "Blocks", block_cols, CD_COUNT(block_cols), NULL, live);
     for (usize i = 0; i < cnt && i <= from; i++) {
         const cd_accepted *b;
         if (cd_view_block(p->view, &b, &p->a, from - i) != CD_OK) {
             break; // older ones are not kept
         }
-        block_row(p, b);
+        cd__xp_blocks_row(p, b);
     }
     cd_ui_table_end(&p->h);
 }
@@ -129,9 +129,9 @@ static const cd_ui_col tx_cols[] = {
     {.name = "Value", .flags = CD_COL_NUM},
 };
 
-void cd__xp_txs_begin(cd__xp *p)
+void cd__xp_txs_begin(cd__xp *p, const char *live)
 {
-    cd_ui_table_begin(&p->h, "Transactions", tx_cols, CD_COUNT(tx_cols), NULL, NULL);
+    cd_ui_table_begin(&p->h, "Transactions", tx_cols, CD_COUNT(tx_cols), NULL, live);
 }
 
 void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block)
@@ -139,7 +139,7 @@ void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block)
     const cd_tx *tx = &b->block.txs[idx];
     const cd_receipt *r = &b->receipts[idx];
     cd_html *h = &p->h;
-    cd_html_put(h, "<tr><td>");
+    cd_html_put(h, "<tr data-id=\"{}\"><td>", cd__xp_hex(p, cd_bytes_of(tx->hash.b, 32)));
     cd__xp_tx_hash(p, &tx->hash, 0);
     cd_html_put(h, "<span class=\"sub\">");
     if (with_block) {

@@ -66,7 +66,8 @@ struct cd_node {
     cd_timer *trim_timer; /* looks now and then whether free memory should be given back */
     cd_timer *stop_timer; /* runs between the signal and the end of service */
     cd_timer *late_timer; /* runs from there; then requests that still run are told to end */
-    u64 stop_ns;          /* when it was asked to stop; 0: not yet */
+    u64 start_ns;
+    u64 stop_ns; /* when it was asked to stop; 0: not yet */
     bool is_stopping;
     cd_loop_task failed_task;
     atomic_bool is_running; /* the loop may be told to stop */
@@ -332,6 +333,9 @@ static void serve_page(cd_rpc_job *job)
 static void on_page(void *ctx, cd_http_req *req)
 {
     cd_node *n = ctx;
+    if (n->cfg.pages->serve_here(n->cfg.pages->ctx, req)) {
+        return;
+    }
     page_job *p = cd_new(page_job);
     *p = (page_job){.job = {.run = serve_page, .kind = n->cfg.pages}, .node = n, .req = req};
     if (run_read(n, &p->job) != CD_OK) {
@@ -340,17 +344,77 @@ static void on_page(void *ctx, cd_http_req *req)
     }
 }
 
+/* Work of the pages that no request waits for. */
+typedef struct work_job {
+    cd_rpc_job job; /* first */
+    void (*fn)(void *arg);
+    void *arg;
+} work_job;
+
+static void do_work(cd_rpc_job *job)
+{
+    work_job *w = (work_job *)(void *)job;
+    w->fn(w->arg);
+    cd_free(w);
+}
+
+static cd_err run_work(cd_node *n, void (*fn)(void *arg), void *arg)
+{
+    work_job *w = cd_new(work_job);
+    *w = (work_job){.job = {.run = do_work, .kind = n->cfg.pages}, .fn = fn, .arg = arg};
+    cd_err e = run_read(n, &w->job);
+    if (e != CD_OK) {
+        cd_free(w);
+    }
+    return e;
+}
+
+static void put_state(cd_node *n, cd_buf *out)
+{
+    cd_kv_stats stats = {0};
+    cd_json_w w = {.out = out};
+    u64 up_ns = cd_clock_mono_ns(cd_clock_real()) - n->start_ns;
+    (void)!cd_kv_stats_get(n->kv, &stats); // health tells
+    const struct {
+        const char *name;
+        u64 value;
+    } rows[] = {
+        {"uptimeMs", up_ns / CD_NS_PER_MS},
+        {"memory", cd_process_rss()},
+        {"memoryBudget", n->cfg.memory},
+        {"disk", n->cfg.data_dir == NULL ? 0 : stats.disk_bytes},
+        {"requests", cd_counter_get(n->requests)},
+        {"requestBytes", cd_http_server_held(n->http)},
+        {"readsWaiting", cd_readers_waiting(n->readers)},
+        {"threads", cd_thread_cpus()},
+    };
+    cd_json_w_obj(&w);
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_json_w_key(&w, rows[i].name);
+        cd_json_w_u64(&w, rows[i].value);
+    }
+    cd_json_w_key(&w, "inMemory");
+    cd_json_w_bool(&w, n->cfg.data_dir == NULL);
+    cd_json_w_key(&w, "health");
+    cd_buf health = {0};
+    (void)cd_health_fmt(n->health, &health, CD_HEALTH_HEALTH);
+    cd_json_w_raw(&w, cd_buf_bytes(&health));
+    cd_buf_fini(&health);
+    cd_json_w_obj_end(&w);
+}
+
 static void add_pages(cd_node *n, cd_vm *vm)
 {
     const cd_node_pages *pages = n->cfg.pages;
+    const cd_node_hands hands = {.node = n, .loop = n->loop, .run = run_work, .state = put_state};
     char below[128];
     if (pages == NULL) {
         return;
     }
-    pages->open(pages->ctx, vm);
+    pages->open(pages->ctx, vm, &hands);
     (void)snprintf(below, sizeof below, "%s/*", pages->root);
     add_route(n, pages->root, CD_HTTP_GET, on_page, n);
-    add_route(n, below, CD_HTTP_GET, on_page, n);
+    add_route(n, below, CD_HTTP_GET | CD_HTTP_POST, on_page, n);
 }
 
 static void add_routes(cd_node *n, cd_vm *vm)
@@ -734,6 +798,7 @@ cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
 {
     cd_node *n = cd_new(cd_node);
     n->cfg = *cfg;
+    n->start_ns = cd_clock_mono_ns(cd_clock_real());
     n->budget = cd_budget_of(cfg->memory);
     n->writing.max = n->budget.writing;
     cd_err e = open_store(n, why);

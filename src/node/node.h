@@ -16,11 +16,22 @@
 typedef struct cd_node cd_node;
 struct cd_http_req;
 
+/* What a node does for its pages. run calls job(arg) on a reader's thread (CD_EFULL, CD_ECLOSED: not called), from any
+ * thread; state appends what the node knows of itself as a JSON object, on the loop. */
+typedef struct cd_node_hands {
+    cd_node *node;
+    struct cd_loop *loop;
+    cd_err (*run)(cd_node *n, void (*job)(void *arg), void *arg);
+    void (*state)(cd_node *n, cd_buf *out);
+} cd_node_hands;
+
 /* Pages for people about the C-Chain, from the program: open is told the VM before anything is served and close when all is
- * over; serve answers a GET of root or below on a reader's thread, where it may take its time. */
+ * over; serve answers a GET or POST of root or below on a reader's thread, where it may take its time, unless serve_here has
+ * taken it on the loop. */
 typedef struct cd_node_pages {
     const char *root; /* "/explorer" */
-    void (*open)(void *ctx, cd_vm *vm);
+    void (*open)(void *ctx, cd_vm *vm, const cd_node_hands *hands);
+    bool (*serve_here)(void *ctx, struct cd_http_req *req);
     void (*serve)(void *ctx, struct cd_http_req *req);
     void (*close)(void *ctx);
     void *ctx;

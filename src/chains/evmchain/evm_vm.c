@@ -93,6 +93,9 @@ cd_err cd__vm_follow(cd_evm_vm *e)
     }
     cd_arena_fini(&a);
     cd_feed_news(e->feed);
+    if (e->news != NULL) {
+        e->news(e->news_ctx);
+    }
     return err;
 }
 
@@ -444,4 +447,33 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm)
 {
     return ((cd_evm_vm *)(void *)vm)->chain;
+}
+
+void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx)
+{
+    self(vm)->news = news;
+    self(vm)->news_ctx = ctx;
+}
+
+typedef struct pool_job {
+    cd_txpool *pool;
+    void (*job)(void *arg, cd_txpool *pool);
+    void *arg;
+} pool_job;
+
+static void on_owner(void *arg)
+{
+    const pool_job *j = arg;
+    j->job(j->arg, j->pool);
+}
+
+cd_err cd_evm_vm_with_pool(cd_vm *vm, void (*job)(void *arg, cd_txpool *pool), void *arg)
+{
+    cd_evm_vm *e = self(vm);
+    pool_job j = {.pool = e->pool, .job = job, .arg = arg};
+    if (e->ctx.host->run == NULL) {
+        on_owner(&j);
+        return CD_OK;
+    }
+    return e->ctx.host->run(e->ctx.host, on_owner, &j);
 }

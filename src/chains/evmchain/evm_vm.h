@@ -16,4 +16,13 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHE
 struct cd_chain;
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm);
 
+/* cd_evm_vm_watch has news(ctx) called on the executor whenever the head has changed; one watcher, before blocks come. */
+void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx);
+
+/* cd_evm_vm_with_pool calls job(arg, pool) on the executor and waits, from another thread that may. Errors: CD_EFULL,
+ * CD_ECLOSED; then nothing was called. */
+struct cd_txpool;
+cd_err cd_evm_vm_with_pool(cd_vm *vm, void (*job)(void *arg, struct cd_txpool *pool),
+                           void *arg) CD_CHECK;
+
 #endif

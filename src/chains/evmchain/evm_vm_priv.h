@@ -49,6 +49,8 @@ typedef struct cd_evm_vm {
     struct cd__dev *dev_net;      /* NULL likewise (dev/dev.h) */
     struct cd_keystore *keystore; /* accounts of the node; NULL: none (api/keys.h) */
     cd__vm_metrics metrics;
+    void (*news)(void *ctx); /* NULL: nobody watches the head */
+    void *news_ctx;
 } cd_evm_vm;
 
 /* The handlers of api/methods.def and api/admin.def. */

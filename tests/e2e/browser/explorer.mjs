@@ -117,6 +117,32 @@ check(await at('', {name: 'search', width: 1440, theme: 'light', then: async (pa
   await go(token, `/explorer/address/${token}`);
   await go((await rpc('eth_getBlockByNumber', '0x1', false)).hash, (await rpc('eth_getBlockByNumber', '0x1', false)).hash);
 }}));
+check(await at('', {name: 'live', width: 1440, theme: 'light', then: async (page, say) => {
+  const since = Number(await rpc('eth_blockNumber'));
+  const live = [await send({to: TO, value: '0x1'}), await send({to: TO, value: '0x2'})];
+  const sent = Date.now();
+  for (const hash of live) await page.locator(`tr[data-id="${hash}"]`).waitFor({timeout: 5000}).catch(() => say(`no row of ${hash}`));
+  console.log(`  live rows after ${Date.now() - sent} ms`);
+  const top = count(since + 2);
+  await page.locator(`.big a:has-text("${top}")`).waitFor({timeout: 5000}).catch(() => say(`height is not ${top}`));
+  if (!(await page.locator('.bar-end').innerText()).includes(top)) say('the bar has another height');
+  const rows = await page.locator('table').nth(1).locator('tbody tr').evaluateAll((all) => all.map((x) => x.dataset.id));
+  if (rows[0] !== live[1] || rows[1] !== live[0] || new Set(rows).size !== rows.length || rows.length > 12) say(`rows: ${rows}`);
+  if (!(await page.locator('.pill.live').first().isVisible())) say('nothing says that it is live');
+  // rows wait while somebody points at them
+  await page.locator('table').first().hover();
+  await send({to: TO, value: '0x3'});
+  await page.locator('button:has-text("new")').first().waitFor({timeout: 5000}).catch(() => say('nothing says that rows wait'));
+  if (await page.locator('table').first().locator(`tr[data-id="${since + 3}"]`).count() !== 0) say('a row came under the pointer');
+  await page.mouse.move(5, 5);
+  await page.locator('table').first().locator(`tr[data-id="${since + 3}"]`).waitFor({timeout: 5000}).catch(() => say('waiting rows do not come'));
+  // what is taken back leaves the page
+  const snapshot = await rpc('evm_snapshot');
+  const gone = await send({to: TO, value: '0x4'});
+  await page.locator(`tr[data-id="${gone}"]`).waitFor({timeout: 5000}).catch(() => say('no row before the way back'));
+  await Promise.all([page.waitForEvent('load', {timeout: 5000}).catch(() => say('no new page after the way back')), rpc('evm_revert', snapshot)]);
+  if (await page.locator(`tr[data-id="${gone}"]`).count() !== 0) say('a row of a block that is no more');
+}}));
 const plain = await plainText(browser, `${origin}/explorer/tx/${moved}`);
 check(['What moved', 'Trace', 'Logs'].filter((x) => !plain.includes(x)).map((x) => `without scripts: no ${x}`));
 await browser.close();

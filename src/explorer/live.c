@@ -1,0 +1,240 @@
+/* Live rows: news of the chain come to the loop, a reader's thread makes the rows once, everybody who listens gets the same
+ * bytes. What came in the meantime waits for the next rendering, so a fast chain costs no more than a slow one. */
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/num_text.h"
+#include "codec/json.h"
+#include "explorer/explorer_priv.h"
+#include "net/http_sse.h"
+#include "web/serve.h"
+
+#include <stdatomic.h>
+
+enum { LISTENERS_MAX = 1000, EVENTS_MAX = 2 * CD__LIVE_ROWS + 3 };
+
+typedef struct event {
+    const char *name;
+    cd_buf data;
+} event;
+
+struct cd__live {
+    cd_explorer *x;
+    cd_sse *sse;
+    cd_loop_task news;
+    atomic_bool has_news; /* the task was posted */
+    cd_loop_task done;
+    bool is_rendering;
+    bool is_stale; /* something came since the rendering began */
+    u64 told; /* the height up to which everybody was told; during a rendering those who have come since */
+    u64 epoch; /* of the chain then (cd_view_epoch) */
+    /* The rendering's; its thread and the loop take turns. */
+    u64 from;
+    u64 from_epoch;
+    u64 seen;
+    u64 seen_epoch;
+    event events[EVENTS_MAX];
+    usize cnt;
+};
+
+/* --- rendering ---------------------------------------------------------------------------------------------------- */
+
+/* What was written becomes an event: {"id":…,"html":…}. */
+static void tell(struct cd__live *l, cd__xp *p, const char *name, cd_bytes id)
+{
+    event *e = &l->events[l->cnt++];
+    cd_json_w w = {.out = &e->data};
+    e->name = name;
+    cd_json_w_obj(&w);
+    cd_json_w_key(&w, "id");
+    cd_json_w_str(&w, id);
+    cd_json_w_key(&w, "html");
+    cd_json_w_str(&w, cd_buf_bytes(&p->body));
+    cd_json_w_obj_end(&w);
+    cd_buf_clear(&p->body);
+}
+
+static void tell_blocks(struct cd__live *l, cd__xp *p, u64 from, u64 head)
+{
+    from = cd_max_u64(from, head < CD__LIVE_ROWS ? 0 : head + 1 - CD__LIVE_ROWS);
+    for (u64 n = from; n <= head; n++) {
+        const cd_accepted *b;
+        if (cd_view_block(p->view, &b, &p->a, n) == CD_OK) {
+            cd__xp_blocks_row(p, b);
+            tell(l, p, CD__LIVE_BLOCKS,
+                 cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)n)));
+        }
+    }
+}
+
+/* The newest transactions behind a height, oldest first. */
+static void tell_txs(struct cd__live *l, cd__xp *p, u64 from, u64 head)
+{
+    const cd_accepted *at[CD__LIVE_ROWS];
+    usize idx[CD__LIVE_ROWS];
+    usize cnt = 0;
+    from = cd_max_u64(from, head < CD__XP_TXS_SEARCHED ? 1 : head + 1 - CD__XP_TXS_SEARCHED);
+    for (u64 n = head; n >= from && cnt < CD__LIVE_ROWS; n--) {
+        const cd_accepted *b;
+        if (cd_view_block(p->view, &b, &p->a, n) != CD_OK) {
+            break;
+        }
+        for (usize k = b->block.tx_cnt; k-- != 0 && cnt < CD__LIVE_ROWS; cnt++) {
+            at[cnt] = b;
+            idx[cnt] = k;
+        }
+    }
+    while (cnt-- != 0) {
+        const cd_tx *tx = &at[cnt]->block.txs[idx[cnt]];
+        cd__xp_txs_row(p, at[cnt], idx[cnt], true);
+        tell(l, p, CD__LIVE_TXS, cd__xp_hex(p, cd_bytes_of(tx->hash.b, 32)));
+    }
+}
+
+/* On a reader's thread. */
+static void render(void *arg)
+{
+    struct cd__live *l = arg;
+    cd__xp *p = cd__xp_open(l->x, NULL);
+    u64 head = cd_view_head(p->view)->block.header.number;
+    l->seen = head;
+    l->seen_epoch = cd_view_epoch(p->view);
+    if (l->seen_epoch != l->from_epoch || head < l->from) {
+        tell(l, p, "gap", (cd_bytes){0}); // rows that stand there are of blocks that are no more
+    } else if (head > l->from) {
+        tell_blocks(l, p, l->from + 1, head);
+        tell_txs(l, p, l->from + 1, head);
+        cd__xp_top(p);
+        tell(l, p, CD__LIVE_TOP, (cd_bytes){0});
+        cd__xp_bar_height(p, &p->h);
+        tell(l, p, CD__LIVE_HEIGHT, (cd_bytes){0});
+    }
+    cd__xp_close(p);
+    cd_loop_post(l->x->cfg.loop, &l->done);
+}
+
+/* --- on the loop -------------------------------------------------------------------------------------------------- */
+
+static struct cd__live *of_task(cd_loop_task *t, usize at)
+{
+    return (struct cd__live *)(void *)((u8 *)t - at);
+}
+
+static void begin(struct cd__live *l)
+{
+    if (l->is_rendering) {
+        l->is_stale = true;
+    } else if (cd_sse_cnt(l->sse) != 0) {
+        l->is_stale = false;
+        l->from = l->told;
+        l->from_epoch = l->epoch;
+        l->told = UINT64_MAX;
+        l->is_rendering = true;
+        if (l->x->cfg.run(l->x->cfg.ctx, render, l) != CD_OK) {
+            l->told = l->from;
+            l->is_rendering = false;
+        }
+    }
+}
+
+static void on_news(cd_loop_task *t)
+{
+    struct cd__live *l = of_task(t, offsetof(struct cd__live, news));
+    atomic_store(&l->has_news, false);
+    begin(l);
+}
+
+static void on_done(cd_loop_task *t)
+{
+    struct cd__live *l = of_task(t, offsetof(struct cd__live, done));
+    for (usize i = 0; i < l->cnt; i++) {
+        cd_sse_send(l->sse, 0, l->events[i].name, cd_buf_bytes(&l->events[i].data));
+        cd_buf_fini(&l->events[i].data);
+    }
+    l->cnt = 0;
+    l->told = cd_min_u64(l->told, l->seen);
+    l->epoch = l->seen_epoch;
+    l->is_rendering = false;
+    if (l->is_stale || l->told < l->seen) {
+        begin(l);
+    }
+}
+
+/* The height that the listener's page shows ("?at="), the present one without. */
+static u64 height_of(const struct cd__live *l, cd_http_req *r)
+{
+    cd_view *view = cd_view_newest(l->x->cfg.chain);
+    u64 height = cd_view_head(view)->block.header.number;
+    cd_buf text = {0};
+    u64 at;
+    if (cd_web_query(&text, cd_http_req_query(r), "at", CD_U64_TEXT_MAX) &&
+        cd_u64_parse(&at, cd_buf_bytes(&text)) == CD_OK) {
+        height = cd_min_u64(at, height);
+    }
+    cd_buf_fini(&text);
+    cd_view_unref(view);
+    return height;
+}
+
+void cd__live_listen(struct cd__live *l, cd_http_req *r)
+{
+    u64 at = height_of(l, r);
+    if (cd_http_req_method(r) == CD_HTTP_HEAD) {
+        cd_http_reply(r, 200, "text/event-stream");
+        return;
+    }
+    if (cd_sse_cnt(l->sse) == 0 && !l->is_rendering) {
+        cd_view *view = cd_view_newest(l->x->cfg.chain);
+        l->told = at;
+        l->epoch = cd_view_epoch(view);
+        cd_view_unref(view);
+    }
+    if (!cd_sse_listen(l->sse, r, NULL, NULL)) {
+        cd_http_req_add_header(r, "Retry-After", "10");
+        cd_http_reply_error(r, 503, "too many listen already; the page shows the present state");
+        return;
+    }
+    /* What came between its page and now is told to everybody once more: rows that stand there already are known by id. */
+    l->told = cd_min_u64(l->told, at);
+    if (!l->is_rendering) {
+        begin(l);
+    }
+}
+
+struct cd__live *cd__live_new(cd_explorer *x)
+{
+    struct cd__live *l = cd_new(struct cd__live);
+    const cd_sse_cfg cfg = {.listeners_max = LISTENERS_MAX};
+    l->x = x;
+    l->sse = cd_sse_new(x->cfg.loop, &cfg, cd_clock_wall_ns(x->cfg.clock));
+    l->news.fn = on_news;
+    l->done.fn = on_done;
+    return l;
+}
+
+void cd__live_free(struct cd__live *l)
+{
+    if (l == NULL) {
+        return;
+    }
+    for (usize i = 0; i < l->cnt; i++) {
+        cd_buf_fini(&l->events[i].data);
+    }
+    cd_sse_free(l->sse);
+    cd_free(l);
+}
+
+void cd_explorer_news(cd_explorer *x)
+{
+    if (x->live != NULL && !atomic_exchange(&x->live->has_news, true)) {
+        cd_loop_post(x->cfg.loop, &x->live->news);
+    }
+}
+
+const char *cd__xp_live(cd__xp *p, const char *what)
+{
+    if (p->x->live == NULL) {
+        return NULL;
+    }
+    u64 head = cd_view_head(p->view)->block.header.number;
+    return cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/live?at=%llu#%s", (unsigned long long)head, what);
+}
