@@ -87,6 +87,47 @@ void cd__chain_forget_pending(cd_chain *c)
     }
 }
 
+/* --- indices ------------------------------------------------------------------------------------- */
+
+void cd_chain_add_index(cd_chain *c, const cd_chain_index *index)
+{
+    CD_ASSERT(c->index_cnt < CD__CHAIN_INDICES);
+    c->indices[c->index_cnt++] = index;
+    if (index->wants_transfers && c->transfers == NULL) {
+        c->transfers = cd_new(cd_transfers);
+        cd_transfers_init(c->transfers);
+    }
+    cd__chain_forget_pending(c);
+}
+
+void cd__chain_watch(cd_chain *c, cd_tracer *tracer)
+{
+    if (c->transfers != NULL) {
+        cd_transfers_begin(c->transfers, tracer);
+        tracer = &c->transfers->hooks;
+    }
+    cd_evm_set_tracer(c->evm, tracer);
+}
+
+void cd__chain_watch_tx(cd_chain *c, usize idx)
+{
+    if (c->transfers != NULL) {
+        c->transfers->tx = (u32)idx;
+    }
+}
+
+void cd__chain_unwatch(cd_chain *c, cd_chain_block *b)
+{
+    const cd_transfers *t = c->transfers;
+    cd_evm_set_tracer(c->evm, NULL);
+    if (t != NULL && t->cnt != 0) {
+        cd_transfer *kept = cd_arena_array(&b->arena, cd_transfer, t->cnt);
+        memcpy(kept, t->v, t->cnt * sizeof *kept);
+        b->transfers = kept;
+        b->transfer_cnt = t->cnt;
+    }
+}
+
 /* --- the head in memory -------------------------------------------------------------------------- */
 
 cd_err cd__chain_publish(cd_chain *c, cd_errinfo *why)
@@ -329,6 +370,9 @@ cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
     }
     c->evm = cd_evm_new();
     c->st = cd_state_new(NULL);
+    if (cfg->index != NULL) {
+        cd_chain_add_index(c, cfg->index);
+    }
     e = cd_world_head(c->world, &head) ? reopen(c, &head, &g, &rules, why) : make_new(c, &g, why);
 out:
     cd_arena_fini(&a);
@@ -348,8 +392,17 @@ void cd_chain_close(cd_chain *c)
     if (c == NULL) {
         return;
     }
+    for (usize i = 0; i < c->index_cnt; i++) {
+        if (c->indices[i]->end != NULL) {
+            c->indices[i]->end(c->indices[i]->ctx);
+        }
+    }
     while (c->blocks != NULL) {
         cd__chain_block_free(c, c->blocks);
+    }
+    if (c->transfers != NULL) {
+        cd_transfers_fini(c->transfers);
+        cd_free(c->transfers);
     }
     if (c->st != NULL) {
         cd_state_free(c->st);

@@ -11,6 +11,7 @@
 #include "chains/evmchain/chain_rules.h"
 #include "chains/evmchain/header_l1.h"
 #include "chains/evmchain/pool.h"
+#include "chains/evmchain/tracers/transfers.h"
 #include "chains/evmchain/world/world.h"
 #include "evm/transition.h"
 #include "precompile/warp_verify.h"
@@ -19,10 +20,21 @@
 
 typedef struct cd_chain cd_chain;
 
+/* A block with transactions that is accepted or taken back, as an index sees it. */
+typedef struct cd_chain_entry {
+    const cd_block *block;
+    const cd_receipt *receipts;
+    const cd_transfer
+        *transfers; /* inside its transactions, creations among them; NULL: not known */
+    usize transfer_cnt;
+} cd_chain_entry;
+
 /* Something that is written and removed together with blocks, in their batch (the log index). */
 typedef struct cd_chain_index {
-    void (*put)(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts);
-    void (*del)(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts);
+    void (*put)(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b);
+    void (*del)(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b); /* without transfers */
+    void (*end)(void *ctx); /* the chain closes: every view is given back; NULL: not interested */
+    bool wants_transfers;
     void *ctx;
 } cd_chain_index;
 
@@ -64,11 +76,13 @@ struct cd_chain_block {
     cd_bytes rlp;
     cd_dev_record dev; /* development network: what no rule gives */
     u64 pchain_height; /* of the block's context, for predicates; set by who has one before verify */
-    cd_receipt *receipts;   /* once verified */
-    cd_world_view *view;    /* once verified; the world owns it */
-    cd_chain_block *parent; /* NULL: the accepted head */
-    bool has_body_stored;   /* bytes and transaction index were written ahead of acceptance */
-    cd_arena arena;         /* everything above, until it is accepted */
+    cd_receipt *receipts;         /* once verified */
+    cd_world_view *view;          /* once verified; the world owns it */
+    cd_chain_block *parent;       /* NULL: the accepted head */
+    bool has_body_stored;         /* bytes and transaction index were written ahead of acceptance */
+    cd_arena arena;               /* everything above, until it is accepted */
+    const cd_transfer *transfers; /* once verified, if an index wants them */
+    usize transfer_cnt;
     struct cd__accepted *accepted; /* then what holds it */
     cd_chain_block *next;          /* all blocks of the chain object */
 };
@@ -78,6 +92,10 @@ struct cd_chain_block {
  * [spec:evm-chain#7]; CD_EFOREIGN when the store belongs to another genesis; those of the store. */
 cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why) CD_CHECK;
 void cd_chain_close(cd_chain *c); /* NULL is allowed */
+
+/* cd_chain_add_index lets one more index (borrowed) hear of every block from now on. Blocks on their way in count as not
+ * verified. */
+void cd_chain_add_index(cd_chain *c, const cd_chain_index *index);
 
 /* What the chain is, and its last accepted block (borrowed until the next accept). */
 const cd_chain_rules *cd_chain_rules_of(const cd_chain *c);

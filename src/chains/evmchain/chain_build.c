@@ -74,6 +74,7 @@ static bool try_one(build *x, const cd_pool_tx *t)
         return false;
     }
     check_predicates(x, &before, &t->tx);
+    cd__chain_watch_tx(x->c, x->cnt);
     cd_tx_invalid bad = t->is_impersonated ? cd_block_exec_tx_as(&x->run.exec, &t->tx)
                                            : cd_block_exec_tx(&x->run.exec, &t->tx);
     if (bad != CD_TX_VALID) {
@@ -169,9 +170,9 @@ static cd_err run_build(build *x, cd_txpool *pool, cd_errinfo *why)
                                head->header.time, &(cd_predicate_results){0});
     }
     if (e == CD_OK) {
-        cd_evm_set_tracer(c->evm, x->cfg->tracer);
+        cd__chain_watch(c, x->cfg->tracer);
         fill(x, pool);
-        cd_evm_set_tracer(c->evm, NULL);
+        cd__chain_unwatch(c, x->b);
         if (x->cnt != 0 || x->cfg->may_be_empty) {
             e = seal(x, why);
         } else {

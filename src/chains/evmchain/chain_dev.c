@@ -51,7 +51,6 @@ cd_err cd_chain_edit(cd_chain *c, cd_chain_change *change, void *ctx, cd_errinfo
 /* Appends the removal of every block above height that is stored as one, newest first. */
 static cd_err remove_blocks(cd_chain *c, cd_kv_batch *batch, u64 height)
 {
-    const cd_chain_index *index = c->cfg.index;
     for (u64 n = cd_chain_head(c)->header.number; n > height;) {
         cd_arena a = {0};
         cd_run run;
@@ -67,8 +66,9 @@ static cd_err remove_blocks(cd_chain *c, cd_kv_batch *batch, u64 height)
         if (e == CD_OK) {
             cd_chaindb_del(batch, &acc->block);
             cd_dev_record_del(batch, &acc->block.hash);
-            if (index != NULL && acc->block.tx_cnt != 0) {
-                index->del(index->ctx, batch, &acc->block, acc->receipts);
+            const cd_chain_entry entry = {.block = &acc->block, .receipts = acc->receipts};
+            for (usize i = 0; i < c->index_cnt && acc->block.tx_cnt != 0; i++) {
+                c->indices[i]->del(c->indices[i]->ctx, batch, &entry);
             }
         }
         cd_arena_fini(&a);

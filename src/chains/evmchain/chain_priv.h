@@ -7,7 +7,7 @@
 #include "chains/evmchain/view_priv.h"
 
 /* Hashes of the newest accepted blocks, by number modulo the size; BLOCKHASH reaches 256 back. */
-enum { CD__CHAIN_RECENT = 512, CD__BLOCKHASH_REACH = 256 };
+enum { CD__CHAIN_RECENT = 512, CD__BLOCKHASH_REACH = 256, CD__CHAIN_INDICES = 4 };
 
 struct cd_chain {
     cd_chain_cfg cfg;
@@ -21,6 +21,9 @@ struct cd_chain {
     cd_hash32 recent[CD__CHAIN_RECENT];
     u64 recent_from; /* hashes of [recent_from, head] are in recent */
     cd_chain_block *blocks;
+    const cd_chain_index *indices[CD__CHAIN_INDICES];
+    usize index_cnt;
+    cd_transfers *transfers; /* NULL: nobody wants them */
 };
 
 /* cd__genesis_make builds the genesis block and its state as a view in the world of c. cd__genesis_digest gives what two
@@ -38,6 +41,12 @@ cd_err cd__chain_decode(cd_chain *c, cd_chain_block **out, cd_bytes rlp, cd_erri
 
 /* cd__chain_check_form checks what can be seen of a block alone. Errors: CD_EINVAL. */
 cd_err cd__chain_check_form(const cd_chain *c, const cd_block *b, cd_errinfo *why) CD_CHECK;
+
+/* cd__chain_watch lets the transactions of a block be seen by tracer (NULL: by nobody), and their transfers be recorded where an
+ * index wants them: idx is the place of the one that comes next. cd__chain_unwatch ends it, b keeps what was recorded. */
+void cd__chain_watch(cd_chain *c, cd_tracer *tracer);
+void cd__chain_watch_tx(cd_chain *c, usize idx);
+void cd__chain_unwatch(cd_chain *c, cd_chain_block *b);
 
 /* cd__chain_put appends all that an accepted block leaves beside the state. */
 void cd__chain_put(const cd_chain *c, cd_kv_batch *batch, const cd_chain_block *b);

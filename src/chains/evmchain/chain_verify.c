@@ -202,12 +202,14 @@ static cd_err compare(const cd_block_exec *x, const cd_header *h, const cd_hash3
 }
 
 /* Runs all transactions; the receipts are in the block's arena afterwards. */
-static cd_err run_txs(cd_chain_block *b, cd_block_exec *x, cd_hash32 *receipt_root, cd_errinfo *why)
+static cd_err run_txs(cd_chain *c, cd_chain_block *b, cd_block_exec *x, cd_hash32 *receipt_root,
+                      cd_errinfo *why)
 {
     usize next = 0; /* of the senders that did not sign */
     for (usize i = 0; i < b->block.tx_cnt; i++) {
         bool is_unsigned = next < b->dev.sender_cnt && b->dev.senders[next].idx == i;
         next += is_unsigned ? 1 : 0;
+        cd__chain_watch_tx(c, i);
         cd_tx_invalid bad = is_unsigned ? cd_block_exec_tx_as(x, &b->block.txs[i])
                                         : cd_block_exec_tx(x, &b->block.txs[i]);
         if (bad != CD_TX_VALID) {
@@ -232,7 +234,10 @@ static cd_err execute(cd_chain *c, cd_chain_block *b, const cd_predicate_results
     cd_state_reset(c->st, src);
     CD_TRY(
         cd_block_run_begin(&run, &c->rules, c->evm, c->st, &b->arena, h, parent->time, predicates));
-    CD_TRY(run_txs(b, &run.exec, &receipt_root, why));
+    cd__chain_watch(c, NULL);
+    cd_err ran = run_txs(c, b, &run.exec, &receipt_root, why);
+    cd__chain_unwatch(c, b);
+    CD_TRY(ran);
     if (c->rules.layout == CD_HEADER_L1) {
         CD_TRY(cd_header_fee_l1(h, &run.exec.tips, why));
     }
@@ -287,14 +292,19 @@ static bool stands_on(const cd_chain_block *b, const cd_chain_block *ancestor)
 
 void cd__chain_put(const cd_chain *c, cd_kv_batch *batch, const cd_chain_block *b)
 {
-    const cd_chain_index *index = c->cfg.index;
+    const cd_chain_entry entry = {
+        .block = &b->block,
+        .receipts = b->receipts,
+        .transfers = b->transfers,
+        .transfer_cnt = b->transfer_cnt,
+    };
     if (!b->has_body_stored) {
         cd_chaindb_put_body(batch, &b->block, b->rlp);
     }
     cd_chaindb_put_accepted(batch, &b->block, b->receipts);
     cd_dev_record_put(batch, &b->block.hash, &b->dev);
-    if (index != NULL && b->block.tx_cnt != 0) {
-        index->put(index->ctx, batch, &b->block, b->receipts);
+    for (usize i = 0; i < c->index_cnt && b->block.tx_cnt != 0; i++) {
+        c->indices[i]->put(c->indices[i]->ctx, batch, &entry);
     }
 }
 

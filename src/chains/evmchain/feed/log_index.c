@@ -93,16 +93,16 @@ static void change(cd_kv_batch *batch, const cd_block *block, const cd_receipt *
     cd_free(all);
 }
 
-static void put(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts)
+static void put(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
 {
     (void)ctx;
-    change(batch, block, receipts, false);
+    change(batch, b->block, b->receipts, false);
 }
 
-static void del(void *ctx, cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts)
+static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
 {
     (void)ctx;
-    change(batch, block, receipts, true);
+    change(batch, b->block, b->receipts, true);
 }
 
 const cd_chain_index cd_log_index = {.put = put, .del = del};

@@ -209,7 +209,8 @@ static void put_postings(cd_kv *kv, const logs_of *b, u64 height, bool is_del)
     cd_tx tx = {0};
     cd_block block = {.header = {.number = height}, .txs = &tx, .tx_cnt = 1};
     cd_receipt receipt = {.logs = b->logs, .log_cnt = b->cnt};
-    (is_del ? cd_log_index.del : cd_log_index.put)(NULL, &batch, &block, &receipt);
+    cd_chain_entry entry = {.block = &block, .receipts = &receipt};
+    (is_del ? cd_log_index.del : cd_log_index.put)(NULL, &batch, &entry);
     assert_int_equal(cd_kv_commit(kv, &batch, CD_KV_NOSYNC, NULL), CD_OK);
     cd_kv_batch_fini(&batch);
 }
