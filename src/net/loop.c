@@ -492,8 +492,8 @@ struct cd_connect {
     cd_connect_fn *fn; /* NULL: told, or nobody wants to know */
     void *ctx;
     cd_timer *timer;
-    cd__lookup *lookup; /* NULL: it is over */
-    cd_tcp *tcp;        /* NULL: not yet */
+    cd_lookup *lookup; /* NULL: it is over */
+    cd_tcp *tcp;       /* NULL: not yet */
     uv_connect_t uv;
 };
 
@@ -529,24 +529,36 @@ static void on_connected(uv_connect_t *uv, int status)
     connect_free(c);
 }
 
-static void on_found(void *ctx, const char *address)
+static struct sockaddr_storage address_of(const cd_ip *ip, u16 port)
+{
+    struct sockaddr_storage out = {0};
+    if (ip->n == 4) {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&out;
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        memcpy(&v4->sin_addr, ip->b, 4);
+    } else {
+        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&out;
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        memcpy(&v6->sin6_addr, ip->b, 16);
+    }
+    return out;
+}
+
+static void on_found(void *ctx, const cd_ip *found, usize cnt)
 {
     cd_connect *c = ctx;
-    struct sockaddr_storage addr;
-    bool is_v6 = address != NULL && strchr(address, ':') != NULL;
     c->lookup = NULL;
-    if (address == NULL) {
+    if (cnt == 0) {
         connect_tell(c, NULL, CD_ENOENT);
         connect_free(c);
         return;
     }
-    int rc = is_v6 ? uv_ip6_addr(address, c->port, (struct sockaddr_in6 *)(void *)&addr)
-                   : uv_ip4_addr(address, c->port, (struct sockaddr_in *)(void *)&addr);
-    CD_ASSERT(rc == 0);
+    struct sockaddr_storage addr = address_of(found, c->port);
     c->tcp = cd_new(cd_tcp);
     c->tcp->loop = c->loop;
-    c->loop->uv.data = c->loop;
-    rc = uv_tcp_init(&c->loop->uv, &c->tcp->uv);
+    int rc = uv_tcp_init(&c->loop->uv, &c->tcp->uv);
     CD_ASSERT(rc == 0);
     c->tcp->uv.data = c->tcp;
     c->uv.data = c;
@@ -574,7 +586,7 @@ cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_m
     c->ctx = ctx;
     c->timer = cd_timer_new(l, on_connect_late, c);
     cd_timer_start(c->timer, timeout_ms, 0);
-    c->lookup = cd__lookup_new(l, host, on_found, c);
+    c->lookup = cd_lookup_new(l, host, on_found, c);
     return c;
 }
 
@@ -586,7 +598,7 @@ void cd_connect_drop(cd_connect *c)
     if (c->tcp != NULL) {
         cd_tcp_close(c->tcp);
     } else if (c->lookup != NULL) {
-        cd__lookup_drop(c->lookup);
+        cd_lookup_drop(c->lookup);
         c->lookup = NULL;
         connect_free(c);
     }
