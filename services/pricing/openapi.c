@@ -57,7 +57,7 @@ static const param params[] = {
     {PARAM_SIMPLE, "include_last_updated_at", "query", false, FLAG,
      "Adds last_updated_at, the provider's time in Unix seconds."},
     {PARAM_SIMPLE, "precision", "query", false,
-     "{\"type\":\"string\",\"pattern\":\"^(full|[0-9]|1[0-8])$\"}",
+     "{\"type\":\"string\",\"pattern\":\"^(full|[0-9]|1[0-8])?$\"}",
      "Digits behind the point, 0 to 18, or full."},
     {PARAM_LAST_EVENT, "Last-Event-ID", "header", false, TEXT,
      "The last event that was seen, to go on behind it."},
