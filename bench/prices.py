@@ -5,7 +5,8 @@
 
 Every server is pinned to one CPU, wrk to another. What counts is the server's CPU time of a request; the least of the
 rounds is taken, which run in turn. nginx, from the path or unpacked from Debian's package, returns a fixed body of 200
-bytes; the Go program (bench/peers/prices) answers the same bodies from a map. Results: build/bench/pricing.jsonl.
+bytes; the Go program (bench/peers/prices) answers the same bodies from a map; floor (bench-floor) answers without
+looking, which is the least that a server on this machine can need. Results: build/bench/pricing.jsonl.
 """
 import argparse
 import json
@@ -123,6 +124,11 @@ def main():
             processes.append(subprocess.Popen(pinned(cpus[0], [program, "-p", folder, "-c", conf]), env=env,
                                               stderr=subprocess.DEVNULL))
             urls["nginx"], pids["nginx"] = f"http://127.0.0.1:{port}/", processes[-1].pid
+        floor = pathlib.Path(opt.bin).with_name("bench-floor")
+        if floor.exists():
+            port = free_port()
+            processes.append(subprocess.Popen(pinned(cpus[0], [floor, port])))
+            urls["floor"], pids["floor"] = f"http://127.0.0.1:{port}/", processes[-1].pid
         many = f"http://127.0.0.1:{gateway.port}/simple/price?ids=" + ",".join(f"t{i}" for i in range(20))
         runs = [("price_hit", impl, url) for impl, url in urls.items()]
         runs.append(("simple_20x3", "c", many + "&vs_currencies=usd,eur,gbp"))
@@ -151,7 +157,7 @@ def main():
     own = best["price_hit", "c"][0]
     print(f"\npricing                 CPU µs per request, {opt.connections} connections")
     for (name, impl), (us, rps) in best.items():
-        note = ""
+        note = "   what no server goes below" if impl == "floor" else ""
         if impl in LIMITS:
             ratio = own / us
             note = f"   candela needs {ratio:.2f} of it (limit {LIMITS[impl]:.2f})"
