@@ -20,6 +20,8 @@ WRAPPERS = {
     "uv.h": ["src/net/"],
     "curl/": ["src/net/http_client"],
     "hiredis": ["src/net/redis"],
+    "sqlite3.h": ["services/common/sql_sqlite"],
+    "libpq-fe.h": ["services/common/sql_pg"],
     "llhttp.h": ["src/net/"],
     "nghttp2/": ["src/net/http2"],
     "zlib.h": ["src/codec/gzip", "src/net/gzip", "src/net/ws_deflate"],

@@ -1,4 +1,5 @@
-/* crypto/aes.h - AES-128 as key files use it: counter mode, and chained blocks for the oldest ones. Wraps OpenSSL.
+/* crypto/aes.h - AES-128 as key files use it: counter mode, and chained blocks for the oldest ones; AES-256 with
+ * authentication (GCM) for what a service keeps. Wraps OpenSSL.
  * Threading: pure. */
 #ifndef CD_CRYPTO_AES_H
 #define CD_CRYPTO_AES_H
@@ -13,5 +14,15 @@ void cd_aes128_ctr(u8 *out, const u8 key[16], const u8 iv[16], cd_bytes in);
  * Errors: CD_EFORMAT when in is no whole number of blocks or the padding is none; then out holds nothing of use. */
 cd_err cd_aes128_cbc_dec(u8 *out, usize *out_n, const u8 key[16], const u8 iv[16],
                          cd_bytes in) CD_CHECK;
+
+/* cd_aes256_gcm_seal writes text.n bytes of cipher text and the tag over them and about. A nonce must never be used
+ * twice with a key: 96 random bits are good for 2^32 texts [NIST SP 800-38D]. out may be text.p. */
+void cd_aes256_gcm_seal(u8 *out, u8 tag[16], const u8 key[32], const u8 nonce[12], cd_bytes text,
+                        cd_bytes about);
+
+/* cd_aes256_gcm_open writes in.n bytes of text. CD_ESIG when the tag is not that of key, nonce, in and about; then out
+ * holds zeros. */
+cd_err cd_aes256_gcm_open(u8 *out, const u8 key[32], const u8 nonce[12], cd_bytes in,
+                          const u8 tag[16], cd_bytes about) CD_CHECK;
 
 #endif

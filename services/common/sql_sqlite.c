@@ -1,0 +1,258 @@
+#include "services/common/sql_priv.h"
+
+#include "base/mem.h"
+
+#include <sqlite3.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A checkpoint copies the log into the file: at every 16 MB, so that it costs little and restarts stay quick. */
+enum { BUSY_MS = 5000, CHECKPOINT_PAGES = 4096, CACHE_KIB = 2000 };
+
+typedef struct lite {
+    cd_sql base;
+    sqlite3 *db;
+} lite;
+
+typedef struct lite_stmt {
+    cd_sql_stmt base;
+    sqlite3_stmt *st;
+} lite_stmt;
+
+static cd_err err_of(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return CD_ENOSPC;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return CD_EBUSY;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return CD_EACCES;
+    case SQLITE_CONSTRAINT:
+        return CD_EEXIST;
+    case SQLITE_CORRUPT:
+        return CD_ECORRUPT;
+    case SQLITE_NOTADB:
+        return CD_EFOREIGN;
+    case SQLITE_TOOBIG:
+        return CD_ELIMIT;
+    default:
+        return CD_EIO;
+    }
+}
+
+static cd_err fail(sqlite3 *db, int rc, cd_errinfo *why)
+{
+    return cd_fail(why, err_of(rc), "database: %s",
+                   db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(db));
+}
+
+static void close_it(cd_sql *q)
+{
+    lite *l = (lite *)q;
+    int rc = sqlite3_close(l->db);
+    CD_ASSERT(rc == SQLITE_OK);
+    cd_free(l);
+}
+
+static cd_err exec(cd_sql *q, const char *text, cd_errinfo *why)
+{
+    sqlite3 *db = ((lite *)q)->db;
+    int rc = sqlite3_exec(db, text, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? CD_OK : fail(db, rc, why);
+}
+
+static cd_err nothing(cd_sql *q, cd_errinfo *why)
+{
+    (void)q;
+    (void)why;
+    return CD_OK;
+}
+
+/* A statement that was left in the middle would hold its snapshot, and the log could not start again. */
+static void rest(cd_sql *q)
+{
+    sqlite3 *db = ((lite *)q)->db;
+    for (sqlite3_stmt *st = sqlite3_next_stmt(db, NULL); st != NULL;
+         st = sqlite3_next_stmt(db, st)) {
+        if (sqlite3_stmt_busy(st)) {
+            sqlite3_reset(st);
+        }
+    }
+}
+
+static cd_err prepare(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why)
+{
+    sqlite3 *db = ((lite *)q)->db;
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, &st, NULL);
+    if (rc != SQLITE_OK) {
+        return fail(db, rc, why);
+    }
+    lite_stmt *s = cd_new(lite_stmt);
+    s->st = st;
+    *out = &s->base;
+    return CD_OK;
+}
+
+static void drop(cd_sql_stmt *st)
+{
+    sqlite3_finalize(((lite_stmt *)st)->st);
+    cd_free(st);
+}
+
+/* keep: the values stay until the statement is done; otherwise they are copied. */
+static cd_err bind(lite_stmt *s, const cd_sql_val *vals, usize cnt, bool keep, cd_errinfo *why)
+{
+    sqlite3_destructor_type life = keep ? SQLITE_STATIC : SQLITE_TRANSIENT;
+    int rc = SQLITE_OK;
+    sqlite3_reset(s->st);
+    CD_ASSERT((int)cnt == sqlite3_bind_parameter_count(s->st));
+    for (usize i = 0; i < cnt && rc == SQLITE_OK; i++) {
+        const cd_sql_val *v = &vals[i];
+        const char *p = v->b.n == 0 ? "" : (const char *)v->b.p;
+        int at = (int)i + 1;
+        switch (v->kind) {
+        case CD_SQL_NULL:
+            rc = sqlite3_bind_null(s->st, at);
+            break;
+        case CD_SQL_INT:
+            rc = sqlite3_bind_int64(s->st, at, v->i);
+            break;
+        case CD_SQL_TEXT:
+            rc = sqlite3_bind_text64(s->st, at, p, v->b.n, life, SQLITE_UTF8);
+            break;
+        case CD_SQL_BLOB:
+            rc = sqlite3_bind_blob64(s->st, at, p, v->b.n, life);
+            break;
+        }
+    }
+    return rc == SQLITE_OK ? CD_OK : fail(sqlite3_db_handle(s->st), rc, why);
+}
+
+static cd_err next(cd_sql_stmt *st, bool *is_row, cd_errinfo *why)
+{
+    lite_stmt *s = (lite_stmt *)st;
+    int rc = sqlite3_step(s->st);
+    if (rc == SQLITE_ROW) {
+        *is_row = true;
+        return CD_OK;
+    }
+    cd_err err = rc == SQLITE_DONE ? CD_OK : fail(sqlite3_db_handle(s->st), rc, why);
+    sqlite3_reset(s->st);
+    if (err == CD_OK) {
+        *is_row = false;
+    }
+    return err;
+}
+
+static cd_err run(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why)
+{
+    bool is_row = false;
+    CD_TRY(bind((lite_stmt *)st, vals, cnt, true, why));
+    cd_err err = next(st, &is_row, why);
+    if (is_row) {
+        sqlite3_reset(((lite_stmt *)st)->st);
+    }
+    return err;
+}
+
+static cd_err query(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why)
+{
+    return bind((lite_stmt *)st, vals, cnt, false, why);
+}
+
+static i64 col_i(cd_sql_stmt *st, int col)
+{
+    return sqlite3_column_int64(((lite_stmt *)st)->st, col);
+}
+
+static cd_bytes col_b(cd_sql_stmt *st, int col)
+{
+    sqlite3_stmt *s = ((lite_stmt *)st)->st;
+    const void *p = sqlite3_column_blob(s, col);
+    return cd_bytes_of(p, (usize)sqlite3_column_bytes(s, col));
+}
+
+static bool col_is_null(cd_sql_stmt *st, int col)
+{
+    return sqlite3_column_type(((lite_stmt *)st)->st, col) == SQLITE_NULL;
+}
+
+static const cd__sql_ops ops = {
+    .is_shared = false,
+    .control =
+        {
+            [CD__SQL_BEGIN_READ] = "BEGIN",
+            [CD__SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+            [CD__SQL_COMMIT] = "COMMIT",
+            [CD__SQL_ROLLBACK] = "ROLLBACK",
+            [CD__SQL_SAVE] = "SAVEPOINT part",
+            [CD__SQL_KEEP] = "RELEASE part",
+            [CD__SQL_UNDO] = "ROLLBACK TO part",
+        },
+    .close = close_it,
+    .exec = exec,
+    .ready = nothing,
+    .flush = nothing,
+    .rest = rest,
+    .prepare = prepare,
+    .drop = drop,
+    .run = run,
+    .query = query,
+    .next = next,
+    .col_i = col_i,
+    .col_b = col_b,
+    .col_is_null = col_is_null,
+};
+
+/* Payloads are nobody else's business: the file is its owner's from the first byte. */
+static cd_err make_file(const char *path, cd_errinfo *why)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return cd_fail(why, errno == EACCES || errno == EROFS ? CD_EACCES : CD_EIO, "%s: %s", path,
+                       strerror(errno));
+    }
+    (void)close(fd);
+    return CD_OK;
+}
+
+cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_errinfo *why)
+{
+    char setup[256];
+    if (cfg->may_write) {
+        CD_TRY(make_file(path, why));
+    }
+    lite *l = cd_new(lite);
+    l->base.ops = &ops;
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                (cfg->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+    int rc = sqlite3_open_v2(path, &l->db, flags, NULL);
+    cd_err err = rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
+    (void)snprintf(setup, sizeof setup,
+                   "PRAGMA busy_timeout=%d;"
+                   "PRAGMA cache_size=-%u;"
+                   "PRAGMA temp_store=MEMORY;"
+                   "%s",
+                   BUSY_MS, cfg->cache_kib == 0 ? (u32)CACHE_KIB : cfg->cache_kib,
+                   cfg->may_write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" : "");
+    if (err == CD_OK) {
+        err = exec(&l->base, setup, why);
+    }
+    if (err == CD_OK && cfg->may_write) {
+        sqlite3_wal_autocheckpoint(l->db, CHECKPOINT_PAGES);
+    }
+    if (err != CD_OK) {
+        close_it(&l->base);
+        return err;
+    }
+    *out = &l->base;
+    return CD_OK;
+}

@@ -1,0 +1,340 @@
+#include "services/webhook/core/db.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "services/webhook/core/store_priv.h"
+
+/* A group is what waits when the one before it is on the disk: large enough to share a commit, small enough not to
+ * keep others waiting for milliseconds. */
+enum { GROUP_MAX = 512, IDLE_MS = 250, READ_COPY = 0, WRITE_COPY = 1 };
+
+typedef struct queue {
+    cd_wh_job *first;
+    cd_wh_job *last;
+} queue;
+
+/* One thread with its connection. */
+typedef struct lane {
+    cd_wh_db *db;
+    cd_wh_store *store;
+    bool is_writer, has_thread;
+    cd_thread thread;
+    cd_mutex lock; /* of jobs and is_closing */
+    cd_cond wake;
+    queue jobs;
+    bool is_closing;
+} lane;
+
+/* What tells the loop that jobs are done; outlives the database when it was posted and the loop still runs. */
+typedef struct bell {
+    cd_loop_task task;
+    cd_wh_db *db;
+} bell;
+
+struct cd_wh_db {
+    cd_loop *loop;
+    lane lanes[2];
+    cd_mutex done_lock; /* of done and is_posted */
+    queue done;
+    bool is_posted;
+    bell *bell;
+    cd_counter *groups, *jobs, *failures;
+    cd_hist *commit_time;
+};
+
+static void push(queue *q, cd_wh_job *job)
+{
+    job->next = NULL;
+    if (q->last == NULL) {
+        q->first = job;
+    } else {
+        q->last->next = job;
+    }
+    q->last = job;
+}
+
+/* ---- one group ---- */
+
+static void fail_all(cd_wh_job *group, cd_err err, const cd_errinfo *why)
+{
+    for (cd_wh_job *j = group; j != NULL; j = j->next) {
+        if (j->err == CD_OK) {
+            j->err = err;
+            j->why = *why;
+        }
+    }
+}
+
+/* Runs one job of several: what a failed one wrote is taken back. The result is that of the group. */
+static cd_err run_part(cd_wh_store *s, cd_wh_job *j, cd_errinfo *why)
+{
+    CD_TRY(cd__wh_save(s, why));
+    j->err = j->run(j, s, &j->why);
+    if (j->err == CD_OK) {
+        j->err = cd__wh_keep(s, &j->why);
+    }
+    return j->err == CD_OK ? CD_OK : cd__wh_undo(s, why);
+}
+
+static cd_err run_group(cd_wh_store *s, cd_wh_job *group, bool is_last, cd_errinfo *why)
+{
+    bool with_stats = cd__wh_stats_due(s, is_last);
+    CD_TRY(cd__wh_begin(s, true, why));
+    cd_err err = CD_OK;
+    if (group != NULL && group->next == NULL) {
+        group->err = group->run(group, s, &group->why);
+        if (group->err != CD_OK) { /* alone: there is nothing else to keep */
+            cd__wh_rollback(s);
+            return CD_OK;
+        }
+    } else {
+        for (cd_wh_job *j = group; j != NULL && err == CD_OK; j = j->next) {
+            err = run_part(s, j, why);
+        }
+    }
+    if (err == CD_OK && with_stats) {
+        err = cd__wh_stats_write(s, why);
+    }
+    if (err != CD_OK) {
+        cd__wh_rollback(s);
+        return err;
+    }
+    if (with_stats) {
+        cd__wh_stats_written(s);
+    }
+    return cd__wh_commit(s, why);
+}
+
+static void write_group(cd_wh_store *s, cd_wh_job *group, bool is_last)
+{
+    cd_errinfo why = {0};
+    cd_err err = run_group(s, group, is_last, &why);
+    if (err != CD_OK) {
+        fail_all(group, err, &why);
+    }
+}
+
+static void read_one(cd_wh_store *s, cd_wh_job *j)
+{
+    j->err = cd__wh_begin(s, false, &j->why);
+    if (j->err == CD_OK) {
+        j->err = j->run(j, s, &j->why);
+        cd__wh_rollback(s);
+    }
+}
+
+/* ---- threads ---- */
+
+/* Takes jobs for one turn; NULL and *is_end when the thread shall end. */
+static cd_wh_job *take(lane *l, bool *is_end)
+{
+    cd_wh_job *group = NULL;
+    cd_mutex_lock(&l->lock);
+    if (l->jobs.first == NULL && !l->is_closing) {
+        (void)cd_cond_wait_ms(&l->wake, &l->lock, IDLE_MS);
+    }
+    group = l->jobs.first;
+    cd_wh_job *last = group;
+    for (int n = 1; last != NULL && last->next != NULL && n < (l->is_writer ? GROUP_MAX : 1); n++) {
+        last = last->next;
+    }
+    if (last != NULL) {
+        l->jobs.first = last->next;
+        l->jobs.last = last->next == NULL ? NULL : l->jobs.last;
+        last->next = NULL;
+    }
+    *is_end = group == NULL && l->is_closing;
+    cd_mutex_unlock(&l->lock);
+    return group;
+}
+
+static void on_bell(cd_loop_task *t);
+
+static void give(cd_wh_db *db, cd_wh_job *group)
+{
+    bool ring = false;
+    cd_mutex_lock(&db->done_lock);
+    while (group != NULL) {
+        cd_wh_job *next = group->next;
+        push(&db->done, group);
+        group = next;
+    }
+    ring = !db->is_posted;
+    db->is_posted = true;
+    cd_mutex_unlock(&db->done_lock);
+    if (ring) {
+        cd_loop_post(db->loop, &db->bell->task);
+    }
+}
+
+static void work(void *arg)
+{
+    lane *l = arg;
+    for (bool is_end = false; !is_end;) {
+        cd_wh_job *group = take(l, &is_end);
+        if (group != NULL && !l->is_writer) {
+            read_one(l->store, group);
+        } else if (group != NULL || cd__wh_stats_due(l->store, is_end)) {
+            u64 began = cd_clock_mono_ns(cd_clock_real());
+            write_group(l->store, group, is_end);
+            if (l->db->groups != NULL) {
+                cd_counter_add(l->db->groups, 1);
+                cd_hist_add(l->db->commit_time, cd_clock_mono_ns(cd_clock_real()) - began);
+            }
+        }
+        if (group != NULL) {
+            give(l->db, group);
+        }
+    }
+}
+
+/* ---- the loop's side ---- */
+
+static void call_done(cd_wh_db *db)
+{
+    cd_mutex_lock(&db->done_lock);
+    cd_wh_job *j = db->done.first;
+    db->done = (queue){0};
+    db->is_posted = false;
+    cd_mutex_unlock(&db->done_lock);
+    while (j != NULL) {
+        cd_wh_job *next = j->next;
+        if (db->jobs != NULL) {
+            cd_counter_add(j->err == CD_OK ? db->jobs : db->failures, 1);
+        }
+        j->done(j);
+        j = next;
+    }
+}
+
+static void on_bell(cd_loop_task *t)
+{
+    bell *b = (bell *)(void *)t;
+    if (b->db == NULL) {
+        cd_free(b);
+        return;
+    }
+    call_done(b->db);
+}
+
+static void post(lane *l, cd_wh_job *job)
+{
+    job->err = CD_OK;
+    job->why = (cd_errinfo){0};
+    cd_mutex_lock(&l->lock);
+    push(&l->jobs, job);
+    cd_mutex_unlock(&l->lock);
+    cd_cond_wake_one(&l->wake);
+}
+
+void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job)
+{
+    post(&db->lanes[WRITE_COPY], job);
+}
+
+void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job)
+{
+    post(&db->lanes[READ_COPY], job);
+}
+
+static void watch(cd_wh_db *db, cd_metrics *m)
+{
+    static const u64 bounds[] = {500000,   1000000,  2000000,   5000000,   10000000,
+                                 20000000, 50000000, 100000000, 500000000, 2000000000};
+    db->groups = cd_metrics_counter(m, "store_groups_total", "Transactions of the store.", NULL, 0);
+    db->jobs = cd_metrics_counter(m, "store_jobs_total", "Jobs done by the store.", NULL, 0);
+    db->failures = cd_metrics_counter(m, "store_failures_total", "Jobs that failed.", NULL, 0);
+    db->commit_time =
+        cd_metrics_hist(m, "store_group_seconds", "From the start of a transaction to the disk.",
+                        NULL, 0, bounds, CD_COUNT(bounds), 1e9);
+}
+
+cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, cd_metrics *metrics,
+                     cd_errinfo *why)
+{
+    cd_wh_db *db = cd_new(cd_wh_db);
+    cd_err err = CD_OK;
+    db->loop = loop;
+    cd_mutex_init(&db->done_lock);
+    db->bell = cd_new(bell);
+    *db->bell = (bell){.task.fn = on_bell, .db = db};
+    if (metrics != NULL) {
+        watch(db, metrics);
+    }
+    for (int i = 0; i < 2; i++) {
+        cd_mutex_init(&db->lanes[i].lock);
+        cd_cond_init(&db->lanes[i].wake);
+        db->lanes[i].db = db;
+        db->lanes[i].is_writer = i == WRITE_COPY;
+    }
+    for (int i = WRITE_COPY; i >= READ_COPY && err == CD_OK;
+         i--) { /* the writer makes the schema */
+        err = cd__wh_store_open(&db->lanes[i].store, cfg, i == WRITE_COPY, why);
+    }
+    for (int i = 0; i < 2 && err == CD_OK; i++) {
+        lane *l = &db->lanes[i];
+        err = cd_thread_start(&l->thread, i == WRITE_COPY ? "store-write" : "store-read", work, l,
+                              why);
+        l->has_thread = err == CD_OK;
+    }
+    if (err != CD_OK) {
+        cd_wh_db_close(db);
+        return err;
+    }
+    *out = db;
+    return CD_OK;
+}
+
+/* The bell may be on its way: a loop that runs takes it later, one that does not runs for the one round. */
+static void end_bell(cd_wh_db *db)
+{
+    if (!db->is_posted) {
+        cd_free(db->bell);
+        return;
+    }
+    db->bell->db = NULL;
+    if (!cd_loop_is_here(db->loop)) {
+        cd_loop_stop(db->loop);
+        cd_loop_run(db->loop);
+    }
+}
+
+void cd_wh_db_close(cd_wh_db *db)
+{
+    if (db == NULL) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        lane *l = &db->lanes[i];
+        cd_mutex_lock(&l->lock);
+        l->is_closing = true;
+        cd_mutex_unlock(&l->lock);
+        cd_cond_wake_one(&l->wake);
+        if (l->has_thread) {
+            cd_thread_join(&l->thread);
+        }
+        cd__wh_store_close(l->store);
+        cd_cond_fini(&l->wake);
+        cd_mutex_fini(&l->lock);
+    }
+    bool was_posted = db->is_posted;
+    call_done(db);
+    db->is_posted = was_posted;
+    end_bell(db);
+    cd_mutex_fini(&db->done_lock);
+    cd_free(db);
+}
+
+cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why)
+{
+    cd_wh_store *s = NULL;
+    job->next = NULL;
+    job->err = CD_OK;
+    CD_TRY(cd__wh_store_open(&s, cfg, true, why));
+    write_group(s, job, true);
+    cd__wh_store_close(s);
+    if (job->err != CD_OK && why != NULL) {
+        *why = job->why;
+    }
+    return job->err;
+}

@@ -1,0 +1,216 @@
+#include "services/webhook/core/store_priv.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/secret.h"
+
+/* store_sql.def has these as numbers. */
+_Static_assert(CD_WH_PENDING == 0 && CD_WH_DELIVERING == 1 && CD_WH_RETRYING == 3, "");
+_Static_assert(CD_WH_FAILED == 4 && CD_WH_HELD == 5 && CD_WH_CANCELLED == 8, "");
+_Static_assert(CD_WH_ACTIVE == 0 && CD__WH_KIND_TEST == 1, "");
+
+enum { LEASE_MS = 300000, AHEAD = 64, CACHE_KIB = 16000 };
+
+static const char *const texts[CD__WH_SQL_CNT] = {
+#define X(name, text) [CD__WH_##name] = text,
+#include "services/webhook/core/store_sql.def"
+#undef X
+};
+
+cd_err cd__wh_run(cd_wh_store *s, cd__wh_sql id, const cd_sql_val *vals, usize cnt, cd_errinfo *why)
+{
+    if (CD_UNLIKELY(s->stmts[id] == NULL)) {
+        CD_TRY(cd_sql_prepare(s->q, &s->stmts[id], texts[id], why));
+    }
+    return cd_sql_run_n(s->stmts[id], vals, cnt, why);
+}
+
+cd_err cd__wh_query(cd_wh_store *s, cd_sql_stmt **st, cd__wh_sql id, const cd_sql_val *vals,
+                    usize cnt, cd_errinfo *why)
+{
+    if (CD_UNLIKELY(s->stmts[id] == NULL)) {
+        CD_TRY(cd_sql_prepare(s->q, &s->stmts[id], texts[id], why));
+    }
+    CD_TRY(cd_sql_query_n(s->stmts[id], vals, cnt, why));
+    *st = s->stmts[id];
+    return CD_OK;
+}
+
+cd_err cd__wh_one(cd_wh_store *s, cd_sql_stmt **st, cd__wh_sql id, const cd_sql_val *vals,
+                  usize cnt, cd_errinfo *why)
+{
+    CD_TRY(cd__wh_query(s, st, id, vals, cnt, why));
+    return cd_sql_one(*st, why);
+}
+
+cd_err cd__wh_rows(void **out, usize *cnt, cd_arena *mem, cd_buf *rows, usize size, cd_err err)
+{
+    if (err == CD_OK) {
+        *cnt = rows->n / size;
+        *out = (void *)(uintptr_t)cd_arena_dup(mem, cd_buf_bytes(rows)).p;
+    }
+    cd_buf_fini(rows);
+    return err;
+}
+
+/* One lane: what this worker had in hand when it died waits again, or is held where the webhook is not active. */
+static cd_err take_back_lane(cd_wh_store *s, i64 hook, i64 status, i64 now, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    i64 cnt = 0;
+    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(s->worker), cd_sql_i(now),
+                    cd_sql_i(status)));
+    for (bool is_row = true;; cnt++) {
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (!is_row) {
+            break;
+        }
+    }
+    return cnt == 0 ? CD_OK
+                    : WH_RUN(s, LANE_BACK, why, cd_sql_i(hook), cd_sql_i(cnt), cd_sql_i(now));
+}
+
+static cd_err take_back(cd_wh_store *s, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    cd_buf lanes = {0};
+    i64 lane[2];
+    i64 now = (i64)cd__wh_now(s);
+    cd_err err = cd__wh_query(s, &st, CD__WH_LANES_IN_HAND, NULL, 0, why);
+    for (bool is_row = true; err == CD_OK;) {
+        err = cd_sql_next(st, &is_row, why);
+        if (err != CD_OK || !is_row) {
+            break;
+        }
+        lane[0] = cd_sql_col_i(st, 0);
+        lane[1] = cd_sql_col_i(st, 1);
+        cd_buf_put(&lanes, cd_bytes_of(lane, sizeof lane));
+    }
+    for (usize i = 0; err == CD_OK && i < lanes.n; i += sizeof lane) {
+        memcpy(lane, lanes.p + i, sizeof lane);
+        err = take_back_lane(s, lane[0], lane[1], now, why);
+    }
+    cd_buf_fini(&lanes);
+    return err;
+}
+
+/* The salt of the keys is the store's own: one look-up finds a key, and a stolen file cannot be compared with tables
+ * made before. */
+static cd_err load_salt(cd_wh_store *s, bool is_writer, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    if (is_writer) {
+        cd_rng rng = cd_rng_os();
+        u8 salt[32];
+        cd_rng_fill(&rng, salt, sizeof salt);
+        CD_TRY(WH_RUN(s, SETTING_ADD, why, cd_sql_t(""), cd_sql_t("key_salt"),
+                      cd_sql_b(cd_bytes_of(salt, sizeof salt))));
+    }
+    CD_TRY(WH_ONE(s, &st, SETTING_GET, why, cd_sql_t(""), cd_sql_t("key_salt")));
+    cd_bytes salt = cd_sql_col_b(st, 0);
+    if (salt.n != sizeof s->salt) {
+        return cd_fail(why, CD_ECORRUPT, "the salt of the keys is damaged");
+    }
+    memcpy(s->salt, salt.p, sizeof s->salt);
+    return CD_OK;
+}
+
+static cd_err begin_life(cd_wh_store *s, const char *worker, bool is_writer, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    CD_TRY(load_salt(s, is_writer, why));
+    if (worker == NULL || !is_writer) {
+        return CD_OK;
+    }
+    CD_TRY(WH_RUN(s, WORKER_PUT, why, cd_sql_t(worker)));
+    CD_TRY(WH_ONE(s, &st, WORKER_GET, why, cd_sql_t(worker)));
+    s->worker = cd_sql_col_i(st, 0);
+    return take_back(s, why);
+}
+
+cd_err cd__wh_store_open(cd_wh_store **out, const cd_wh_store_cfg *cfg, bool is_writer,
+                         cd_errinfo *why)
+{
+    const cd_sql_cfg sql = {.url = cfg->url, .may_write = is_writer, .cache_kib = CACHE_KIB};
+    cd_wh_store *s = cd_new(cd_wh_store);
+    s->clock = cfg->clock;
+    s->lease_ms = cfg->lease_ms == 0 ? LEASE_MS : cfg->lease_ms;
+    s->ahead = cfg->ahead == 0 ? AHEAD : cfg->ahead;
+    s->stats_since_ms = cd__wh_now(s);
+    memcpy(s->master_key, cfg->master_key, sizeof s->master_key);
+    cd_hmap_init(&s->stats, CD_HASH_KEYED, sizeof(cd__wh_stat_key), sizeof(u64));
+    cd_err err = cd_sql_open(&s->q, &sql, why);
+    if (err == CD_OK && is_writer) {
+        err = cd_sql_migrate(s->q, cd__wh_schema, cd__wh_schema_cnt, why);
+    }
+    if (err == CD_OK) {
+        err = cd__wh_begin(s, is_writer, why);
+    }
+    if (err == CD_OK) {
+        err = begin_life(s, cfg->worker, is_writer, why);
+        if (err == CD_OK) {
+            err = cd__wh_commit(s, why);
+        }
+    }
+    if (err != CD_OK) {
+        cd__wh_store_close(s);
+        return err;
+    }
+    *out = s;
+    return CD_OK;
+}
+
+void cd__wh_store_close(cd_wh_store *s)
+{
+    if (s != NULL) {
+        cd_sql_close(s->q);
+        cd_hmap_fini(&s->stats);
+        cd_free(s->notes);
+        cd_wipe(s->master_key, sizeof s->master_key);
+        cd_free(s);
+    }
+}
+
+cd_err cd__wh_begin(cd_wh_store *s, bool is_write, cd_errinfo *why)
+{
+    s->notes_cnt = 0;
+    return cd_sql_begin(s->q, is_write, why);
+}
+
+cd_err cd__wh_save(cd_wh_store *s, cd_errinfo *why)
+{
+    s->notes_saved = s->notes_cnt;
+    return cd_sql_save(s->q, why);
+}
+
+cd_err cd__wh_keep(cd_wh_store *s, cd_errinfo *why)
+{
+    return cd_sql_keep(s->q, why);
+}
+
+cd_err cd__wh_undo(cd_wh_store *s, cd_errinfo *why)
+{
+    s->notes_cnt = s->notes_saved;
+    return cd_sql_undo(s->q, why);
+}
+
+cd_err cd__wh_commit(cd_wh_store *s, cd_errinfo *why)
+{
+    cd_err err = cd__wh_lanes_settle(s, why);
+    if (err == CD_OK) {
+        err = cd_sql_commit(s->q, why);
+    } else {
+        cd_sql_rollback(s->q);
+    }
+    if (err == CD_OK) {
+        cd__wh_stats_note(s);
+    }
+    s->notes_cnt = 0;
+    return err;
+}
+
+void cd__wh_rollback(cd_wh_store *s)
+{
+    s->notes_cnt = 0;
+    cd_sql_rollback(s->q);
+}

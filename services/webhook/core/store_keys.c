@@ -1,0 +1,176 @@
+#include "base/hex.h"
+#include "base/rng.h"
+#include "base/secret.h"
+#include "crypto/sha2.h"
+#include "services/webhook/core/store_priv.h"
+
+enum { KEY_CHARS = 40, KEY_TEXT = 3 + KEY_CHARS };
+
+static void project_row(cd_wh_project *out, cd_sql_stmt *st, cd_arena *mem)
+{
+    *out = (cd_wh_project){
+        .id = cd_sql_col_str(st, 0, mem),
+        .name = cd_sql_col_str(st, 1, mem),
+        .tier = cd_sql_col_str(st, 2, mem),
+        .email = cd_sql_col_str(st, 3, mem),
+        .face = (cd_wh_face)cd_sql_col_i(st, 4),
+        .quota_period = (cd_wh_period)cd_sql_col_i(st, 5),
+        .quota = cd_sql_col_u(st, 6),
+        .created_ms = cd_sql_col_u(st, 7),
+    };
+}
+
+cd_err cd_wh_project_put(cd_wh_store *s, const cd_wh_project *p, cd_errinfo *why)
+{
+    return WH_RUN(s, PROJECT_PUT, why, cd_sql_t(p->id), cd_sql_t(p->name), cd_sql_t(p->tier),
+                  cd_sql_t(p->email), cd_sql_i(p->face), cd_sql_i(p->quota_period),
+                  cd_sql_u(p->quota), cd_sql_u(p->created_ms));
+}
+
+cd_err cd_wh_project_get(cd_wh_store *s, cd_wh_project *out, cd_arena *mem, const char *id,
+                         cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    CD_TRY(WH_ONE(s, &st, PROJECT_GET, why, cd_sql_t(id)));
+    project_row(out, st, mem);
+    return CD_OK;
+}
+
+cd_err cd_wh_project_list(cd_wh_store *s, cd_wh_project **out, usize *cnt, cd_arena *mem,
+                          cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    cd_buf rows = {0};
+    cd_wh_project p;
+    cd_err err = cd__wh_query(s, &st, CD__WH_PROJECT_LIST, NULL, 0, why);
+    for (bool is_row = true; err == CD_OK;) {
+        err = cd_sql_next(st, &is_row, why);
+        if (err != CD_OK || !is_row) {
+            break;
+        }
+        project_row(&p, st, mem);
+        cd_buf_put(&rows, cd_bytes_of(&p, sizeof p));
+    }
+    return cd__wh_rows((void **)out, cnt, mem, &rows, sizeof p, err);
+}
+
+cd_err cd__wh_project_key(cd_wh_store *s, i64 *key, const char *id, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    CD_TRY(WH_ONE(s, &st, PROJECT_KEY, why, cd_sql_t(id)));
+    *key = cd_sql_col_i(st, 0);
+    return CD_OK;
+}
+
+static void hash_key(cd_hash32 *out, const cd_wh_store *s, cd_bytes text)
+{
+    cd_sha256_ctx c;
+    cd_sha256_init(&c);
+    cd_sha256_update(&c, text);
+    cd_sha256_update(&c, cd_bytes_of(s->salt, sizeof s->salt));
+    cd_sha256_final(&c, out);
+}
+
+static void key_row(cd_wh_key *out, cd_sql_stmt *st, cd_arena *mem)
+{
+    *out = (cd_wh_key){
+        .id = cd_sql_col_str(st, 0, mem),
+        .project = cd_sql_col_str(st, 1, mem),
+        .label = cd_sql_col_str(st, 2, mem),
+        .last4 = cd_sql_col_str(st, 3, mem),
+        .may_write = cd_sql_col_i(st, 4) != 0,
+        .created_ms = cd_sql_col_u(st, 5),
+        .expires_ms = cd_sql_col_u(st, 6),
+        .revoked_ms = cd_sql_col_u(st, 7),
+        .used_ms = cd_sql_col_u(st, 8),
+    };
+}
+
+cd_err cd_wh_key_make(cd_wh_store *s, cd_wh_key *out, char text[48], cd_arena *mem,
+                      const cd_wh_key *init, cd_errinfo *why)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    cd_rng rng = cd_rng_os();
+    char key[KEY_TEXT + 1] = "sk_";
+    u8 id[8];
+    char id_hex[sizeof id * 2];
+    cd_hash32 hash;
+    i64 project = 0;
+    CD_TRY(cd__wh_project_key(s, &project, init->project, why));
+    for (usize i = 3; i < KEY_TEXT; i++) {
+        key[i] = alphabet[cd_rng_below(&rng, sizeof alphabet - 1)];
+    }
+    cd_rng_fill(&rng, id, sizeof id);
+    cd_hex_fmt(id_hex, cd_bytes_of(id, sizeof id));
+    hash_key(&hash, s, cd_bytes_of(key, KEY_TEXT));
+    cd_wh_key made = {
+        .id = cd_arena_fmt(mem, "key_%.16s", id_hex),
+        .project = init->project,
+        .label = init->label,
+        .last4 = cd_arena_fmt(mem, "%s", key + KEY_TEXT - 4),
+        .may_write = init->may_write,
+        .created_ms = cd__wh_now(s),
+        .expires_ms = init->expires_ms,
+    };
+    CD_TRY(WH_RUN(s, KEY_ADD, why, cd_sql_t(made.id), cd_sql_i(project), cd_sql_t(made.label),
+                  cd_sql_t(made.last4), cd_sql_i(made.may_write),
+                  cd_sql_b(cd_bytes_of(hash.b, sizeof hash.b)), cd_sql_u(made.created_ms),
+                  cd_sql_u(made.expires_ms)));
+    memcpy(text, key, sizeof key);
+    cd_wipe(key, sizeof key);
+    *out = made;
+    return CD_OK;
+}
+
+cd_err cd_wh_key_find(cd_wh_store *s, cd_wh_key *key, cd_wh_project *project, cd_arena *mem,
+                      cd_bytes text, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    cd_hash32 hash;
+    cd_wh_key found;
+    u64 now = cd__wh_now(s);
+    if (text.n != KEY_TEXT) {
+        return cd_fail(why, CD_ENOENT, "that is no key");
+    }
+    hash_key(&hash, s, text);
+    CD_TRY(WH_ONE(s, &st, KEY_FIND, why, cd_sql_b(cd_bytes_of(hash.b, sizeof hash.b))));
+    cd_bytes stored = cd_sql_col_b(st, 9);
+    key_row(&found, st, mem);
+    if (stored.n != sizeof hash.b || !cd_ct_eq(stored.p, hash.b, sizeof hash.b) ||
+        found.revoked_ms != 0 || (found.expires_ms != 0 && found.expires_ms <= now)) {
+        return cd_fail(why, CD_ENOENT, "the key is revoked or expired");
+    }
+    CD_TRY(cd_wh_project_get(s, project, mem, found.project, why));
+    *key = found;
+    return CD_OK;
+}
+
+cd_err cd_wh_key_list(cd_wh_store *s, cd_wh_key **out, usize *cnt, cd_arena *mem,
+                      const char *project, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    cd_buf rows = {0};
+    cd_wh_key k;
+    cd_err err = WH_QUERY(s, &st, KEY_LIST, why, cd_sql_t(project));
+    for (bool is_row = true; err == CD_OK;) {
+        err = cd_sql_next(st, &is_row, why);
+        if (err != CD_OK || !is_row) {
+            break;
+        }
+        key_row(&k, st, mem);
+        cd_buf_put(&rows, cd_bytes_of(&k, sizeof k));
+    }
+    return cd__wh_rows((void **)out, cnt, mem, &rows, sizeof k, err);
+}
+
+cd_err cd_wh_key_revoke(cd_wh_store *s, const char *project, const char *id, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    return WH_ONE(s, &st, KEY_REVOKE, why, cd_sql_t(project), cd_sql_t(id),
+                  cd_sql_u(cd__wh_now(s)));
+}
+
+cd_err cd_wh_key_used(cd_wh_store *s, const char *id, u64 at_ms, cd_errinfo *why)
+{
+    return WH_RUN(s, KEY_USED, why, cd_sql_t(id), cd_sql_u(at_ms));
+}

@@ -1,0 +1,518 @@
+#include "services/webhook/test/store_rig.h"
+
+#include "crypto/sha2.h"
+
+static const u8 block_hash[32] = {1, 2, 3};
+
+static const cd_wh_attempt good = {.number = 1,
+                                   .at_ms = RIG_T0,
+                                   .ms = 12,
+                                   .status = 200,
+                                   .error = "",
+                                   .request = "POST / HTTP/1.1\r\n",
+                                   .response = "HTTP/1.1 200 OK\r\n"};
+static const cd_wh_attempt bad = {.number = 1,
+                                  .at_ms = RIG_T0,
+                                  .ms = 3,
+                                  .status = 500,
+                                  .error = "",
+                                  .request = "POST",
+                                  .response = "HTTP/1.1 500"};
+
+static void enqueue(rig *r, cd_wh_enqueued *out, i64 hook, u64 block, u32 cnt)
+{
+    cd_wh_event events[64];
+    assert_true(cnt <= CD_COUNT(events));
+    for (u32 i = 0; i < cnt; i++) {
+        events[i] = rig_event(r, hook, block, i);
+    }
+    rig_begin(r);
+    rig_ok(cd_wh_enqueue(r->s, out, &r->mem, events, cnt, "lux", block, block_hash, why));
+    rig_commit(r);
+}
+
+static void settle(rig *r, const cd_wh_delivery *d, const cd_wh_attempt *a, cd_wh_state state,
+                   u64 next_ms)
+{
+    rig_begin(r);
+    rig_ok(cd_wh_settle(r->s, d, a, state, next_ms, why));
+    rig_commit(r);
+}
+
+static usize claim(rig *r, cd_wh_delivery **out, u32 max, u32 per_hook)
+{
+    usize cnt = 0;
+    rig_begin(r);
+    rig_ok(cd_wh_claim(r->s, out, &cnt, &r->mem, rig_now(r), 60000, max, per_hook, why));
+    rig_commit(r);
+    return cnt;
+}
+
+static cd_wh_delivery row(rig *r, i64 hook, i64 key, cd_wh_attempt **attempts, usize *cnt)
+{
+    cd_wh_attempt *list = NULL;
+    usize n = 0;
+    cd_wh_delivery d;
+    rig_begin(r);
+    rig_ok(cd_wh_delivery_get(r->s, &d, attempts == NULL ? &list : attempts, cnt == NULL ? &n : cnt,
+                              &r->mem, hook, key, why));
+    rig_commit(r);
+    return d;
+}
+
+static void projects_and_keys(usize engine)
+{
+    rig r;
+    cd_wh_project p = {
+        .id = "acme", .name = "Acme", .tier = "free", .email = "x@y.example", .face = CD_WH_C};
+    cd_wh_project got;
+    cd_wh_key key;
+    cd_wh_key *keys = NULL;
+    usize cnt = 0;
+    char text[48];
+    rig_open(&r, engine);
+    rig_begin(&r);
+    rig_ok(cd_wh_project_put(r.s, &p, why));
+    p.tier = "growth";
+    rig_ok(cd_wh_project_put(r.s, &p, why));
+    rig_ok(cd_wh_project_get(r.s, &got, &r.mem, "acme", why));
+    assert_string_equal(got.tier, "growth");
+    assert_int_equal(got.face, CD_WH_C);
+    assert_int_equal(cd_wh_project_get(r.s, &got, &r.mem, "other", NULL), CD_ENOENT);
+    const cd_wh_key init = {
+        .project = "acme", .label = "ci", .may_write = true, .expires_ms = RIG_T0 + 5000};
+    rig_ok(cd_wh_key_make(r.s, &key, text, &r.mem, &init, why));
+    assert_int_equal(strlen(text), 43);
+    assert_memory_equal(text, "sk_", 3);
+    assert_string_equal(key.last4, text + 39);
+    rig_ok(cd_wh_key_find(r.s, &key, &got, &r.mem, cd_bytes_str(text), why));
+    assert_string_equal(got.id, "acme");
+    assert_true(key.may_write);
+    text[20] ^= 1;
+    assert_int_equal(cd_wh_key_find(r.s, &key, &got, &r.mem, cd_bytes_str(text), NULL), CD_ENOENT);
+    text[20] ^= 1;
+    rig_wait(&r, 5000);
+    assert_int_equal(cd_wh_key_find(r.s, &key, &got, &r.mem, cd_bytes_str(text), NULL), CD_ENOENT);
+    const cd_wh_key forever = {.project = "acme", .label = "x"};
+    rig_ok(cd_wh_key_make(r.s, &key, text, &r.mem, &forever, why));
+    rig_ok(cd_wh_key_find(r.s, &key, &got, &r.mem, cd_bytes_str(text), why));
+    rig_ok(cd_wh_key_used(r.s, key.id, 77, why));
+    rig_ok(cd_wh_key_list(r.s, &keys, &cnt, &r.mem, "acme", why));
+    assert_int_equal(cnt, 2);
+    assert_int_equal(cd_wh_key_revoke(r.s, "p", key.id, NULL), CD_ENOENT);
+    rig_ok(cd_wh_key_revoke(r.s, "acme", key.id, why));
+    assert_int_equal(cd_wh_key_find(r.s, &key, &got, &r.mem, cd_bytes_str(text), NULL), CD_ENOENT);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void hooks_are_kept(usize engine)
+{
+    rig r;
+    cd_wh_hook h;
+    cd_wh_hook *list = NULL;
+    usize cnt = 0;
+    u64 total = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 first = rig_hook(&r, 1, false);
+    i64 second = rig_hook(&r, 2, true);
+    assert_true(second > first);
+    rig_ok(cd_wh_hook_get(r.s, &h, &r.mem, "p", "wh_1", true, why));
+    assert_int_equal(h.key, first);
+    assert_true(cd_bytes_eq(h.secret, cd_bytes_str("whsec_k7m9p2q4r6s8t0v2w4x6y8z0")));
+    assert_int_equal(h.filter.selectors_cnt, 1);
+    assert_int_equal(h.filter.selectors[0], 0xa9059cbb);
+    assert_int_equal(cd_wh_hook_get(r.s, &h, &r.mem, "q", "wh_1", true, NULL), CD_ENOENT);
+    h.url = "https://elsewhere.example/100%_sure";
+    h.secret_next = cd_bytes_str("next");
+    h.is_strict = true;
+    rig_ok(cd_wh_hook_save(r.s, &h, why));
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, first, false, why));
+    assert_string_equal(h.url, "https://elsewhere.example/100%_sure");
+    assert_true(cd_bytes_eq(h.secret_next, cd_bytes_str("next")));
+    assert_true(h.is_strict);
+    cd_wh_hook_query q = {.project = "p", .status = -1, .limit = 10, .search = "ELSEWHERE"};
+    rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+    assert_int_equal(cnt, 1);
+    q.search = "100%_S";
+    rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+    assert_int_equal(cnt, 1);
+    q.search = "100__s";
+    rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+    assert_int_equal(cnt, 0);
+    q = (cd_wh_hook_query){
+        .project = "p", .chain = "lux", .status = 0, .types = 1u << CD_WH_B_ADDRESS, .limit = 1};
+    rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(total, 2);
+    assert_int_equal(list[0].key, second);
+    q.before = second;
+    rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+    assert_int_equal(list[0].key, first);
+    cd_wh_hook third = h;
+    third.id = "wh_3";
+    assert_int_equal(cd_wh_hook_add(r.s, &third, 2, NULL), CD_EFULL);
+    third.id = "wh_2";
+    assert_int_equal(cd_wh_hook_add(r.s, &third, 3, NULL), CD_EEXIST);
+    rig_ok(cd_wh_hook_delete(r.s, first, why));
+    assert_int_equal(cd_wh_hook_get(r.s, &h, &r.mem, "p", "wh_1", false, NULL), CD_ENOENT);
+    assert_int_equal(cd_wh_hook_delete(r.s, first, NULL), CD_ENOENT);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static cd_err count_hook(void *ctx, const cd_wh_hook *h)
+{
+    u64 *sum = ctx;
+    *sum += h->filter.addresses.n;
+    return CD_OK;
+}
+
+static void addresses(usize engine)
+{
+    enum { N = 10000 };
+    rig r;
+    usize cnt = 0;
+    u64 sum = 0;
+    cd_wh_hook h;
+    static cd_addr20 a[N + 1];
+    for (u32 i = 0; i <= N; i++) {
+        cd_put_be32(a[i].b, i + 1);
+    }
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_ok(cd_wh_hook_addresses(r.s, &cnt, hook, (cd_wh_addrs){a, N}, (cd_wh_addrs){0}, why));
+    assert_int_equal(cnt, N);
+    rig_ok(cd_wh_hook_addresses(r.s, &cnt, hook, (cd_wh_addrs){a + N - 1, 2},
+                                (cd_wh_addrs){a + 5000, 1}, why));
+    assert_int_equal(cnt, N);
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, hook, true, why));
+    assert_int_equal(h.filter.addresses.n, N);
+    assert_memory_equal(&h.filter.addresses.p[4999], &a[4999], 20);
+    assert_memory_equal(&h.filter.addresses.p[5000], &a[5001], 20);
+    assert_memory_equal(&h.filter.addresses.p[N - 1], &a[N], 20);
+    rig_ok(cd_wh_hook_each(r.s, count_hook, &sum, why));
+    assert_int_equal(sum, N);
+    rig_ok(cd_wh_hook_addresses(r.s, &cnt, hook, (cd_wh_addrs){0}, (cd_wh_addrs){a, N + 1}, why));
+    assert_int_equal(cnt, 0);
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, hook, true, why));
+    assert_int_equal(h.filter.addresses.n, 0);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void chain_hash(u8 io[32], const cd_wh_event *e)
+{
+    u8 all[96];
+    cd_hash32 body;
+    cd_hash32 out;
+    cd_sha256(&body, e->body);
+    memcpy(all, io, 32);
+    memcpy(all + 32, e->h, 32);
+    memcpy(all + 64, body.b, 32);
+    cd_sha256(&out, cd_bytes_of(all, 96));
+    memcpy(io, out.b, 32);
+}
+
+static void a_delivery_goes_its_way(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    cd_wh_attempt *attempts = NULL;
+    usize cnt = 0;
+    u64 height = 0;
+    u64 due = 0;
+    u8 hash[32];
+    u8 want[32] = {0};
+    cd_wh_hook h;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    enqueue(&r, &made, hook, 10, 3);
+    assert_int_equal(made.cnt, 3);
+    for (u32 i = 0; i < 3; i++) {
+        assert_int_equal(made.made[i].sequence, i + 1);
+        assert_int_equal(made.made[i].state, CD_WH_DELIVERING);
+        chain_hash(want, &made.made[i].event);
+        assert_memory_equal(made.made[i].chain_hash, want, 32);
+    }
+    rig_begin(&r);
+    rig_ok(cd_wh_cursor_get(r.s, &height, hash, "lux", why));
+    assert_int_equal(height, 10);
+    assert_memory_equal(hash, block_hash, 32);
+    assert_int_equal(cd_wh_cursor_get(r.s, &height, hash, "other", NULL), CD_ENOENT);
+    rig_commit(&r);
+
+    /* The same block again is known. */
+    cd_wh_enqueued again;
+    enqueue(&r, &again, hook, 10, 3);
+    assert_int_equal(again.cnt, 0);
+    assert_int_equal(again.known, 3);
+
+    settle(&r, &made.made[0], &good, CD_WH_DELIVERED, 0);
+    cd_wh_delivery d = row(&r, hook, made.made[0].key, &attempts, &cnt);
+    assert_int_equal(d.state, CD_WH_DELIVERED);
+    assert_int_equal(d.attempts, 1);
+    assert_int_equal(d.delivered_ms, rig_now(&r));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(attempts[0].status, 200);
+    assert_string_equal(attempts[0].request, "POST / HTTP/1.1\r\n");
+    assert_true(cd_bytes_eq(d.event.body, made.made[0].event.body));
+
+    settle(&r, &made.made[1], &bad, CD_WH_RETRYING, rig_now(&r) + 10000);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, hook, false, why));
+    assert_int_equal(h.failures, 1);
+    rig_ok(cd_wh_next_due(r.s, &due, why));
+    assert_true(due <= rig_now(&r) + 10000);
+    rig_commit(&r);
+    assert_int_equal(claim(&r, &got, 10, 8), 0);
+    rig_wait(&r, 10000);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].key, made.made[1].key);
+    assert_int_equal(got[0].attempts, 1);
+    assert_true(cd_bytes_eq(got[0].event.body, made.made[1].event.body));
+    assert_memory_equal(got[0].event.h, made.made[1].event.h, 32);
+    cd_wh_attempt second = good;
+    second.number = 2;
+    settle(&r, &got[0], &second, CD_WH_DELIVERED, 0);
+    (void)row(&r, hook, got[0].key, &attempts, &cnt);
+    assert_int_equal(cnt, 2);
+    assert_int_equal(attempts[1].number, 2);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, hook, false, why));
+    assert_int_equal(h.failures, 0);
+    rig_commit(&r);
+
+    /* The third one was in hand when the process died. */
+    rig_again(&r);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].key, made.made[2].key);
+    rig_close(&r);
+}
+
+static void pause_and_resume(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    bool changed = false;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    enqueue(&r, &made, hook, 10, 6); /* four are handed out, two wait */
+    assert_int_equal(made.cnt, 4);
+    assert_int_equal(made.waiting, 2);
+    i64 first = made.made[0].key;
+    settle(&r, &made.made[0], &bad, CD_WH_RETRYING, rig_now(&r) + 60000);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_pause(r.s, &changed, hook, CD_WH_PAUSED, why));
+    assert_true(changed);
+    rig_ok(cd_wh_hook_pause(r.s, &changed, hook, CD_WH_PAUSED, why));
+    assert_false(changed);
+    rig_commit(&r);
+    assert_int_equal(row(&r, hook, first, NULL, NULL).state, CD_WH_HELD);
+    assert_int_equal(row(&r, hook, first + 5, NULL, NULL).state, CD_WH_HELD);
+    assert_int_equal(row(&r, hook, first + 1, NULL, NULL).state, CD_WH_DELIVERING);
+    settle(&r, &made.made[1], &bad, CD_WH_RETRYING, rig_now(&r) + 60000);
+    settle(&r, &made.made[2], &good, CD_WH_DELIVERED, 0);
+    assert_int_equal(row(&r, hook, first + 1, NULL, NULL).state, CD_WH_HELD);
+    assert_int_equal(row(&r, hook, first + 2, NULL, NULL).state, CD_WH_DELIVERED);
+    enqueue(&r, &made, hook, 11, 2);
+    assert_int_equal(made.cnt, 0);
+    assert_int_equal(made.skipped, 2);
+    assert_int_equal(row(&r, hook, first + 6, NULL, NULL).state, CD_WH_SKIPPED);
+    assert_int_equal(row(&r, hook, first + 6, NULL, NULL).sequence, 7);
+    rig_wait(&r, 100000); /* the lease of the fourth ends: it is held as well */
+    assert_int_equal(claim(&r, &got, 10, 8), 0);
+    assert_int_equal(row(&r, hook, first + 3, NULL, NULL).state, CD_WH_HELD);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_resume(r.s, &changed, hook, why));
+    assert_true(changed);
+    rig_commit(&r);
+    assert_int_equal(claim(&r, &got, 10, 8), 5);
+    assert_int_equal(row(&r, hook, first + 6, NULL, NULL).state, CD_WH_SKIPPED);
+
+    /* Deleted: what waits is cancelled, what runs may finish. */
+    settle(&r, &got[0], NULL, CD_WH_PENDING, rig_now(&r));
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_delete(r.s, hook, why));
+    rig_commit(&r);
+    assert_int_equal(row(&r, hook, got[0].key, NULL, NULL).state, CD_WH_CANCELLED);
+    settle(&r, &got[1], &good, CD_WH_DELIVERED, 0);
+    assert_int_equal(row(&r, hook, got[1].key, NULL, NULL).state, CD_WH_DELIVERED);
+    settle(&r, &got[2], &bad, CD_WH_RETRYING, rig_now(&r));
+    assert_int_equal(row(&r, hook, got[2].key, NULL, NULL).state, CD_WH_CANCELLED);
+    enqueue(&r, &made, hook, 12, 1);
+    assert_int_equal(made.skipped, 1);
+    rig_close(&r);
+}
+
+static void strict_order(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, true);
+    rig_commit(&r);
+    enqueue(&r, &made, hook, 10, 3);
+    assert_int_equal(made.cnt, 1);
+    assert_int_equal(made.made[0].sequence, 1);
+    assert_int_equal(claim(&r, &got, 10, 8), 0);
+    settle(&r, &made.made[0], &bad, CD_WH_RETRYING, rig_now(&r) + 10000);
+    assert_int_equal(claim(&r, &got, 10, 8), 0); /* the others stand behind it */
+    rig_wait(&r, 10000);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].sequence, 1);
+    assert_int_equal(claim(&r, &got + 0, 10, 8), 0);
+    cd_wh_delivery head = made.made[0];
+    settle(&r, &head, &good, CD_WH_FAILED, 0);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].sequence, 2);
+    enqueue(&r, &made, hook, 11, 1);
+    assert_int_equal(made.cnt, 0);
+    settle(&r, &got[0], &good, CD_WH_DELIVERED, 0);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].sequence, 3);
+    settle(&r, &got[0], &good, CD_WH_DELIVERED, 0);
+    assert_int_equal(claim(&r, &got, 10, 8), 1);
+    assert_int_equal(got[0].sequence, 4);
+    rig_close(&r);
+}
+
+static void lists_and_replay(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    usize cnt = 0;
+    u64 queued = 0;
+    i64 key = 0;
+    cd_wh_block_row *blocks = NULL;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    i64 other = rig_hook(&r, 2, false);
+    rig_commit(&r);
+    for (u32 b = 1; b <= 50; b++) {
+        enqueue(&r, &made, hook, b, 3);
+        settle(&r, &made.made[0], &good, CD_WH_DELIVERED, 0);
+        settle(&r, &made.made[1], &good, CD_WH_DELIVERED, 0);
+        settle(&r, &made.made[2], &bad, CD_WH_FAILED, 0);
+        enqueue(&r, &made, other, b, 1);
+        settle(&r, &made.made[0], &good, CD_WH_DELIVERED, 0);
+        rig_wait(&r, 1000);
+    }
+    rig_begin(&r);
+    cd_wh_delivery_query q = {.hook = hook, .limit = 40, .with_body = true};
+    u64 below = 151;
+    for (usize page = 0; page < 4; page++) {
+        rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+        assert_int_equal(cnt, page < 3 ? 40 : 30);
+        for (usize i = 0; i < cnt; i++) {
+            assert_int_equal(got[i].hook, hook);
+            assert_int_equal(got[i].sequence, --below);
+            assert_true(got[i].event.body.n > 0);
+        }
+        q.before = got[cnt - 1].key;
+    }
+    q = (cd_wh_delivery_query){.hook = hook, .states = 1u << CD_WH_FAILED, .limit = 100};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 50);
+    q = (cd_wh_delivery_query){.project = "p", .states = 1u << CD_WH_FAILED, .limit = 7};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 7);
+    assert_int_equal(got[0].event.block, 50);
+    q = (cd_wh_delivery_query){.project = "p", .limit = 300};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 200);
+    q = (cd_wh_delivery_query){.project = "q", .limit = 300};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 0);
+    q = (cd_wh_delivery_query){
+        .hook = hook, .from_ms = RIG_T0 + 9000, .to_ms = RIG_T0 + 19999, .limit = 300};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 33);
+    assert_int_equal(got[0].event.block, 20);
+    assert_int_equal(got[32].event.block, 10);
+    q = (cd_wh_delivery_query){.hook = hook, .event_id = "evt_1_7_2", .limit = 3};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 1);
+    rig_ok(cd_wh_ledger(r.s, &blocks, &cnt, &r.mem, hook, 5, 9, 100, why));
+    assert_int_equal(cnt, 5);
+    assert_int_equal(blocks[0].block, 5);
+    assert_int_equal(blocks[0].matches, 3);
+    assert_int_equal(blocks[0].first_sequence, 13);
+    assert_int_equal(blocks[0].last_sequence, 15);
+    assert_int_equal(blocks[0].states[CD_WH_DELIVERED], 2);
+    assert_int_equal(blocks[0].states[CD_WH_FAILED], 1);
+    rig_ok(cd_wh_ledger_events(r.s, &got, &cnt, &r.mem, 5, why));
+    assert_int_equal(cnt, 4);
+
+    q = (cd_wh_delivery_query){.hook = hook, .states = 1u << CD_WH_FAILED, .from_block = 41};
+    rig_ok(cd_wh_replay(r.s, &queued, &q, why));
+    assert_int_equal(queued, 10);
+    rig_commit(&r);
+    assert_int_equal(claim(&r, &got, 100, 8), 8);
+    assert_true(got[0].is_replay);
+    assert_int_equal(got[0].event.block, 41);
+    assert_int_equal(got[0].sequence, 123);
+    assert_int_equal(got[0].attempts, 0);
+    cd_wh_event first = rig_event(&r, hook, 41, 2);
+    assert_true(cd_bytes_eq(got[0].event.body, first.body));
+    assert_string_equal(got[0].event.id, first.id);
+    rig_begin(&r);
+    assert_int_equal(cd_wh_replay_one(r.s, &key, hook, got[0].key, NULL), CD_EBUSY);
+    assert_int_equal(cd_wh_replay_one(r.s, &key, other, got[0].key, NULL), CD_ENOENT);
+    q = (cd_wh_delivery_query){.hook = hook, .limit = 300, .events_only = true};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 150);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void every_engine(void (*test)(usize engine))
+{
+    for (usize i = 0; i < rig_engines(); i++) {
+        test(i);
+    }
+}
+
+#define ON_ALL(name)                                                                               \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        every_engine(name);                                                                        \
+    }
+ON_ALL(projects_and_keys)
+ON_ALL(hooks_are_kept)
+ON_ALL(addresses)
+ON_ALL(a_delivery_goes_its_way)
+ON_ALL(pause_and_resume)
+ON_ALL(strict_order)
+ON_ALL(lists_and_replay)
+
+static int end_engines(void **state)
+{
+    (void)state;
+    rig_engines_end();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_projects_and_keys), cmocka_unit_test(test_hooks_are_kept),
+        cmocka_unit_test(test_addresses),         cmocka_unit_test(test_a_delivery_goes_its_way),
+        cmocka_unit_test(test_pause_and_resume),  cmocka_unit_test(test_strict_order),
+        cmocka_unit_test(test_lists_and_replay),
+    };
+    return cmocka_run_group_tests(tests, NULL, end_engines);
+}
