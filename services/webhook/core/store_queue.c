@@ -174,18 +174,14 @@ static cd_err claim_lane(claim *c, const due_lane *l, cd_errinfo *why)
     }
     if (l->is_strict) {
         CD_TRY(strict_row(c, l->hook, why));
-    } else {
-        /* Rows of a dead worker are due, and in hand: they may fill all of it. */
-        u32 want = free_hands > 0 ? free_hands : c->per_hook;
+    } else if (free_hands > 0) {
         CD_TRY(WH_QUERY(c->s, &st, LANE_ROWS, why, cd_sql_i(l->hook), cd_sql_i(c->now),
-                        cd_sql_i(want < room ? want : room)));
+                        cd_sql_i(free_hands < room ? free_hands : room)));
         CD_TRY(read_rows(c, st, why));
-        for (usize i = had; i < c->rows.n / sizeof(cd_wh_delivery); i++) {
-            const cd_wh_delivery *d = (const cd_wh_delivery *)(const void *)c->rows.p + i;
-            if (free_hands == 0 && d->state != CD_WH_DELIVERING) {
-                c->rows.n = i * sizeof *d;
-            }
-        }
+    } else { /* a full lane is due when a lease has ended: what a dead worker had counts as in hand */
+        CD_TRY(WH_QUERY(c->s, &st, LANE_DEAD, why, cd_sql_i(l->hook), cd_sql_i(c->now),
+                        cd_sql_i(room)));
+        CD_TRY(read_rows(c, st, why));
     }
     CD_TRY(lease(c, had, &in_hand, why));
     CD_TRY(first_due(c->s, &due, l->hook, 0, why));

@@ -5,7 +5,7 @@
  * webhook's rows are found through prev, beginning at its lane's tail or at a mark. */
 static const char first[] =
     "CREATE TABLE counter (name TEXT PRIMARY KEY, next BIGINT NOT NULL);"
-    "INSERT INTO counter (name, next) VALUES ('delivery', 1);"
+    "INSERT INTO counter (name, next) VALUES ('delivery', 1), ('texts', 0), ('rows', 0);"
     "CREATE TABLE worker (key @id, name TEXT NOT NULL UNIQUE);"
     "CREATE TABLE setting (project TEXT NOT NULL, name TEXT NOT NULL, value @blob NOT NULL,"
     "  PRIMARY KEY (project, name));"

@@ -1,6 +1,7 @@
 #include "services/webhook/test/store_rig.h"
 
 #include "crypto/sha2.h"
+#include "services/webhook/core/records.h"
 
 static const u8 block_hash[32] = {1, 2, 3};
 
@@ -478,6 +479,270 @@ static void lists_and_replay(usize engine)
     rig_close(&r);
 }
 
+static void quotas_and_numbers(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_project p = {.id = "p",
+                       .name = "P",
+                       .tier = "free",
+                       .email = "",
+                       .face = CD_WH_C,
+                       .quota_period = CD_WH_PER_DAY,
+                       .quota = 10};
+    cd_wh_stat *stats = NULL;
+    cd_wh_backlog backlog;
+    u64 events = 0;
+    usize cnt = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_ok(cd_wh_project_put(r.s, &p, why));
+    rig_commit(&r);
+    enqueue(&r, &made, hook, 1, 7);
+    assert_int_equal(made.notes_cnt, 0);
+    enqueue(&r, &made, hook, 2, 1);
+    assert_int_equal(made.notes_cnt, 1);
+    assert_int_equal(made.notes[0].percent, 80);
+    enqueue(&r, &made, hook, 3, 4);
+    assert_int_equal(made.skipped, 2);
+    assert_int_equal(made.notes_cnt, 1);
+    assert_int_equal(made.notes[0].percent, 100);
+    rig_begin(&r);
+    rig_ok(cd_wh_usage(r.s, &events, "p", rig_now(&r), why));
+    assert_int_equal(events, 10);
+    rig_commit(&r);
+    rig_wait(&r, 86400000);
+    enqueue(&r, &made, hook, 4, 1);
+    assert_int_equal(made.waiting, 1); /* behind those of yesterday, which nobody has sent */
+    p.quota_period = CD_WH_PER_MONTH;  /* January 2026 */
+    rig_begin(&r);
+    rig_ok(cd_wh_project_put(r.s, &p, why));
+    rig_ok(cd_wh_usage(r.s, &events, "p", rig_now(&r), why));
+    assert_int_equal(events, 11);
+    rig_ok(cd_wh_usage(r.s, &events, "p", rig_now(&r) + 31 * (u64)86400000, why));
+    assert_int_equal(events, 0);
+    rig_ok(cd_wh_backlog_get(r.s, &backlog, rig_now(&r), why));
+    assert_int_equal(backlog.in_hand, 4);
+    assert_int_equal(backlog.waiting, 7);
+    assert_int_equal(backlog.overdue_ms, 86400000);
+    assert_int_equal(backlog.paused, 0);
+    rig_commit(&r);
+
+    cd_wh_delivery *got = NULL;
+    assert_int_equal(claim(&r, &got, 10, 8), 4); /* and four whose leases have ended */
+    settle(&r, &got[0], &good, CD_WH_DELIVERED, 0);
+    settle(&r, &got[1], &bad, CD_WH_RETRYING, rig_now(&r) + 1000);
+    rig_begin(&r);
+    assert_true(cd__wh_stats_due(r.s, true));
+    rig_ok(cd__wh_stats_write(r.s, why));
+    cd__wh_stats_written(r.s);
+    rig_ok(cd_wh_stats(r.s, &stats, &cnt, &r.mem, 0, "p", 0, why));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(stats[0].hour, rig_now(&r) / 3600000);
+    assert_int_equal(stats[0].attempts, 2);
+    assert_int_equal(stats[0].delivered, 1);
+    assert_int_equal(stats[0].retried, 1);
+    assert_int_equal(cd_wh_stat_percentile(&stats[0], 50), 4);
+    assert_int_equal(cd_wh_stat_percentile(&stats[0], 95), 16);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void too_large_tests_and_pending(usize engine)
+{
+    static u8 large[CD_WH_BODY_MAX + 1];
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery d;
+    cd_wh_delivery *got = NULL;
+    cd_wh_attempt *attempts = NULL;
+    usize cnt = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    cd_wh_event e = rig_event(&r, hook, 5, 0);
+    e.body = cd_bytes_of(large, sizeof large);
+    rig_ok(cd_wh_enqueue(r.s, &made, &r.mem, &e, 1, NULL, 0, NULL, why));
+    assert_int_equal(made.skipped, 1);
+    rig_ok(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, hook, 1, why));
+    assert_int_equal(d.state, CD_WH_FAILED);
+    assert_int_equal(d.sequence, 1);
+    assert_int_equal(cnt, 1);
+    assert_string_equal(attempts[0].error, "payload_too_large");
+
+    /* Of no block: known for 72 hours. */
+    e = rig_event(&r, hook, 0, 1);
+    rig_ok(cd_wh_enqueue(r.s, &made, &r.mem, &e, 1, NULL, 0, NULL, why));
+    assert_int_equal(made.cnt, 1);
+    rig_ok(cd_wh_enqueue(r.s, &made, &r.mem, &e, 1, NULL, 0, NULL, why));
+    assert_int_equal(made.known, 1);
+    e = rig_event(&r, hook, 0, 2);
+    rig_ok(cd_wh_enqueue_test(r.s, &d, &e, why));
+    assert_true(d.is_test);
+    rig_commit(&r);
+    settle(&r, &d, &bad, CD_WH_FAILED, 0);
+    rig_begin(&r);
+    cd_wh_hook h;
+    rig_ok(cd_wh_hook_by_key(r.s, &h, &r.mem, hook, false, why));
+    assert_int_equal(h.failures, 0);
+    rig_ok(cd_wh_enqueue_test(r.s, &d, &e, why));
+    rig_commit(&r);
+    rig_wait(&r, 60000);
+    assert_int_equal(claim(&r, &got, 10, 8), 1); /* the pending one; a test is not sent again */
+    assert_int_equal(row(&r, hook, d.key, NULL, NULL).state, CD_WH_FAILED);
+    enqueue(&r, &made, hook, 6, 1);
+    assert_int_equal(made.made[0].sequence, 3);
+    rig_close(&r);
+}
+
+static void old_rows_go(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery d;
+    cd_wh_attempt *attempts = NULL;
+    usize cnt = 0;
+    bool more = false;
+    bool changed = false;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    i64 other = rig_hook(&r, 2, false);
+    rig_commit(&r);
+    for (u32 b = 1; b <= 10; b++) {
+        enqueue(&r, &made, hook, b, 2);
+        settle(&r, &made.made[0], &good, CD_WH_DELIVERED, 0);
+        settle(&r, &made.made[1], &good, CD_WH_DELIVERED, 0);
+    }
+    enqueue(&r, &made, other, 10, 1);
+    settle(&r, &made.made[0], &bad, CD_WH_RETRYING, rig_now(&r) + 1);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_pause(r.s, &changed, other, CD_WH_PAUSED, why));
+    rig_commit(&r);
+    rig_wait(&r, (u64)40 * 86400000);
+    enqueue(&r, &made, hook, 11, 1);
+    u64 day = 86400000;
+    u32 bites = 0;
+    do {
+        rig_begin(&r);
+        rig_ok(cd_wh_retain(r.s, &more, rig_now(&r) - 30 * day, 0, 5, why));
+        rig_commit(&r);
+        bites++;
+    } while (more);
+    assert_int_equal(bites, 5);
+    rig_begin(&r);
+    rig_ok(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, hook, 1, why));
+    assert_int_equal(d.event.body.n, 0);
+    assert_int_equal(cnt, 0);
+    rig_ok(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, other, 21, why));
+    assert_true(d.event.body.n > 0); /* held */
+    rig_ok(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, hook, 22, why));
+    assert_true(d.event.body.n > 0);
+    i64 key = 0;
+    assert_int_equal(cd_wh_replay_one(r.s, &key, hook, 1, NULL), CD_ENOENT);
+    do {
+        rig_ok(cd_wh_retain(r.s, &more, 0, rig_now(&r) - 30 * day, 7, why));
+    } while (more);
+    assert_int_equal(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, hook, 20, NULL),
+                     CD_ENOENT);
+    rig_ok(cd_wh_delivery_get(r.s, &d, &attempts, &cnt, &r.mem, other, 21, why));
+    cd_wh_delivery *got = NULL;
+    cd_wh_delivery_query q = {.hook = hook, .limit = 100};
+    rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
+    assert_int_equal(cnt, 1);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void small_tables(usize engine)
+{
+    rig r;
+    cd_wh_kept kept = {
+        .request = {1}, .status = 201, .body = cd_bytes_str("{\"secret\":1}"), .at_ms = RIG_T0};
+    cd_wh_kept got;
+    cd_wh_audit *log = NULL;
+    cd_wh_mail *mails = NULL;
+    cd_wh_token token = {.symbol = "USDC", .decimals = 6};
+    cd_addr20 address = {{9}};
+    cd_bytes value;
+    usize cnt = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    rig_ok(cd_wh_kept_put(r.s, &kept, "p", cd_bytes_str("k1"), why));
+    assert_int_equal(cd_wh_kept_put(r.s, &kept, "p", cd_bytes_str("k1"), NULL), CD_EEXIST);
+    rig_ok(cd_wh_kept_get(r.s, &got, &r.mem, "p", cd_bytes_str("k1"), why));
+    assert_true(cd_bytes_eq(got.body, kept.body));
+    assert_int_equal(got.status, 201);
+    assert_int_equal(cd_wh_kept_get(r.s, &got, &r.mem, "q", cd_bytes_str("k1"), NULL), CD_ENOENT);
+    rig_wait(&r, 86400001);
+    assert_int_equal(cd_wh_kept_get(r.s, &got, &r.mem, "p", cd_bytes_str("k1"), NULL), CD_ENOENT);
+    kept.at_ms = rig_now(&r);
+    rig_ok(cd_wh_kept_put(r.s, &kept, "p", cd_bytes_str("k1"), why));
+
+    for (u64 i = 0; i < 5; i++) {
+        const cd_wh_audit a = {.at_ms = i,
+                               .project = "p",
+                               .actor = "key_1",
+                               .action = "create",
+                               .target = "wh_1",
+                               .address = "127.0.0.1"};
+        rig_ok(cd_wh_audit_add(r.s, &a, why));
+    }
+    rig_ok(cd_wh_audit_list(r.s, &log, &cnt, &r.mem, "p", 0, 3, why));
+    assert_int_equal(cnt, 3);
+    assert_int_equal(log[0].at_ms, 4);
+    rig_ok(cd_wh_audit_list(r.s, &log, &cnt, &r.mem, "p", log[2].key, 3, why));
+    assert_int_equal(cnt, 2);
+
+    const cd_wh_mail mail = {.to = "a@b",
+                             .subject = "s",
+                             .body = "b",
+                             .once = "pause:1:7",
+                             .next_ms = rig_now(&r),
+                             .created_ms = rig_now(&r)};
+    rig_ok(cd_wh_mail_put(r.s, &mail, why));
+    assert_int_equal(cd_wh_mail_put(r.s, &mail, NULL), CD_EEXIST);
+    rig_ok(cd_wh_mail_claim(r.s, &mails, &cnt, &r.mem, rig_now(&r), 1000, 5, why));
+    assert_int_equal(cnt, 1);
+    assert_string_equal(mails[0].once, "pause:1:7");
+    i64 key = mails[0].key;
+    rig_ok(cd_wh_mail_claim(r.s, &mails, &cnt, &r.mem, rig_now(&r), 1000, 5, why));
+    assert_int_equal(cnt, 0);
+    rig_ok(cd_wh_mail_claim(r.s, &mails, &cnt, &r.mem, rig_now(&r) + 1000, 1000, 5, why));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(mails[0].attempts, 1);
+    rig_ok(cd_wh_mail_settle(r.s, key, 0, why));
+    rig_ok(cd_wh_mail_claim(r.s, &mails, &cnt, &r.mem, rig_now(&r) + 100000, 1000, 5, why));
+    assert_int_equal(cnt, 0);
+
+    assert_int_equal(cd_wh_token_get(r.s, &token, &r.mem, "lux", &address, NULL), CD_ENOENT);
+    rig_ok(cd_wh_token_put(r.s, &token, "lux", &address, why));
+    rig_ok(cd_wh_token_get(r.s, &token, &r.mem, "lux", &address, why));
+    assert_string_equal(token.symbol, "USDC");
+    assert_null(token.name);
+    assert_int_equal(token.decimals, 6);
+
+    assert_int_equal(cd_wh_setting_get(r.s, &value, &r.mem, "p", "mails", NULL), CD_ENOENT);
+    rig_ok(cd_wh_setting_put(r.s, cd_bytes_str("on"), "p", "mails", why));
+    rig_ok(cd_wh_setting_put(r.s, cd_bytes_str("off"), "p", "mails", why));
+    rig_ok(cd_wh_setting_get(r.s, &value, &r.mem, "p", "mails", why));
+    assert_true(cd_bytes_eq(value, cd_bytes_str("off")));
+    rig_commit(&r);
+
+    /* Another master key opens nothing. */
+    cd_wh_hook h;
+    rig_begin(&r);
+    (void)rig_hook(&r, 1, false);
+    rig_commit(&r);
+    memset(r.master_key, 8, sizeof r.master_key);
+    rig_again(&r);
+    rig_begin(&r);
+    assert_int_equal(cd_wh_hook_get(r.s, &h, &r.mem, "p", "wh_1", false, NULL), CD_ECORRUPT);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
 static void every_engine(void (*test)(usize engine))
 {
     for (usize i = 0; i < rig_engines(); i++) {
@@ -498,6 +763,10 @@ ON_ALL(a_delivery_goes_its_way)
 ON_ALL(pause_and_resume)
 ON_ALL(strict_order)
 ON_ALL(lists_and_replay)
+ON_ALL(quotas_and_numbers)
+ON_ALL(too_large_tests_and_pending)
+ON_ALL(old_rows_go)
+ON_ALL(small_tables)
 
 static int end_engines(void **state)
 {
@@ -509,10 +778,17 @@ static int end_engines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_projects_and_keys), cmocka_unit_test(test_hooks_are_kept),
-        cmocka_unit_test(test_addresses),         cmocka_unit_test(test_a_delivery_goes_its_way),
-        cmocka_unit_test(test_pause_and_resume),  cmocka_unit_test(test_strict_order),
+        cmocka_unit_test(test_projects_and_keys),
+        cmocka_unit_test(test_hooks_are_kept),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_a_delivery_goes_its_way),
+        cmocka_unit_test(test_pause_and_resume),
+        cmocka_unit_test(test_strict_order),
         cmocka_unit_test(test_lists_and_replay),
+        cmocka_unit_test(test_quotas_and_numbers),
+        cmocka_unit_test(test_too_large_tests_and_pending),
+        cmocka_unit_test(test_old_rows_go),
+        cmocka_unit_test(test_small_tables),
     };
     return cmocka_run_group_tests(tests, NULL, end_engines);
 }
