@@ -22,7 +22,7 @@ set(CD_LAYERS
   "rpc         8 : base num crypto codec net store types vm wallet"
   "chains/evmchain 9 : base num crypto codec store types vm rpc wallet evm precompile"
   "node       10 : base num crypto codec store net types p2p vm wallet consensus plugin rpc"
-  "explorer   10 : base num crypto codec net types evm chains/evmchain web"
+  "explorer   10 : base num crypto codec store net types evm chains/evmchain web"
   "lab        10 : base num crypto codec store types evm precompile chains/evmchain"
 )
 

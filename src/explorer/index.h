@@ -20,7 +20,12 @@ typedef struct cd_index cd_index;
 
 typedef struct cd_index_cfg {
     cd_chain *chain;
+    cd_kv *kv;      /* the store it lives in, borrowed */
     cd_logger *log; /* NULL: nobody is told of progress */
+    /* Called on the index's thread when it wrote something: has the owner of the chain publish it (cd_chain_publish).
+     * NULL: the next block does. */
+    void (*refresh)(void *ctx);
+    void *refresh_ctx;
 } cd_index_cfg;
 
 /* cd_index_open lets the chain write an index from now on and begins to catch up; on the thread that owns the chain. The chain
@@ -28,14 +33,15 @@ typedef struct cd_index_cfg {
 cd_err cd_index_open(cd_index **out, const cd_index_cfg *cfg, cd_errinfo *why) CD_CHECK;
 void cd_index_free(cd_index *x);
 
-/* How far the index is. Any thread. */
+/* How far the index is in a view. */
 typedef struct cd_index_state {
     bool is_whole; /* nothing is missing but what traced_from says */
     u64 done;      /* all blocks up to here are in it, besides those accepted since it was opened */
     u64 goal;      /* up to where it catches up */
     u64 traced_from; /* value moved inside transactions is known from this height on: older state was not kept */
 } cd_index_state;
-void cd_index_state_get(cd_index *x, cd_index_state *out);
+/* cd_index_state_get tells it. Any thread. Errors: the store's. */
+cd_err cd_index_state_get(cd_index *x, cd_index_state *out, cd_view *v) CD_CHECK;
 
 /* A place in the chain. */
 typedef struct cd_index_at {

@@ -130,7 +130,7 @@ void cd__chain_unwatch(cd_chain *c, cd_chain_block *b)
 
 /* --- the head in memory -------------------------------------------------------------------------- */
 
-cd_err cd__chain_publish(cd_chain *c, cd_errinfo *why)
+cd_err cd_chain_publish(cd_chain *c, cd_errinfo *why)
 {
     cd_err e = cd__views_publish(&c->views, c->cfg.kv, &c->rules, &c->genesis);
     return e == CD_OK ? CD_OK : cd_fail(why, e, "the head cannot be read: %s", cd_err_str(e));
@@ -153,7 +153,7 @@ cd_err cd__chain_advance(cd_chain *c, cd_chain_block *b, cd_errinfo *why)
 {
     cd__views_push(&c->views, cd__chain_share(b));
     cd__chain_remember(c, b->block.header.number, &b->block.hash);
-    return cd__chain_publish(c, why);
+    return cd_chain_publish(c, why);
 }
 
 static void remember_one(void *ctx, u64 number, const cd_hash32 *hash)
@@ -214,7 +214,7 @@ static cd_err make_new(cd_chain *c, const cd_genesis *g, cd_errinfo *why)
         c->recent_from = b->block.header.number;
         cd__chain_remember(c, b->block.header.number, &b->block.hash);
         cd__views_restart(&c->views, cd__chain_share(b));
-        e = cd__chain_publish(c, why);
+        e = cd_chain_publish(c, why);
     }
     cd__chain_block_free(c, b);
     cd_kv_batch_fini(&extra);
@@ -310,7 +310,7 @@ static cd_err reopen(cd_chain *c, const cd_flat_head *head, const cd_genesis *g,
     if (!c->cfg.is_ethereum) {
         CD_TRY(change_configs(c, g, cfg, why));
     }
-    return cd__chain_publish(c, why);
+    return cd_chain_publish(c, why);
 }
 
 static cd_err open_world(cd_chain *c, cd_errinfo *why)

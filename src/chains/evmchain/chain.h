@@ -97,6 +97,10 @@ void cd_chain_close(cd_chain *c); /* NULL is allowed */
  * verified. */
 void cd_chain_add_index(cd_chain *c, const cd_chain_index *index);
 
+/* cd_chain_publish makes a new view of what the store holds now: for who wrote to it beside the chain. Errors: the store's; the
+ * last view stays then. */
+cd_err cd_chain_publish(cd_chain *c, cd_errinfo *why) CD_CHECK;
+
 /* What the chain is, and its last accepted block (borrowed until the next accept). */
 const cd_chain_rules *cd_chain_rules_of(const cd_chain *c);
 const cd_block *cd_chain_head(const cd_chain *c);

@@ -43,7 +43,7 @@ cd_err cd_chain_edit(cd_chain *c, cd_chain_change *change, void *ctx, cd_errinfo
         return e;
     }
     cd__chain_forget_pending(c);
-    return cd__chain_publish(c, why);
+    return cd_chain_publish(c, why);
 }
 
 /* --- going back --------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ cd_err cd_chain_truncate(cd_chain *c, u64 version, cd_errinfo *why)
     if (!is_in_memory) {
         CD_TRY(cd__chain_reload(c, &head.block));
     }
-    return cd__chain_publish(c, why);
+    return cd_chain_publish(c, why);
 }
 
 /* --- runs --------------------------------------------------------------------------------------- */

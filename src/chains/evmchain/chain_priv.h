@@ -59,7 +59,6 @@ struct cd__accepted *cd__chain_share(cd_chain_block *b) __attribute__((returns_n
 /* cd__chain_reload makes the accepted block of a hash the head in memory; _remember notes the hash of a new head. */
 cd_err cd__chain_reload(cd_chain *c, const cd_hash32 *hash) CD_CHECK;
 void cd__chain_remember(cd_chain *c, u64 number, const cd_hash32 *hash);
-cd_err cd__chain_publish(cd_chain *c, cd_errinfo *why) CD_CHECK;
 
 /* cd__chain_forget_pending makes every block on its way in count as not verified: the state they stand on is gone. */
 void cd__chain_forget_pending(cd_chain *c);
