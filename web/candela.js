@@ -1,4 +1,4 @@
-// Adds copying, live rows, keys and hints to pages that work without it. No dependencies, nothing from elsewhere.
+// Adds copying, live rows, keys and hints to pages that work without it.
 'use strict';
 (() => {
   const one = (s, r = document) => r.querySelector(s);
@@ -36,15 +36,13 @@
     const h = e.target.closest && e.target.closest('.hx');
     if (h) all('.hx').forEach((x) => { if (x.dataset.h === h.dataset.h) x.classList.toggle('hl', is); });
   };
-  for (const type of ['pointerover', 'focusin']) on(type, (e) => light(e, true));
-  for (const type of ['pointerout', 'focusout']) on(type, (e) => light(e, false));
+  for (const type of ['over', 'out']) on(`pointer${type}`, (e) => light(e, type === 'over'));
+  for (const type of ['in', 'out']) on(`focus${type}`, (e) => light(e, type === 'in'));
 
   // What the text in the search box looks like; the server decides
   const kinds = [
     [/^0x[0-9a-f]{64}$/i, 'Transaction or block'], [/^0x[0-9a-f]{40}$/i, 'Address'],
-    [/^(0x[0-9a-f]{1,16}|[\d,]+|[pxc]\/[\d,]+)$/i, 'Block'], [/^(latest|finalized|safe)$/i, 'Block'],
-    [/^NodeID-\w{30,40}$/, 'Validator'], [/^[PXC]-[a-z]+1[02-9ac-hj-np-z]{38}$/, 'Address'],
-    [/^[1-9A-HJ-NP-Za-km-z]{43,52}:\d+$/, 'UTXO'], [/^[1-9A-HJ-NP-Za-km-z]{43,52}$/, 'Id'],
+    [/^(0x[0-9a-f]{1,16}|(c\/)?[\d,]+)$/i, 'Block'], [/^(latest|finalized|safe)$/i, 'Block'],
   ];
   const q = one('#q');
   if (q) {
@@ -69,7 +67,7 @@
     }
   }, 1000);
 
-  // What is live says where and what: "/path#name". Events are {"id", "html"}, made by the server's own templates.
+  // What is live says where and what: "/path#name"; events are {id, html}
   const streams = {};
   const listen = (x, f) => {
     const [path, name] = x.dataset.live.split('#');
@@ -80,7 +78,7 @@
   const isBusy = (x) => x.matches(':hover') || x.contains(document.activeElement);
   for (const part of all('[data-live]:not(table)')) listen(part, (d) => { if (!isBusy(part)) part.innerHTML = d.html; });
 
-  // Rows wait while someone points at their table or is in it
+  // Rows wait while someone is at their table
   for (const table of all('table[data-live]')) {
     const body = table.tBodies[0], waiting = [], max = Math.max(body.rows.length, 12), count = make('button');
     let said = 0;
@@ -117,6 +115,33 @@
         toast(`${waiting.length} new`);
       }
     });
+  }
+
+  // An ABI is kept with the hash of its code
+  const abi = one('[data-abi]');
+  if (abi) {
+    const text = one('textarea', abi), name = `abi:${abi.dataset.abi}`;
+    text.value ||= localStorage[name] || '';
+    on('submit', () => { if (text.value) localStorage[name] = text.value; }, abi);
+  }
+
+  // The browser's wallet sends, or the development network
+  for (const b of all('[data-send]')) {
+    const tx = JSON.parse(b.dataset.send), w = window.ethereum, url = b.dataset.rpc;
+    const ask = async (method, params) => {
+      if (w) return w.request({ method, params });
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const d = await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json();
+      if (d.error) throw d.error;
+      return d.result;
+    };
+    b.hidden = !w && !url;
+    on('click', async () => {
+      try {
+        if (w) [tx.from] = await ask('eth_requestAccounts');
+        location = `/explorer/tx/${await ask('eth_sendTransaction', [tx])}`;
+      } catch (e) { b.nextElementSibling.textContent = e.message; }
+    }, b);
   }
 
   // Keys

@@ -82,7 +82,12 @@ static cd_bytes behind(cd_bytes path, const char *name)
 static bool write_body(cd__xp *p, cd_bytes path)
 {
     cd_bytes rest;
-    if (path.n == 0) {
+    if ((rest = behind(path, "contract")).p != NULL) {
+        cd__xp_contract(p, rest);
+    } else if (cd_http_req_method(p->req) == CD_HTTP_POST) {
+        cd__xp_missing(p, "No form leads to", cd_foreign_of(path), "Nothing was changed.");
+        p->status = 405;
+    } else if (path.n == 0) {
         cd__xp_home(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("blocks"))) {
         cd__xp_blocks(p);

@@ -4,6 +4,7 @@
 #ifndef CD_EXPLORER_EXPLORER_PRIV_H
 #define CD_EXPLORER_EXPLORER_PRIV_H
 
+#include "codec/abi.h"
 #include "explorer/explorer.h"
 #include "web/fmt.h"
 #include "web/ui.h"
@@ -13,6 +14,9 @@ enum {
     CD__XP_DECIMALS = 18,
     CD__XP_TXS_SEARCHED = 100 /* blocks that are looked at for newest transactions */
 };
+
+/* The account of a development network that everybody uses first. */
+#define CD__XP_DEV_ACCOUNT "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
 typedef struct cd__xp {
     const cd_explorer *x;
@@ -103,18 +107,25 @@ void cd__xp_txs_end(cd__xp *p);
 
 /* --- signatures that everybody uses (known.c) --------------------------------------------------------------------- */
 
+typedef enum cd__known_kind {
+    CD__KNOWN_FN,
+    CD__KNOWN_EVENT,
+    CD__KNOWN_ERROR,
+} cd__known_kind;
+
 /* The rows of known.def, with their hashes. */
 typedef struct cd__known {
     cd_bytes name;         /* "transfer" */
     const char *signature; /* "transfer(address,uint256)" */
     const char *args;      /* "to,amount" */
+    const char *rest;      /* of a function: what stands behind its arguments (explorer/fn.h) */
     u8 indexed;            /* of an event: a bit for each argument that stands in a topic */
-    bool is_event;
+    cd__known_kind kind;
     cd_hash32
         hash; /* of the signature: its first four bytes choose a function, all of it an event */
 } cd__known;
 
-enum { CD__KNOWN_MAX = 64 };
+enum { CD__KNOWN_MAX = 96 };
 
 struct cd_explorer {
     cd_explorer_cfg cfg;
@@ -133,14 +144,76 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log);
  * nothing, when the bytes are not what the signature says. */
 bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log);
 
+/* cd__known_text appends a function's description as cd_fn_parse reads it. */
+void cd__known_text(cd_buf *out, const cd__known *k);
+
+/* cd__value_write writes a decoded value; what nests deeper or goes on longer than is good for a page is counted. */
+void cd__value_write(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth);
+
+/* Why something failed: the contract's own words, or ours. */
+typedef struct cd__reason {
+    cd_bytes text; /* empty: it did not */
+    bool is_ours;
+} cd__reason;
+
+/* cd__revert_reason says what revert data means: a reason, a panic, an error that everybody uses; empty when it is none. */
+cd__reason cd__revert_reason(cd__xp *p, cd_bytes data);
+void cd__reason_write(cd__xp *p, const cd__reason *r);
+
+/* --- contracts (code.c, contract.c, ask.c) ------------------------------------------------------------------------- */
+
+enum { CD__SELECTORS_MAX = 256 };
+
+/* What the code of a contract tells. */
+typedef struct cd__code {
+    cd_bytes code;
+    cd_bytes
+        facade; /* of a proxy: the code that runs in its place; code then is what it leads to */
+    cd_addr20 target;
+    const char *proxy;                  /* "EIP-1167", "EIP-1967", "EIP-7702"; NULL: none */
+    u8 selectors[CD__SELECTORS_MAX][4]; /* that it compares with, in order of appearance */
+    usize selectors_cnt;
+    u8 compiler[3]; /* Solidity's version; zero: unknown */
+} cd__code;
+
+/* cd__code_read reads it behind the newest block. Errors: the store's. */
+cd_err cd__code_read(cd__xp *p, cd__code *out, const cd_addr20 *addr) CD_CHECK;
+
+/* cd__code_has: it compares with the selector of this signature. */
+bool cd__code_has(const cd__code *c, const char *signature);
+
+/* cd__code_kinds gives the interfaces that it has whole, as many as fit. */
+usize cd__code_kinds(const char *out[8], const cd__code *c);
+
+/* The contract page, GET or POST of an ABI. cd__ask_write writes the answer to the question in the query, if there is one. */
+void cd__xp_contract(cd__xp *p, cd_bytes rest);
+void cd__ask_write(cd__xp *p, const cd_addr20 *addr);
+
+/* cd__fn_action gives where the forms of a contract lead. */
+cd_bytes cd__fn_action(cd__xp *p, const cd_addr20 *addr);
+
+/* cd__addr_parse reads 0x and 40 digits. */
+bool cd__addr_parse(cd_addr20 *out, cd_bytes text);
+
+/* cd__xp_query gives a value of the query in the arena, empty when it is not there. */
+cd_bytes cd__xp_query(cd__xp *p, const char *name, usize max);
+
 /* --- a transaction (tx.c, moves.c, trace.c) ------------------------------------------------------------------------ */
 
 /* What a token says of itself; a contract that says nothing useful has no symbol and no decimals. */
 typedef struct cd__token {
     cd_addr20 addr;
     cd_bytes symbol;
-    u32 decimals; /* 255: unknown */
+    u32 decimals; /* or CD__DECIMALS_UNKNOWN */
 } cd__token;
+
+enum { CD__DECIMALS_UNKNOWN = 255 };
+
+/* cd__token_read asks a token behind a block; _text for name() or symbol(), _number for a number: false when it has none. */
+void cd__token_read(cd__xp *p, cd__token *t, const cd_accepted *b, const cd_addr20 *addr);
+cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, const char *which);
+bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr,
+                      cd_bytes data);
 
 /* One movement of value, native or of a token, in the order it happened. */
 typedef struct cd__move {
@@ -172,11 +245,21 @@ void cd__move_amount(cd__xp *p, const cd__move *m);
  * cd__trace_write shows its calls as flame graph and tree. cd__trace_reason gives why it failed, or nothing. */
 cd_json cd__trace_run(cd__xp *p, const cd_accepted *b, usize idx, cd_errinfo *why);
 void cd__trace_write(cd__xp *p, cd_json trace, const cd_receipt *r);
-cd_bytes cd__trace_reason(cd_json trace);
+cd__reason cd__trace_reason(cd__xp *p, cd_json trace);
 
 /* cd__trace_text and cd__trace_gas read a text or a quantity of a call; empty or 0 when it is not there. */
 cd_bytes cd__trace_text(cd_json call, const char *key);
 u64 cd__trace_gas(cd_json call, const char *key);
+
+/* cd__call runs a call in the environment of a block, on the state behind it, under the call tracer; its result, or
+ * CD_JSON_NONE and *why. The fee is free. */
+cd_json cd__call(cd__xp *p, const cd_accepted *b, const cd_tx *call, cd_errinfo *why);
+
+/* cd__call_output gives what a traced call returned; empty when nothing. */
+cd_bytes cd__call_output(cd__xp *p, cd_json call);
+
+/* cd__log_write shows one log; nr is its number. */
+void cd__log_write(cd__xp *p, const cd_log *log, u64 nr);
 
 /* cd__call_static calls a contract on the state behind a block and gives what it returned; false when it failed. */
 bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to,

@@ -138,8 +138,9 @@ static void waiting(cd__xp *p)
         &text,
         "/ -H 'content-type: application/json' \\\n"
         "  -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":[{"
-        "\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\","
-        "\"to\":\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\",\"value\":\"0xde0b6b3a7640000\"}]}"
+        "\"from\":\"" CD__XP_DEV_ACCOUNT "\","
+        "\"to\":\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\","
+        "\"value\":\"0xde0b6b3a7640000\"}]}"
         "'");
     cd_ui_code(&p->h, cd_buf_bytes(&text), "command");
     cd_html_put(&p->h, "</div></section>");

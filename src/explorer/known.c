@@ -1,21 +1,27 @@
+#include "chains/evmchain/api/revert.h"
 #include "codec/abi.h"
 #include "crypto/keccak.h"
 #include "explorer/explorer_priv.h"
+#include "types/addr_text.h"
 
-enum { ITEMS_SHOWN = 8, DEPTH_SHOWN = 3 };
+enum { ITEMS_SHOWN = 16, DEPTH_SHOWN = 3 };
 
 static const struct {
     const char *signature;
     const char *args;
+    const char *rest;
     u8 indexed;
-    bool is_event;
+    cd__known_kind kind;
 } rows[] = {
-#define F(signature_, args_) {.signature = (signature_), .args = (args_)},
+#define F(signature_, args_, rest_)                                                                \
+    {.signature = (signature_), .args = (args_), .rest = (rest_), .kind = CD__KNOWN_FN},
 #define E(signature_, indexed_, args_)                                                             \
-    {.signature = (signature_), .args = (args_), .indexed = (indexed_), .is_event = true},
+    {.signature = (signature_), .args = (args_), .indexed = (indexed_), .kind = CD__KNOWN_EVENT},
+#define R(signature_, args_) {.signature = (signature_), .args = (args_), .kind = CD__KNOWN_ERROR},
 #include "explorer/known.def"
 #undef F
 #undef E
+#undef R
 };
 _Static_assert(CD_COUNT(rows) <= CD__KNOWN_MAX, "more known signatures than there is room for");
 
@@ -26,27 +32,34 @@ void cd__known_init(cd_explorer *x)
         *k = (cd__known){.name = cd_bytes_of(rows[i].signature, strcspn(rows[i].signature, "(")),
                          .signature = rows[i].signature,
                          .args = rows[i].args,
+                         .rest = rows[i].rest,
                          .indexed = rows[i].indexed,
-                         .is_event = rows[i].is_event};
+                         .kind = rows[i].kind};
         cd_keccak256(&k->hash, cd_bytes_str(k->signature));
     }
 }
 
-const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data)
+static const cd__known *find(const cd_explorer *x, cd_bytes data, cd__known_kind kind)
 {
     for (usize i = 0; data.n >= 4 && i < x->known_cnt; i++) {
-        if (!x->known[i].is_event && memcmp(x->known[i].hash.b, data.p, 4) == 0) {
+        if (x->known[i].kind == kind && memcmp(x->known[i].hash.b, data.p, 4) == 0) {
             return &x->known[i];
         }
     }
     return NULL;
 }
 
+const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data)
+{
+    return find(x, data, CD__KNOWN_FN);
+}
+
 const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
 {
     for (usize i = 0; log->topic_cnt != 0 && i < x->known_cnt; i++) {
         const cd__known *k = &x->known[i];
-        if (k->is_event && (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt &&
+        if (k->kind == CD__KNOWN_EVENT &&
+            (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt &&
             cd_hash32_eq(&k->hash, &log->topics[0])) {
             return k;
         }
@@ -56,14 +69,13 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
 
 /* --- arguments --------------------------------------------------------------------------------------------------- */
 
-static void value(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth);
-
 static void items(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
 {
     cd_html_put(&p->h, "[");
     for (usize i = 0; i < v->cnt && i < ITEMS_SHOWN && depth < DEPTH_SHOWN; i++) {
         cd_html_put(&p->h, "{}", i == 0 ? "" : ", ");
-        value(p, t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner, &v->items[i], depth + 1);
+        cd__value_write(p, t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner, &v->items[i],
+                        depth + 1);
     }
     if (v->cnt > ITEMS_SHOWN || depth >= DEPTH_SHOWN) {
         cd_html_put(&p->h, " … {} in all", (u64)v->cnt);
@@ -71,8 +83,7 @@ static void items(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 dept
     cd_html_put(&p->h, "]");
 }
 
-/* Types are at most DEPTH_SHOWN deep here: they come from our own table. */
-static void value(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
+void cd__value_write(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
 {
     const cd_fmt_decimals whole = {0};
     switch (t->kind) {
@@ -144,6 +155,70 @@ static bool event_args(cd__xp *p, const cd__known *k, const cd_log *log, const c
     return true;
 }
 
+cd__reason cd__revert_reason(cd__xp *p, cd_bytes data)
+{
+    const char *plain = cd_revert_reason(&p->a, data);
+    const cd__known *k = find(p->x, data, CD__KNOWN_ERROR);
+    cd_abi_type t;
+    cd_abi_val v;
+    cd_buf out = {0};
+    if (plain != NULL) {
+        return (cd__reason){.text = cd_bytes_str(plain)};
+    }
+    if (k == NULL ||
+        cd_abi_parse(&t, &p->a, cd_bytes_str(strchr(k->signature, '(')), NULL) != CD_OK ||
+        cd_abi_dec(&v, &p->a, &t, cd_bytes_sub(data, 4, data.n - 4)) != CD_OK) {
+        return (cd__reason){0};
+    }
+    const char *name = k->args;
+    cd_buf_put(&out, k->name);
+    for (usize i = 0; i < t.cnt; i++) { // all are single words
+        usize n = strcspn(name, ",");
+        char addr[CD_ADDR_TEXT_SIZE];
+        const cd_addr20 who = cd_u256_to_addr(&v.items[i].num);
+        cd_buf_str(&out, i == 0 ? ": " : ", ");
+        cd_buf_put(&out, cd_bytes_of(name, n));
+        cd_buf_u8(&out, ' ');
+        cd_buf_put(&out, t.inner[i].kind == CD_ABI_ADDRESS ? cd_bytes_str(cd_addr_fmt(addr, &who))
+                         : t.inner[i].kind == CD_ABI_FIXED
+                             ? cd__xp_hex(p, v.items[i].bytes)
+                             : cd_fmt_exact(&p->a, &v.items[i].num, 0));
+        name += name[n] == ',' ? n + 1 : n;
+    }
+    cd_bytes words = cd_arena_dup(&p->a, cd_buf_bytes(&out));
+    cd_buf_fini(&out);
+    return (cd__reason){.text = words, .is_ours = true};
+}
+
+void cd__reason_write(cd__xp *p, const cd__reason *r)
+{
+    if (r->is_ours) {
+        cd_html_put(&p->h, "{}", r->text);
+    } else {
+        cd_html_put(&p->h, "{}", cd_foreign_of(r->text));
+    }
+}
+
+void cd__known_text(cd_buf *out, const cd__known *k)
+{
+    const char *type = strchr(k->signature, '(') + 1;
+    const char *name = k->args;
+    cd_buf_put(out, k->name);
+    cd_buf_u8(out, '(');
+    while (*type != ')') {
+        usize n = strcspn(type, ",)");
+        usize m = strcspn(name, ",");
+        cd_buf_put(out, cd_bytes_of(type, n));
+        cd_buf_u8(out, ' ');
+        cd_buf_put(out, cd_bytes_of(name, m));
+        cd_buf_str(out, type[n] == ',' ? "," : "");
+        type += type[n] == ',' ? n + 1 : n;
+        name += name[m] == ',' ? m + 1 : m;
+    }
+    cd_buf_u8(out, ')');
+    cd_buf_str(out, k->rest);
+}
+
 bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log)
 {
     cd_abi_type t;
@@ -160,7 +235,7 @@ bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *
     for (usize i = 0; i < t.cnt; i++) {
         usize n = strcspn(name, ",");
         cd_html_put(&p->h, "<dt>{}</dt><dd>", cd_bytes_of(name, n));
-        value(p, &t.inner[i], &v.items[i], 0);
+        cd__value_write(p, &t.inner[i], &v.items[i], 0);
         cd_html_put(&p->h, "</dd>");
         name += name[n] == ',' ? n + 1 : n;
     }

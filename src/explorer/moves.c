@@ -1,32 +1,60 @@
 #include "codec/abi.h"
 #include "explorer/explorer_priv.h"
 
-enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, DECIMALS_UNKNOWN = 255, SYMBOL_MAX = 1100 };
+enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, TEXT_MAX = 1100 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------ */
 
-/* A symbol is a string, or in old contracts 32 bytes padded with zeros. */
-static cd_bytes read_symbol(cd__xp *p, cd_bytes data)
+/* A name is a string, or in old contracts 32 bytes padded with zeros. */
+cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, const char *which)
 {
     cd_abi_type t;
     cd_abi_val v;
-    if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK &&
-        cd_abi_dec(&v, &p->a, &t, data) == CD_OK) {
-        return v.items[0].bytes;
-    }
+    u8 ask[4];
+    cd_bytes out;
     usize n = 0;
-    while (data.n == 32 && n < 32 && data.p[n] != 0) {
+    cd_abi_selector(ask, which);
+    if (!cd__call_static(p, &out, b, addr, cd_bytes_of(ask, 4))) {
+        return (cd_bytes){0};
+    }
+    if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK &&
+        cd_abi_dec(&v, &p->a, &t, out) == CD_OK) {
+        cd_bytes text = v.items[0].bytes;
+        return cd_bytes_sub(text, 0, text.n < TEXT_MAX ? text.n : TEXT_MAX);
+    }
+    while (out.n == 32 && n < 32 && out.p[n] != 0) {
         n++;
     }
-    return cd_bytes_sub(data, 0, n);
+    return cd_bytes_sub(out, 0, n);
+}
+
+bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr,
+                      cd_bytes data)
+{
+    cd_bytes word;
+    if (!cd__call_static(p, &word, b, addr, data) || word.n != 32) {
+        return false;
+    }
+    cd_u256_load_be(out, word.p);
+    return true;
+}
+
+void cd__token_read(cd__xp *p, cd__token *t, const cd_accepted *b, const cd_addr20 *addr)
+{
+    u8 ask[4];
+    cd_u256 v;
+    cd_abi_selector(ask, "decimals()");
+    *t = (cd__token){.addr = *addr, .decimals = CD__DECIMALS_UNKNOWN};
+    t->symbol = cd__token_text(p, b, addr, "symbol()");
+    if (cd__token_number(p, &v, b, addr, cd_bytes_of(ask, 4))) {
+        u64 n = cd_u256_to_u64_sat(&v);
+        t->decimals = n <= 78 ? (u32)n : CD__DECIMALS_UNKNOWN;
+    }
 }
 
 static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
                                  const cd_addr20 *addr)
 {
-    static const u8 ask_symbol[4] = {0x95, 0xd8, 0x9b, 0x41};
-    static const u8 ask_decimals[4] = {0x31, 0x3c, 0xe5, 0x67};
-    cd_bytes out;
     for (usize i = 0; i < m->tokens_cnt; i++) {
         if (cd_addr20_eq(&m->tokens[i].addr, addr)) {
             return &m->tokens[i];
@@ -36,17 +64,7 @@ static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
         return NULL;
     }
     cd__token *t = &m->tokens[m->tokens_cnt++];
-    *t = (cd__token){.addr = *addr, .decimals = DECIMALS_UNKNOWN};
-    if (cd__call_static(p, &out, b, addr, cd_bytes_of(ask_symbol, 4))) {
-        t->symbol = read_symbol(p, out);
-        t->symbol.n = t->symbol.n < SYMBOL_MAX ? t->symbol.n : SYMBOL_MAX;
-    }
-    if (cd__call_static(p, &out, b, addr, cd_bytes_of(ask_decimals, 4)) && out.n == 32) {
-        cd_u256 v;
-        cd_u256_load_be(&v, out.p);
-        u64 n = cd_u256_to_u64_sat(&v);
-        t->decimals = n <= 78 ? (u32)n : DECIMALS_UNKNOWN;
-    }
+    cd__token_read(p, t, b, addr);
     return t;
 }
 

@@ -50,22 +50,35 @@ static bool bytes_at(cd__xp *p, cd_bytes *out, cd_json v, const char *key)
            cd_json_hex(out, &p->a, cd_json_get(v, key), NULL) == CD_OK;
 }
 
+cd_json cd__call(cd__xp *p, const cd_accepted *b, const cd_tx *call, cd_errinfo *why)
+{
+    cd_replay *r = NULL;
+    cd_json trace = {0};
+    if (cd_replay_behind(&r, p->view, &b->block, why) == CD_OK) {
+        trace = run(p, r, call, why);
+    }
+    cd_replay_free(r);
+    return trace;
+}
+
+cd_bytes cd__call_output(cd__xp *p, cd_json call)
+{
+    cd_bytes out = {0};
+    (void)bytes_at(p, &out, call, "output");
+    return out;
+}
+
 bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to,
                      cd_bytes data)
 {
-    cd_replay *r = NULL;
     cd_errinfo why = {0};
-    cd_json trace = {0};
     const cd_tx call = {.is_protected = true,
                         .chain_id = cd_view_rules(p->view)->chain_id,
                         .gas_limit = CALL_GAS,
                         .to = *to,
                         .data = data,
                         .has_sender = true};
-    if (cd_replay_behind(&r, p->view, &b->block, &why) == CD_OK) {
-        trace = run(p, r, &call, &why);
-    }
-    cd_replay_free(r);
+    cd_json trace = cd__call(p, b, &call, &why);
     return cd_json_kind_of(trace) == CD_JSON_OBJ && !cd_json_has(cd_json_get(trace, "error")) &&
            bytes_at(p, out, trace, "output");
 }
@@ -82,10 +95,14 @@ u64 cd__trace_gas(cd_json call, const char *key)
     return cd_json_qty_u64(&gas, cd_json_get(call, key), NULL) == CD_OK ? gas : 0;
 }
 
-cd_bytes cd__trace_reason(cd_json trace)
+cd__reason cd__trace_reason(cd__xp *p, cd_json trace)
 {
-    cd_bytes reason = cd__trace_text(trace, "revertReason");
-    return reason.n != 0 ? reason : cd__trace_text(trace, "error");
+    cd__reason r = {.text = cd__trace_text(trace, "error")};
+    if (r.text.n != 0) {
+        cd__reason words = cd__revert_reason(p, cd__call_output(p, trace));
+        r = words.text.n != 0 ? words : r;
+    }
+    return r;
 }
 
 /* --- the calls, from the outermost on ----------------------------------------------------------------------------- */
@@ -211,9 +228,11 @@ static void row(cd__xp *p, const call *c)
                                : cd_bytes_str(""));
     cut_hex(p, input.n > 4 ? cd_bytes_sub(input, 4, input.n - 4) : (cd_bytes){0});
     cd_html_put(h, ")");
-    cd_bytes error = cd__trace_reason(c->v);
-    if (error.n != 0) {
-        cd_html_put(h, " <span class=\"why\">failed: {}</span>", cd_foreign_of(error));
+    cd__reason reason = cd__trace_reason(p, c->v);
+    if (reason.text.n != 0) {
+        cd_html_put(h, " <span class=\"why\">failed: ");
+        cd__reason_write(p, &reason);
+        cd_html_put(h, "</span>");
     } else if (bytes_at(p, &output, c->v, "output") && output.n != 0) {
         cd_html_put(h, " <span class=\"ret\">→ ");
         cut_hex(p, output);

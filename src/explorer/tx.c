@@ -45,7 +45,7 @@ static void say_move(cd__xp *p, const cd__move *v, const cd_addr20 *who)
 }
 
 static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__moves *m,
-                     cd_bytes reason)
+                     const cd__reason *reason)
 {
     cd_html *h = &p->h;
     const cd__move *gave;
@@ -58,9 +58,11 @@ static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__
             cd_html_put(h, "<b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
             cd__xp_addr(p, &tx->to, 0);
         }
-        cd_html_put(h, ", but it failed{}", reason.n == 0 ? "." : ": ");
-        if (reason.n != 0) {
-            cd_html_put(h, "<b>{}</b>.", cd_foreign_of(reason));
+        cd_html_put(h, ", but it failed{}", reason->text.n == 0 ? "." : ": ");
+        if (reason->text.n != 0) {
+            cd_html_put(h, "<b>");
+            cd__reason_write(p, reason);
+            cd_html_put(h, "</b>.");
         }
     } else if (tx->is_create) {
         cd_html_put(h, " deployed the contract ");
@@ -174,6 +176,25 @@ static void input(cd__xp *p, const cd_tx *tx)
     cd_html_put(h, "</details></div></section>");
 }
 
+void cd__log_write(cd__xp *p, const cd_log *log, u64 nr)
+{
+    cd_html *h = &p->h;
+    const cd__known *k = cd__known_event(p->x, log);
+    cd_html_put(h, "<div><h3 class=\"row\"><span class=\"tag\">{}</span>", nr);
+    cd__xp_addr(p, &log->addr, 0);
+    cd_html_put(h, "<span class=\"mono\">{}</span></h3>", k == NULL ? cd_bytes_str("") : k->name);
+    if (k == NULL || !cd__known_args(p, k, (cd_bytes){0}, log)) {
+        cd_html_put(h, "<dl class=\"kv\">");
+        for (u32 t = 0; t < log->topic_cnt; t++) {
+            cd_html_put(h, "<dt>Topic {}</dt><dd class=\"mono\">{}</dd>", t,
+                        cd__xp_hex(p, cd_bytes_of(log->topics[t].b, 32)));
+        }
+        cd_html_put(h, "<dt>Data</dt><dd class=\"mono\">{}</dd></dl>",
+                    cd_foreign_of(cd__xp_hex(p, log->data)));
+    }
+    cd_html_put(h, "</div>");
+}
+
 static void logs(cd__xp *p, const cd_receipt *r)
 {
     cd_html *h = &p->h;
@@ -185,22 +206,7 @@ static void logs(cd__xp *p, const cd_receipt *r)
                 "class=\"end\">{}</div></header><div class=\"body stack\">",
                 cd_fmt_count(&p->a, r->log_cnt));
     for (usize i = 0; i < r->log_cnt && i < LOGS_SHOWN; i++) {
-        const cd_log *log = &r->logs[i];
-        const cd__known *k = cd__known_event(p->x, log);
-        cd_html_put(h, "<div><h3 class=\"row\"><span class=\"tag\">{}</span>", (u64)i);
-        cd__xp_addr(p, &log->addr, 0);
-        cd_html_put(h, "<span class=\"mono\">{}</span></h3>",
-                    k == NULL ? cd_bytes_str("") : k->name);
-        if (k == NULL || !cd__known_args(p, k, (cd_bytes){0}, log)) {
-            cd_html_put(h, "<dl class=\"kv\">");
-            for (u32 t = 0; t < log->topic_cnt; t++) {
-                cd_html_put(h, "<dt>Topic {}</dt><dd class=\"mono\">{}</dd>", t,
-                            cd__xp_hex(p, cd_bytes_of(log->topics[t].b, 32)));
-            }
-            cd_html_put(h, "<dt>Data</dt><dd class=\"mono\">{}</dd></dl>",
-                        cd_foreign_of(cd__xp_hex(p, log->data)));
-        }
-        cd_html_put(h, "</div>");
+        cd__log_write(p, &r->logs[i], i);
     }
     cd_html_put(h, "</div>");
     if (r->log_cnt > LOGS_SHOWN) {
@@ -266,7 +272,8 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
     cd__moves_find(p, m, b, idx, trace);
     p->title = cd_bytes_str("Transaction");
     head_of(p, b, idx);
-    sentence(p, tx, r, m, cd__trace_reason(trace));
+    cd__reason reason = cd__trace_reason(p, trace);
+    sentence(p, tx, r, m, &reason);
     cd_html_put(h, "<div class=\"cols side\"><div class=\"stack\">");
     cd__moves_write(p, m, tx, &fee);
     if (cd_json_kind_of(trace) == CD_JSON_OBJ) {

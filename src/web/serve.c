@@ -5,7 +5,12 @@
 #include "web/assets.h"
 #include "web/page.h"
 
-enum { GZIP_MIN = 1024 }; /* below it the answer is one packet anyway */
+#include <stdio.h>
+
+enum {
+    GZIP_MIN = 1024,   /* below it the answer is one packet anyway */
+    BOUNDARY_MAX = 70, /* RFC 2046 */
+};
 
 /* What every answer for a browser carries. */
 static void add_security(cd_http_req *r)
@@ -148,6 +153,80 @@ bool cd_web_query(cd_buf *out, cd_bytes query, const char *name, usize max)
         }
         usize skip = end == NULL ? len : len + 1;
         query = cd_bytes_sub(query, skip, query.n - skip);
+    }
+    return false;
+}
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+/* Where what begins in in, or in.n. */
+static usize find(cd_bytes in, cd_bytes what)
+{
+    for (usize at = 0; at + what.n <= in.n; at++) {
+        const u8 *first = memchr(in.p + at, what.p[0], in.n - at - what.n + 1);
+        if (first == NULL) {
+            break;
+        }
+        at = (usize)(first - in.p);
+        if (memcmp(first, what.p, what.n) == 0) {
+            return at;
+        }
+    }
+    return in.n;
+}
+
+static cd_bytes behind(cd_bytes in, usize at)
+{
+    return at >= in.n ? (cd_bytes){0} : cd_bytes_sub(in, at, in.n - at);
+}
+
+/* "--" and the boundary that the header names, in out; false: it names none. */
+static bool boundary_of(char out[BOUNDARY_MAX + 3], cd_bytes content_type)
+{
+    const cd_bytes key = cd_bytes_str("boundary=");
+    cd_bytes v = behind(content_type, find(content_type, key));
+    v = behind(v, key.n);
+    usize n = 0;
+    if (v.n != 0 && v.p[0] == '"') {
+        v = behind(v, 1);
+    }
+    while (n < v.n && v.p[n] != '"' && v.p[n] != ';' && v.p[n] > ' ') {
+        n++;
+    }
+    if (n == 0 || n > BOUNDARY_MAX) {
+        return false;
+    }
+    memcpy(out, "--", 2);
+    memcpy(out + 2, v.p, n);
+    out[n + 2] = '\0';
+    return true;
+}
+
+bool cd_web_form_part(cd_bytes *out, cd_bytes content_type, cd_bytes body, const char *name)
+{
+    char line[BOUNDARY_MAX + 3];
+    char wanted[BOUNDARY_MAX + 16];
+    if (!boundary_of(line, content_type)) {
+        return false;
+    }
+    const cd_bytes boundary = cd_bytes_str(line);
+    (void)snprintf(wanted, sizeof wanted, " name=\"%s\"", name);
+    body = behind(body, find(body, boundary));
+    while (body.n != 0) {
+        body = behind(body, boundary.n);
+        usize end = find(body, boundary);
+        cd_bytes part = cd_bytes_sub(body, 0, end);
+        usize head = find(part, cd_bytes_str("\r\n\r\n"));
+        cd_bytes value = behind(part, head + 4);
+        if (end == body.n) {
+            return false; // what no boundary ends is no part
+        }
+        if (head < part.n && find(cd_bytes_sub(part, 0, head), cd_bytes_str(wanted)) < head) {
+            value.n -= value.n >= 2 ? 2 : 0; // the line end belongs to the boundary
+            *out = value;
+            return true;
+        }
+        body = behind(body, end);
     }
     return false;
 }

@@ -24,4 +24,8 @@ void cd_web_redirect(cd_http_req *r, const char *to);
  * as it is), at most max bytes of it. false: it is not there. */
 bool cd_web_query(cd_buf *out, cd_bytes query, const char *name, usize max);
 
+/* cd_web_form_part borrows the first part called name from a body of multipart/form-data, whose header content_type is.
+ * false: it is not there. */
+bool cd_web_form_part(cd_bytes *out, cd_bytes content_type, cd_bytes body, const char *name);
+
 #endif

@@ -71,6 +71,7 @@ export async function visit(browser, url, {name, shots, status = 200, then, widt
       if (shots) await page.screenshot({path: `${shots}/${name}-${w}-${t}.png`, fullPage: true});
       if (then) await then(page, say);
       if (t === THEMES[0] || theme) await checkKeyboard(page, say); // colours do not change the order
+      await page.evaluate(() => { document.activeElement?.blur(); window.scrollTo(0, 0); }); // nothing sticks over anything
       await page.evaluate(axe); // through the debugger: the page's policy lets no script of ours in
       const report = await page.evaluate(() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}));
       for (const v of report.violations) say(`axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 140)).join(' | ')}`);

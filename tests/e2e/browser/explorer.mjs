@@ -81,6 +81,61 @@ check(await at(`/tx/${failed}`, {name: 'reverted', then: async (page, say) => {
   const main = await page.locator('main').innerText();
   if (!main.includes('Reverted') || !main.includes('but it failed')) say('nothing says that it failed');
 }}));
+check(await at(`/contract/${token}`, {name: 'contract-page', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  for (const fact of ['ERC-20', 'Lumen', 'LMN', 'balanceOf', 'transferFrom', 'Solidity']) if (!main.includes(fact)) say(`no ${fact}`);
+  const size = (await rpc('eth_getCode', token, 'latest')).length / 2 - 1;
+  if (!main.includes(count(size))) say(`size is not ${size}`);
+}}));
+check(await at(`/contract/${token}`, {name: 'ask', width: 1440, theme: 'light', then: async (page, say) => {
+  const fill = async (name, ...values) => {
+    await page.goto(`${origin}/explorer/contract/${token}`);
+    const form = page.locator('details.fn', {has: page.locator(`summary bdi:text-is("${name}")`)});
+    await form.locator('summary').click();
+    for (const [i, v] of values.entries()) await form.locator(`[name=a${i}]`).fill(v);
+    await Promise.all([page.waitForURL(/[?]f=/), form.locator('button').click()]);
+    return (await page.locator('#answer').innerText()).replaceAll(/\s+/g, ' ');
+  };
+  const balance = async () => BigInt(await rpc('eth_call', {to: token, data: '0x70a08231' + address(TO)}, 'latest'));
+  const before = await balance();
+  const read = await fill('balanceOf', TO);
+  if (!read.includes(count(before)) || !read.includes(`${count(before / 10n ** 18n)}.00 LMN`)) say(`balance: ${read}`);
+  const tried = await fill('transfer', TO, '7 LUX');
+  if (!tried.includes('Would succeed') || !tried.includes('Transfer')) say(`trial: ${tried}`);
+  if (await balance() !== before) say('a trial changed something');
+  await Promise.all([page.waitForURL(/\/tx\/0x/), page.locator('[data-send]').click()]);
+  if (await balance() !== before + 7n * 10n ** 18n) say('nothing was sent');
+  if (!/sent\s+7\.00\s+LMN/.test(await page.locator('.say').innerText())) say('another transaction');
+  const fails = await fill('transfer', TO, '1000000 LUX');
+  if (!fails.includes('Would fail')) say(`should fail: ${fails}`);
+  // a wallet in the browser: its account sends
+  await page.addInitScript(() => {
+    window.ethereum = {asked: [], request(x) { this.asked.push(x); return Promise.resolve(x.method === 'eth_requestAccounts' ? ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'] : null); }};
+  });
+  await fill('approve', FROM, '5');
+  const asked = await page.evaluate(() => {
+    window.ethereum.request = (x) => { window.ethereum.asked.push(x); return x.method === 'eth_requestAccounts' ? Promise.resolve(['0x70997970c51812dc3a010c7d01b50e0d17dc79c8']) : Promise.reject(new Error('The person said no')); };
+    document.querySelector('[data-send]').click();
+    return new Promise((done) => { setTimeout(() => done(window.ethereum.asked), 200); });
+  });
+  const [tx] = asked.at(-1).params;
+  if (tx.from.toLowerCase() !== TO || tx.to !== token || tx.data !== '0x095ea7b3' + address(FROM) + word(5)) say(`the wallet was asked ${JSON.stringify(asked)}`);
+  if (!(await page.locator('#answer output').innerText()).includes('The person said no')) say('a refusal is not shown');
+  // an ABI that is pasted, and kept
+  await page.goto(`${origin}/explorer/contract/${token}`);
+  await page.locator('textarea[name=abi]').fill('<img src=x onerror=alert(1)>');
+  await Promise.all([page.waitForEvent('load'), page.locator('form[data-abi] button').click()]);
+  if (!(await page.locator('main').innerText()).includes('This is no ABI')) say('no word about a broken ABI');
+  if (await page.locator('main img').count() !== 0) say('markup of an ABI reached the page');
+  await page.locator('textarea[name=abi]').fill(JSON.stringify([{type: 'function', name: 'ping', stateMutability: 'view', inputs: [{name: '<b>x', type: 'uint8'}], outputs: []}]));
+  await Promise.all([page.waitForEvent('load'), page.locator('form[data-abi] button').click()]);
+  if (!(await page.locator('main').innerText()).includes('This is no ABI')) say('a name that is none was taken');
+  await page.locator('textarea[name=abi]').fill('ping(uint8 x) view(uint256)');
+  await Promise.all([page.waitForEvent('load'), page.locator('form[data-abi] button').click()]);
+  if (await page.locator('details.fn summary b').allInnerTexts().then((x) => x.join()) !== 'ping') say('the ABI is not shown');
+  await page.goto(`${origin}/explorer/contract/${token}`);
+  if (await page.locator('textarea[name=abi]').inputValue() !== 'ping(uint8 x) view(uint256)') say('the ABI was forgotten');
+}}));
 if (extent === 'full') {
   check(await at(`/tx/${created}`, {name: 'deploy', then: async (page, say) => {
     if (!(await page.locator('.say').innerText()).includes('deployed the contract')) say('no deployment');
@@ -112,7 +167,7 @@ check(await at('', {name: 'search', width: 1440, theme: 'light', then: async (pa
     if (!page.url().endsWith(where)) say(`${what} leads to ${page.url()}`);
   };
   await go('2', '/explorer/block/C/2');
-  await go('latest', `/explorer/block/C/${head}`);
+  await go('latest', `/explorer/block/C/${Number(await rpc('eth_blockNumber'))}`);
   await go(moved, `/explorer/tx/${moved}`);
   await go(token, `/explorer/address/${token}`);
   await go((await rpc('eth_getBlockByNumber', '0x1', false)).hash, (await rpc('eth_getBlockByNumber', '0x1', false)).hash);
