@@ -58,9 +58,13 @@ static cd_err bench(cd_buf *out, const cd_args *a, cd_errinfo *why)
         if (cnt != 3) {
             return cd_fail(why, CD_EINVAL, "import needs a folder and a name");
         }
-        return cd_lab_bench_import(out, words[1], words[2], (u32)cd_args_u64(a, OPT_THREADS),
-                                   (u32)cd_args_u64(a, OPT_ROUNDS), cd_args_u64(a, OPT_HISTORY),
-                                   why);
+        const cd_lab_import cfg = {
+            .threads = (u32)cd_args_u64(a, OPT_THREADS),
+            .rounds = (u32)cd_args_u64(a, OPT_ROUNDS),
+            .history = cd_args_u64(a, OPT_HISTORY),
+            .impl = "c",
+        };
+        return cd_lab_bench_import(out, words[1], words[2], &cfg, why);
     }
     const char *only = cd_args_str(a, OPT_ONLY);
     cd_lab_effort effort = {.min_ns = cd_args_u64(a, OPT_MIN_MS) * 1000000,

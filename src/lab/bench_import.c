@@ -52,8 +52,9 @@ typedef struct timing {
 } timing;
 
 /* One import into a fresh directory. */
-static cd_err round_once(timing *t, const workload *w, u32 threads, u64 history, cd_errinfo *why)
+static cd_err round_once(timing *t, const workload *w, const cd_lab_import *cfg, cd_errinfo *why)
 {
+    bool is_open = false;
     char dir[] = "/tmp/candela-import-XXXXXX";
     cd_kv *kv = NULL;
     cd_chain *chain = NULL;
@@ -65,8 +66,8 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, u64 history,
     (void)snprintf(path, sizeof path, "%s/db", dir);
     cd_kv_cfg kcfg = {.dir = path, .layout = 1};
     cd_err e = cd_kv_rocksdb_open(&kv, &kcfg, why);
-    if (e == CD_OK && threads > 1) {
-        e = cd_pool_new(&pool, threads - 1, 4096, "import", why);
+    if (e == CD_OK && cfg->threads > 1) {
+        e = cd_pool_new(&pool, cfg->threads - 1, 4096, "import", why);
     }
     if (e == CD_OK) {
         cd_chain_cfg ccfg = {
@@ -74,10 +75,14 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, u64 history,
             .genesis = cd_buf_bytes(&w->genesis),
             .pool = pool,
             .sync = CD_KV_NOSYNC,
-            .history = history,
+            .history = cfg->history,
             .is_ethereum = true,
         };
         e = cd_chain_open(&chain, &ccfg, why);
+    }
+    if (e == CD_OK && cfg->opened != NULL) {
+        e = cfg->opened(cfg->ctx, chain, kv, why);
+        is_open = e == CD_OK;
     }
     if (e == CD_OK) {
         u64 wall = cd_lab_wall_ns();
@@ -95,21 +100,24 @@ static cd_err round_once(timing *t, const workload *w, u32 threads, u64 history,
         }
     }
     cd_chain_close(chain);
+    if (is_open) {
+        cfg->closed(cfg->ctx);
+    }
     cd_pool_free(pool);
     cd_kv_close(kv);
     cd_err gone = cd_fs_remove_tree(cd_fs_real(), dir, why);
     return e != CD_OK ? e : gone;
 }
 
-cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, u32 threads, u32 rounds,
-                           u64 history, cd_errinfo *why)
+cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, const cd_lab_import *cfg,
+                           cd_errinfo *why)
 {
     workload w = {0};
     timing best = {0};
     cd_err e = load(&w, dir, name, why);
-    for (u32 i = 0; i < rounds && e == CD_OK; i++) {
+    for (u32 i = 0; i < cfg->rounds && e == CD_OK; i++) {
         timing t = {0};
-        e = round_once(&t, &w, threads, history, why);
+        e = round_once(&t, &w, cfg, why);
         if (e == CD_OK) {
             best.wall_ns = cd_lab_min_ns(best.wall_ns, t.wall_ns);
             best.cpu_ns = cd_lab_min_ns(best.cpu_ns, t.cpu_ns);
@@ -118,9 +126,9 @@ cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, u32 t
     if (e == CD_OK) {
         cd_buf_fmt(
             out,
-            "{\"bench\":\"import\",\"name\":\"%s\",\"impl\":\"c\",\"threads\":%u,\"wall_ms\":%.3f,"
+            "{\"bench\":\"import\",\"name\":\"%s\",\"impl\":\"%s\",\"threads\":%u,\"wall_ms\":%.3f,"
             "\"cpu_ms\":%.3f,\"cpu_us_tx\":%.3f,\"mgas_s\":%.1f,\"mgas_cpu_s\":%.1f,\"root\":\"0x",
-            name, threads, (double)best.wall_ns / 1e6, (double)best.cpu_ns / 1e6,
+            name, cfg->impl, cfg->threads, (double)best.wall_ns / 1e6, (double)best.cpu_ns / 1e6,
             cd_lab_per((double)best.cpu_ns / 1e3, (double)w.txs),
             cd_lab_per((double)w.gas * 1e3, (double)best.wall_ns),
             cd_lab_per((double)w.gas * 1e3, (double)best.cpu_ns));
