@@ -7,6 +7,8 @@
 static const cd_page_link tabs[] = {
     {.name = "Overview", .href = CD_EXPLORER_ROOT, .key = "h"},
     {.name = "Blocks", .href = CD_EXPLORER_ROOT "/blocks", .key = "b"},
+    {.name = "Pool", .href = CD_EXPLORER_ROOT "/pool", .key = "p"},
+    {.name = "Node", .href = CD_EXPLORER_ROOT "/node", .key = "n"},
 };
 
 static const cd_page_link foot[] = {
@@ -91,6 +93,8 @@ static bool write_body(cd__xp *p, cd_bytes path)
         cd__xp_home(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("blocks"))) {
         cd__xp_blocks(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("pool"))) {
+        cd__xp_pool(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("search"))) {
         return cd__xp_search(p);
     } else if ((rest = behind(path, "block")).p != NULL) {
@@ -187,6 +191,13 @@ bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r)
     cd_bytes path = path_of(r);
     if (x->live != NULL && cd_bytes_eq(path, cd_bytes_str("live"))) {
         cd__live_listen(x->live, r);
+        return true;
+    }
+    if (cd_bytes_eq(path, cd_bytes_str("node"))) {
+        cd__xp *p = cd__xp_open(x, r);
+        cd__xp_node(p);
+        cd__xp_reply(p);
+        cd__xp_close(p);
         return true;
     }
     return false;

@@ -47,6 +47,14 @@ void cd__xp_blocks(cd__xp *p);
 void cd__xp_block(cd__xp *p, cd_bytes rest);
 void cd__xp_tx(cd__xp *p, cd_bytes rest);
 void cd__xp_address(cd__xp *p, cd_bytes rest);
+void cd__xp_pool(cd__xp *p);
+void cd__xp_node(cd__xp *p); /* on the loop */
+
+/* cd__xp_pending writes the page of a transaction that waits; false: there is none of this hash. */
+bool cd__xp_pending(cd__xp *p, const cd_hash32 *hash);
+
+/* cd__tx_input shows what a transaction carries. */
+void cd__tx_input(cd__xp *p, const cd_tx *tx);
 
 /* cd__xp_search redirects when there is one answer (true), or writes what was understood. */
 bool cd__xp_search(cd__xp *p);

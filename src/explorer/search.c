@@ -81,6 +81,9 @@ bool cd__xp_search(cd__xp *p)
             go(p, "/block/C/", t);
             return true;
         }
+        if (cd__xp_pending(p, &hash)) {
+            return false;
+        }
         cd__xp_missing(p, "No transaction or block", cd_foreign_of(t), "on the C-Chain.");
         return false;
     }

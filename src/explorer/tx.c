@@ -152,7 +152,7 @@ static void fees(cd__xp *p, const cd_accepted *b, usize idx, const cd_u256 *fee)
     cd_html_put(h, "</dl></div></section>");
 }
 
-static void input(cd__xp *p, const cd_tx *tx)
+void cd__tx_input(cd__xp *p, const cd_tx *tx)
 {
     cd_html *h = &p->h;
     if (tx->data.n == 0) {
@@ -253,9 +253,12 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
         e = cd_hex_parse(hash.b, cd_bytes_sub(rest, 2, 64));
         e = e != CD_OK ? e : cd_view_tx(p->view, &b, &idx, &p->a, &hash);
     }
+    if (e == CD_ENOENT && cd__xp_pending(p, &hash)) {
+        return;
+    }
     if (e == CD_ENOENT || e == CD_EFORMAT) {
         cd__xp_missing(p, "No transaction", cd_foreign_of(rest),
-                       "in an accepted block of the C-Chain.");
+                       "in an accepted block of the C-Chain, nor in the pool.");
         return;
     }
     if (e != CD_OK) {
@@ -289,6 +292,6 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
     cd_html_put(h, "</div><div class=\"stack\">");
     details(p, b, idx);
     fees(p, b, idx, &fee);
-    input(p, tx);
+    cd__tx_input(p, tx);
     cd_html_put(h, "</div></div>");
 }

@@ -136,6 +136,28 @@ check(await at(`/contract/${token}`, {name: 'ask', width: 1440, theme: 'light', 
   await page.goto(`${origin}/explorer/contract/${token}`);
   if (await page.locator('textarea[name=abi]').inputValue() !== 'ping(uint8 x) view(uint256)') say('the ABI was forgotten');
 }}));
+await rpc('evm_setAutomine', false);
+const [next, gap] = [await send({to: TO, value: '0x1'}), await send({to: TO, value: '0x1', nonce: '0xff'})];
+check(await at('/pool', {name: 'pool', ...(extent === 'full' ? {} : {width: 390, theme: 'light'}), then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  const {pending, queued} = await rpc('txpool_status');
+  for (const fact of ['Next block', 'Nonce missing']) if (!main.includes(fact)) say(`no ${fact}`);
+  if (!new RegExp(`Executable\\s+${Number(pending)}\\s`).test(main) || !new RegExp(`Queued\\s+${Number(queued)}\\s`).test(main)) say(`counts: ${main.slice(0, 200)}`);
+  const {explanation} = await rpc('txpool_explain', gap);
+  if (!main.replaceAll(/\s+/g, ' ').includes(explanation)) say('the reason is another');
+}}));
+check(await at(`/tx/${next}`, {name: 'pending', ...(extent === 'full' ? {} : {width: 1440, theme: 'dark'}), then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  for (const fact of ['Pending', 'wants to send', (await rpc('txpool_explain', next)).explanation]) if (!main.includes(fact)) say(`no ${fact}`);
+}}));
+await rpc('anvil_dropTransaction', gap);
+await rpc('evm_mine');
+await rpc('evm_setAutomine', true);
+check(await at('/node', {name: 'node', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
+  const main = await page.locator('main').textContent();
+  const {checks, healthy} = await (await fetch(`${origin}/v1/health`)).json();
+  for (const fact of [...Object.keys(checks), healthy ? 'Healthy' : 'Unhealthy', count(Number(await rpc('eth_blockNumber'))), (await rpc('eth_getBlockByNumber', '0x0', false)).hash]) if (!main.includes(fact)) say(`no ${fact}`);
+}}));
 if (extent === 'full') {
   check(await at(`/tx/${created}`, {name: 'deploy', then: async (page, say) => {
     if (!(await page.locator('.say').innerText()).includes('deployed the contract')) say('no deployment');
