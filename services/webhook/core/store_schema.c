@@ -31,7 +31,7 @@ static const char first[] =
     "  secret_next @blob NOT NULL, grace_until BIGINT NOT NULL, created BIGINT NOT NULL,"
     "  updated BIGINT NOT NULL, from_block BIGINT NOT NULL, concurrency BIGINT NOT NULL,"
     "  filter @blob NOT NULL, deleted BIGINT NOT NULL);"
-    "CREATE INDEX hook_project ON hook (project, key) WHERE deleted = 0;"
+    "CREATE INDEX hook_project ON hook (project, key);"
     "CREATE TABLE hook_addresses (hook BIGINT NOT NULL, chunk BIGINT NOT NULL, data @blob NOT NULL,"
     "  PRIMARY KEY (hook, chunk));"
     "CREATE TABLE lane (hook @id, project BIGINT NOT NULL, status BIGINT NOT NULL,"
