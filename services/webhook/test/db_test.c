@@ -1,0 +1,414 @@
+#include "services/webhook/core/db.h"
+#include "services/webhook/test/store_rig.h"
+
+#include "base/fileio.h"
+#include "base/rng.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- jobs ---- */
+
+typedef struct put {
+    cd_wh_job job;
+    struct world *w;
+    u32 number;
+    bool fails;
+    bool is_there; /* what a read saw */
+} put;
+
+typedef struct world {
+    rig r;
+    cd_loop *loop;
+    cd_wh_db *db;
+    u32 left, done, order[64];
+} world;
+
+static void name_of(char out[16], u32 n)
+{
+    (void)snprintf(out, 16, "n%u", n);
+}
+
+/* Writes two rows; a job that fails does so between them. */
+static cd_err run_put(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    put *p = (put *)(void *)job;
+    char name[16];
+    name_of(name, p->number);
+    CD_TRY(WH_RUN(s, SETTING_PUT, why, cd_sql_t("a"), cd_sql_t(name), cd_sql_b((cd_bytes){0})));
+    if (p->fails) {
+        return cd_fail(why, CD_EINVAL, "as told");
+    }
+    return WH_RUN(s, SETTING_PUT, why, cd_sql_t("b"), cd_sql_t(name), cd_sql_b((cd_bytes){0}));
+}
+
+static cd_err run_get(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    put *p = (put *)(void *)job;
+    cd_sql_stmt *st = NULL;
+    char name[16];
+    name_of(name, p->number);
+    CD_TRY(WH_QUERY(s, &st, SETTING_GET, why, cd_sql_t("a"), cd_sql_t(name)));
+    return cd_sql_next(st, &p->is_there, why);
+}
+
+static void on_done(cd_wh_job *job)
+{
+    put *p = (put *)(void *)job;
+    world *w = p->w;
+    w->order[w->done++] = p->number;
+    if (--w->left == 0) {
+        cd_loop_stop(w->loop);
+    }
+}
+
+static void world_open(world *w, usize engine)
+{
+    memset(w, 0, sizeof *w);
+    rig_open(&w->r, engine);
+    const cd_wh_store_cfg cfg = {
+        .url = w->r.url, .worker = "db", .master_key = w->r.master_key, .clock = cd_clock_real()};
+    rig_ok(cd_loop_new(&w->loop, why));
+    rig_ok(cd_wh_db_open(&w->db, w->loop, &cfg, NULL, why));
+}
+
+static void world_close(world *w)
+{
+    cd_wh_db_close(w->db);
+    cd_loop_free(w->loop);
+    rig_close(&w->r);
+}
+
+static void jobs_of(usize engine)
+{
+    enum { N = 40 };
+    static put puts[N];
+    static put gets[N];
+    world w;
+    world_open(&w, engine);
+    memset(puts, 0, sizeof puts);
+    memset(gets, 0, sizeof gets);
+    for (u32 i = 0; i < N; i++) {
+        puts[i] = (put){
+            .job = {.run = run_put, .done = on_done}, .w = &w, .number = i, .fails = i % 7 == 3};
+        cd_wh_db_write(w.db, &puts[i].job);
+    }
+    w.left = N;
+    cd_loop_run(w.loop);
+    for (u32 i = 0; i < N; i++) {
+        assert_int_equal(w.order[i], i);
+        assert_int_equal(puts[i].job.err, puts[i].fails ? CD_EINVAL : CD_OK);
+        if (puts[i].fails) {
+            assert_string_equal(puts[i].job.why.msg, "as told");
+        }
+        gets[i] = (put){.job = {.run = run_get, .done = on_done}, .w = &w, .number = i};
+        cd_wh_db_read(w.db, &gets[i].job);
+    }
+    w.left = N;
+    w.done = 0;
+    cd_loop_run(w.loop);
+    for (u32 i = 0; i < N; i++) {
+        assert_int_equal(gets[i].job.err, CD_OK);
+        assert_int_equal(gets[i].is_there, !puts[i].fails);
+    }
+    /* What was posted is finished by the end. */
+    w.done = 0;
+    w.left = 100;
+    for (u32 i = 0; i < N; i++) {
+        puts[i].fails = false;
+        cd_wh_db_write(w.db, &puts[i].job);
+    }
+    cd_wh_db_close(w.db);
+    w.db = NULL;
+    assert_int_equal(w.done, N);
+    put now = {.job = {.run = run_put}, .number = 99};
+    const cd_wh_store_cfg cfg = {
+        .url = w.r.url, .master_key = w.r.master_key, .clock = cd_clock_real()};
+    rig_ok(cd_wh_db_now(&cfg, &now.job, why));
+    now.fails = true;
+    assert_int_equal(cd_wh_db_now(&cfg, &now.job, NULL), CD_EINVAL);
+    world_close(&w);
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    for (usize i = 0; i < rig_engines(); i++) {
+        jobs_of(i);
+    }
+}
+
+static void test_opening(void **state)
+{
+    cd_wh_store *s = NULL;
+    cd_errinfo said = {0};
+    rig r;
+    (void)state;
+    for (usize i = 0; i < rig_engines(); i++) {
+        rig_open(&r, i);
+        rig_begin(&r);
+        rig_ok(cd_sql_exec(r.s->q, "INSERT INTO schema_version (version) VALUES (1000)", why));
+        rig_commit(&r);
+        cd_wh_store_cfg cfg = {
+            .url = r.url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
+        assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EVERSION);
+        assert_non_null(strstr(said.msg, "newer"));
+        cfg.url = "mysql://x";
+        assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EFORMAT);
+        cfg.url = "sqlite:/nowhere/at/all";
+        assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EIO);
+        cfg.url = "postgresql://localhost:1/none";
+        assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EIO);
+        rig_close(&r);
+    }
+    char path[96];
+    rig_open(&r, 0);
+    (void)snprintf(path, sizeof path, "%s/other", r.dir);
+    rig_ok(cd_fs_replace_file(cd_fs_real(), path,
+                              cd_bytes_str("this is no database, but long enough to be read as the "
+                                           "head of one, which has a hundred bytes"),
+                              0600, why));
+    char url[128];
+    (void)snprintf(url, sizeof url, "sqlite:%s", path);
+    const cd_wh_store_cfg cfg = {
+        .url = url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
+    assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EFOREIGN);
+    rig_close(&r);
+}
+
+/* ---- the disk is full ---- */
+
+static cd_err enqueue_one(rig *r, i64 hook, u64 block, cd_wh_enqueued *made, cd_errinfo *why)
+{
+    u8 hash[32] = {0};
+    cd_wh_event e = rig_event(r, hook, block, 0);
+    CD_TRY(cd__wh_begin(r->s, true, why));
+    cd_err err = cd_wh_enqueue(r->s, made, &r->mem, &e, 1, "lux", block, hash, why);
+    if (err != CD_OK) {
+        cd__wh_rollback(r->s);
+        return err;
+    }
+    return cd__wh_commit(r->s, why);
+}
+
+/* With every limit on the size of files there is an error or success, never both, and afterwards the ledger is without a
+ * gap: a block that failed is written again. */
+static void test_no_space(void **state)
+{
+    rig r;
+    struct rlimit was;
+    u64 done = 0;
+    (void)state;
+    rig_open(&r, 0);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t limit = 4096; limit < 1000000; limit += 8192) {
+        cd_wh_enqueued made;
+        cd_errinfo why = {0};
+        const struct rlimit now = {.rlim_cur = limit, .rlim_max = was.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+        cd_err err = enqueue_one(&r, hook, done + 1, &made, &why);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        assert_true(err == CD_OK || err == CD_EIO || err == CD_ENOSPC);
+        done += err == CD_OK ? 1 : 0;
+    }
+    assert_true(done > 0 && done < 121);
+    cd_wh_enqueued made;
+    rig_again(&r);
+    rig_ok(enqueue_one(&r, hook, done + 1, &made, why));
+    assert_int_equal(made.known, 0);
+    cd_wh_block_row *rows = NULL;
+    usize cnt = 0;
+    rig_begin(&r);
+    rig_ok(cd_wh_ledger(r.s, &rows, &cnt, &r.mem, hook, 0, 1000000, 10000, why));
+    assert_int_equal(cnt, done + 1);
+    for (usize i = 0; i < cnt; i++) {
+        assert_int_equal(rows[i].first_sequence, i + 1);
+    }
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void test_read_only(void **state)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_errinfo said = {0};
+    (void)state;
+    rig_open(&r, 0);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_ok(cd_sql_exec(r.s->q, "PRAGMA query_only = 1", why));
+    rig_commit(&r);
+    assert_int_equal(enqueue_one(&r, hook, 1, &made, &said), CD_EACCES);
+    rig_ok(cd_sql_exec(r.s->q, "PRAGMA query_only = 0", why));
+    rig_ok(enqueue_one(&r, hook, 1, &made, why));
+    assert_int_equal(made.cnt, 1);
+    rig_close(&r);
+}
+
+/* ---- kill -9 ---- */
+
+/* What the victim knows to be on the disk, in memory that it shares with the test. */
+typedef struct truth {
+    _Atomic u64 blocks; /* written up to here */
+    _Atomic u64 delivered[4096];
+    _Atomic u64 delivered_cnt; /* keys of deliveries that were settled */
+} truth;
+
+enum { EVENTS = 8 };
+
+/* Writes blocks and settles what it is given, until it is killed. */
+static void victim(rig *r, i64 hook, truth *t)
+{
+    const cd_wh_attempt a = {
+        .number = 1, .status = 200, .error = "", .request = "", .response = ""};
+    u8 hash[32] = {0};
+    for (u64 block = t->blocks + 1;; block++) {
+        cd_wh_event events[EVENTS];
+        cd_wh_enqueued made;
+        cd_errinfo why = {0};
+        for (u32 i = 0; i < EVENTS; i++) {
+            events[i] = rig_event(r, hook, block, i);
+        }
+        if (cd__wh_begin(r->s, true, &why) != CD_OK ||
+            cd_wh_enqueue(r->s, &made, &r->mem, events, EVENTS, "lux", block, hash, &why) !=
+                CD_OK ||
+            cd__wh_commit(r->s, &why) != CD_OK) {
+            _exit(1);
+        }
+        t->blocks = block;
+        cd_wh_delivery *mine = NULL;
+        usize cnt = 0;
+        if (cd__wh_begin(r->s, true, &why) != CD_OK ||
+            cd_wh_claim(r->s, &mine, &cnt, &r->mem, rig_now(r), 60000, 16, 8, &why) != CD_OK) {
+            _exit(1);
+        }
+        for (usize i = 0; i < made.cnt; i++) {
+            if (cd_wh_settle(r->s, &made.made[i], &a, CD_WH_DELIVERED, 0, &why) != CD_OK) {
+                _exit(1);
+            }
+        }
+        for (usize i = 0; i < cnt; i++) {
+            if (cd_wh_settle(r->s, &mine[i], &a, CD_WH_DELIVERED, 0, &why) != CD_OK) {
+                _exit(1);
+            }
+        }
+        if (cd__wh_commit(r->s, &why) != CD_OK) {
+            _exit(1);
+        }
+        for (usize i = 0; i < made.cnt + cnt && t->delivered_cnt < CD_COUNT(t->delivered); i++) {
+            t->delivered[t->delivered_cnt] =
+                (u64)(i < made.cnt ? made.made[i].key : mine[i - made.cnt].key);
+            t->delivered_cnt++;
+        }
+        cd_arena_reset(&r->mem);
+    }
+}
+
+/* Every event of a block that was written is there once, in order, with the chain of hashes unbroken; what was settled
+ * stays settled; what was not is claimed again. */
+static void judge(rig *r, i64 hook, truth *t)
+{
+    u64 height = 0;
+    u8 hash[32];
+    usize cnt = 0;
+    cd_wh_delivery *rows = NULL;
+    rig_begin(r);
+    cd_err err = cd_wh_cursor_get(r->s, &height, hash, "lux", NULL);
+    assert_true(err == CD_OK || (err == CD_ENOENT && t->blocks == 0));
+    assert_true(height == t->blocks || height == t->blocks + 1);
+    cd_wh_delivery_query q = {.hook = hook, .limit = 1000000};
+    rig_ok(cd_wh_delivery_list(r->s, &rows, &cnt, &r->mem, &q, why));
+    assert_int_equal(cnt, height * EVENTS);
+    for (usize i = 0; i < cnt; i++) {
+        assert_int_equal(rows[i].sequence, cnt - i);
+        cd_wh_event e =
+            rig_event(r, hook, (cnt - 1 - i) / EVENTS + 1, (u32)((cnt - 1 - i) % EVENTS));
+        assert_memory_equal(rows[i].event.h, e.h, 32);
+    }
+    for (u64 i = 0; i < t->delivered_cnt; i++) {
+        u64 key = t->delivered[i];
+        for (usize k = 0; k < cnt; k++) {
+            if ((u64)rows[k].key == key) {
+                assert_int_equal(rows[k].state, CD_WH_DELIVERED);
+            }
+        }
+    }
+    t->delivered_cnt = 0;
+    usize open = 0;
+    for (usize i = 0; i < cnt; i++) {
+        open += rows[i].state != CD_WH_DELIVERED ? 1 : 0;
+        assert_true(rows[i].state == CD_WH_DELIVERED || rows[i].state == CD_WH_PENDING);
+    }
+    rig_commit(r);
+    rig_begin(r);
+    usize claimed = 0;
+    rig_ok(cd_wh_claim(r->s, &rows, &claimed, &r->mem, rig_now(r), 60000, 10000, 10000, why));
+    assert_int_equal(claimed, open);
+    cd__wh_rollback(r->s);
+    t->blocks = height;
+    cd_arena_reset(&r->mem);
+}
+
+static void test_kill_9(void **state)
+{
+    const char *full = getenv("CANDELA_KILLS");
+    int kills = full == NULL ? 25 : (int)strtol(full, NULL, 10);
+    truth *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cd_rng rng = cd_rng_seeded(20261122);
+    rig r;
+    (void)state;
+    assert_true(t != MAP_FAILED);
+    rig_open(&r, 0);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    cd__wh_store_close(r.s);
+    r.s = NULL;
+    for (int i = 0; i < kills; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            rig_again(&r);
+            victim(&r, hook, t);
+        }
+        (void)usleep((useconds_t)(3000 + cd_rng_below(&rng, 60000)));
+        (void)kill(pid, SIGKILL);
+        int status = 0;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        rig_again(&r);
+        judge(&r, hook, t);
+        cd__wh_store_close(r.s);
+        r.s = NULL;
+    }
+    assert_true(t->blocks > 0);
+    print_message("%d kills, %llu blocks\n", kills, (unsigned long long)t->blocks);
+    rig_close(&r);
+    (void)munmap(t, sizeof *t);
+}
+
+static int end_engines(void **state)
+{
+    (void)state;
+    rig_engines_end();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kill_9),    cmocka_unit_test(test_no_space),
+        cmocka_unit_test(test_read_only), cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_opening),
+    };
+    return cmocka_run_group_tests(tests, NULL, end_engines);
+}
