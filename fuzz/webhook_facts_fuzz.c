@@ -46,7 +46,7 @@ static void events_check(cd_arena *mem, const cd_wh_facts *f)
     usize cnt;
     for (usize i = 0; i < 3; i++) {
         const cd_wh_hook hook = {.key = (i64)i + 1, .id = "wh", .types = types[i]};
-        cd_wh_match_put(m, &hook);
+        (void)cd_wh_match_put(m, &hook);
     }
     const cd_wh_hit *hits = cd_wh_match_run(m, &cnt, f);
     const cd_wh_event *events = cd_wh_events_make(mem, &chain, f, hits, cnt, &names);

@@ -59,7 +59,7 @@ static void hooks_put(cd_wh_match *m, u64 hooks, u64 each)
             .types = types[i % CD_COUNT(types)],
             .filter.addresses = {.p = addrs, .n = each},
         };
-        cd_wh_match_put(m, &hook);
+        (void)cd_wh_match_put(m, &hook);
     }
     cd_free(addrs);
 }

@@ -231,7 +231,7 @@ static void block_run(vec *v)
     cd_wh_match *match = cd_wh_match_new();
     for (usize i = 0; i < hooks_cnt; i++) {
         hooks[i] = hook_of(v, cd_json_get(cd_json_at(cases, i), "webhook"), (i64)i + 1);
-        cd_wh_match_put(match, &hooks[i]);
+        (void)cd_wh_match_put(match, &hooks[i]);
     }
     const cd_wh_hit *hits = cd_wh_match_run(match, &cnt, &facts);
     const cd_wh_event *events = cd_wh_events_make(&v->arena, &chain, &facts, hits, cnt, &lookup);

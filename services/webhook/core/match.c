@@ -44,6 +44,7 @@ typedef enum role {
 
 typedef struct watch {
     i64 key;
+    usize size; /* of all that follows the struct */
     char *id;
     u32 types;
     bool has_lists;
@@ -181,10 +182,11 @@ static watch *watch_new(const cd_wh_hook *hook)
     for (usize i = 0; i < 4; i++) {
         words += f->topics[i].n;
     }
-    watch *w =
-        cd_alloc(sizeof *w + 20 * addrs + 32 * words + sizeof(u32) * f->selectors_cnt + id_n);
+    usize size = 20 * addrs + 32 * words + sizeof(u32) * f->selectors_cnt + id_n;
+    watch *w = cd_alloc(sizeof *w + size);
     u8 *at = (u8 *)(w + 1);
     w->key = hook->key;
+    w->size = size;
     w->types = hook->types;
     w->direction = f->direction;
     w->from_block = hook->from_block;
@@ -301,23 +303,58 @@ static u32 slot_take(cd_wh_match *m)
     return m->watches_cnt++;
 }
 
-void cd_wh_match_put(cd_wh_match *m, const cd_wh_hook *hook)
+static u32 slot_get(const cd_wh_match *m, i64 key)
+{
+    const u32 *found = cd_hmap_get(&m->slots, &key);
+    return found == NULL ? 0 : *found;
+}
+
+/* They match the same: what follows the structs is all lists and the id, in one order. */
+static bool is_same(const watch *a, const watch *b)
+{
+    for (list l = L_ADDRESSES; l < L_CNT; l++) {
+        if (a->lists[l].n != b->lists[l].n) {
+            return false;
+        }
+    }
+    return a->types == b->types && a->direction == b->direction &&
+           a->token_ids.n == b->token_ids.n && a->selectors_cnt == b->selectors_cnt &&
+           cd_u256_eq(&a->min_value, &b->min_value) && a->size == b->size &&
+           memcmp(a + 1, b + 1, a->size) == 0;
+}
+
+bool cd_wh_match_put(cd_wh_match *m, const cd_wh_hook *hook)
 {
     watch *w = watch_new(hook);
+    u32 slot = slot_get(m, hook->key);
+    if (slot != 0 && is_same(m->watches[slot], w)) {
+        m->watches[slot]->from_block = w->from_block;
+        cd_free(w);
+        return false;
+    }
     (void)cd_wh_match_del(m, hook->key);
-    u32 slot = slot_take(m);
+    slot = slot_take(m);
     m->watches[slot] = w;
     *(u32 *)cd_hmap_put(&m->slots, NULL, &hook->key) = slot;
     watch_index(m, w, slot);
+    return true;
+}
+
+bool cd_wh_match_has(const cd_wh_match *m, u64 *from_block, i64 key)
+{
+    u32 slot = slot_get(m, key);
+    if (slot != 0) {
+        *from_block = m->watches[slot]->from_block;
+    }
+    return slot != 0;
 }
 
 bool cd_wh_match_del(cd_wh_match *m, i64 key)
 {
-    const u32 *found = cd_hmap_get(&m->slots, &key);
-    if (found == NULL) {
+    u32 slot = slot_get(m, key);
+    if (slot == 0) {
         return false;
     }
-    u32 slot = *found;
     watch_unindex(m, m->watches[slot], slot);
     cd_free(m->watches[slot]);
     m->watches[slot] = NULL;
@@ -745,4 +782,20 @@ const cd_wh_hit *cd_wh_match_run(cd_wh_match *m, usize *cnt, const cd_wh_facts *
     }
     *cnt = m->hits.n / sizeof(cd_wh_hit);
     return (const cd_wh_hit *)(void *)m->hits.p;
+}
+
+const cd_wh_hit *cd_wh_hits_dup(cd_arena *mem, const cd_wh_hit *hits, usize cnt)
+{
+    cd_wh_hit *own = cd_arena_array(mem, cd_wh_hit, cnt);
+    const char *last = NULL; /* a webhook's hits often follow each other */
+    const char *last_own = NULL;
+    for (usize i = 0; i < cnt; i++) {
+        own[i] = hits[i];
+        if (hits[i].hook_id != last) {
+            last = hits[i].hook_id;
+            last_own = cd_arena_str(mem, cd_bytes_str(last));
+        }
+        own[i].hook_id = last_own;
+    }
+    return own;
 }

@@ -43,9 +43,13 @@ cd_wh_match *cd_wh_match_new(void);
 void cd_wh_match_free(cd_wh_match *m);
 
 /* cd_wh_match_put adds a webhook or replaces the one with its key; everything is copied. Lists are at most
- * CD_WH_ADDRESSES_MAX long. cd_wh_match_del: false when there is none. */
-void cd_wh_match_put(cd_wh_match *m, const cd_wh_hook *hook);
+ * CD_WH_ADDRESSES_MAX long. It gives whether that changes what is matched; from_block alone is no change.
+ * cd_wh_match_del: false when there is none. */
+bool cd_wh_match_put(cd_wh_match *m, const cd_wh_hook *hook);
 bool cd_wh_match_del(cd_wh_match *m, i64 key);
+
+/* cd_wh_match_has: there is such a webhook; *from_block is the first block that concerns it. */
+bool cd_wh_match_has(const cd_wh_match *m, u64 *from_block, i64 key);
 
 /* cd_wh_match_types: the types that some webhook has, a mask; cd_wh_match_count: how many webhooks there are. */
 u32 cd_wh_match_types(const cd_wh_match *m);
@@ -53,5 +57,8 @@ usize cd_wh_match_count(const cd_wh_match *m);
 
 /* cd_wh_match_run gives what concerns some webhook; borrowed until the next call, and from the facts. */
 const cd_wh_hit *cd_wh_match_run(cd_wh_match *m, usize *cnt, const cd_wh_facts *facts);
+
+/* cd_wh_hits_dup copies hits with what they borrow from the matcher. */
+const cd_wh_hit *cd_wh_hits_dup(cd_arena *mem, const cd_wh_hit *hits, usize cnt);
 
 #endif

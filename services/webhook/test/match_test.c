@@ -427,7 +427,7 @@ static void test_rules(void **state)
             if (below(&w, 4) == 0) {
                 w.hooks[i] = hook_make(&w, i);
                 w.is_there[i] = true;
-                cd_wh_match_put(w.match, &w.hooks[i]);
+                (void)cd_wh_match_put(w.match, &w.hooks[i]);
             }
             there += w.is_there[i];
             types |= w.is_there[i] ? w.hooks[i].types : 0;
@@ -456,7 +456,7 @@ static void test_many(void **state)
     for (usize i = 0; i < N; i++) {
         cd_wh_hook h = {.key = (i64)i + 1, .id = "wh-x", .types = 1u << CD_WH_A_TRANSFER};
         h.filter.addresses = (cd_wh_addrs){.p = addrs + i * EACH, .n = EACH};
-        cd_wh_match_put(m, &h);
+        (void)cd_wh_match_put(m, &h);
     }
     for (u32 gone = 0; gone < 2; gone++) {
         for (usize i = 0; i < EACH * N; i++) {

@@ -1,0 +1,525 @@
+#include "services/common/follower.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "net/ws_client.h"
+
+enum {
+    POLL_MS = 1000,
+    PUSHED_FACTOR = 10, /* how much more rarely a node is asked that tells by itself */
+    PAUSE_MIN_MS = 50,
+    PAUSE_MAX_MS = 10000,
+    DIAL_MS = 10000,
+    MESSAGE_MAX = 4 << 20,
+    ASK_HEADS = 1, /* ids of requests over the WebSocket */
+    ASK_PENDING = 2,
+    ASK_NO_PENDING = 3,
+    SUB_MAX = 128,
+};
+
+typedef enum slot_state {
+    SLOT_FREE,
+    SLOT_FETCHING,
+    SLOT_FAILED,
+    SLOT_READY,
+    SLOT_GIVEN
+} slot_state;
+
+typedef struct slot {
+    cd_follower *follower;
+    slot_state state;
+    cd_follower_block block; /* number is set while it is not free */
+    bool has_hash;           /* of the block to be fetched */
+    cd_fetch *fetch;
+} slot;
+
+struct cd_follower {
+    cd_loop *loop;
+    cd_follower_cfg cfg;
+    const cd_follower_events *events;
+    void *ctx;
+    slot slots[CD_FOLLOWER_AHEAD]; /* by number */
+    bool has_next;                 /* next, oldest and fetched are known */
+    bool has_last; /* a block was given or done before: its hash is what the next must build on */
+    u64 oldest;    /* not done */
+    u64 next;      /* to give */
+    u64 fetched;   /* to fetch next */
+    cd_hash32 last;
+    u64 head;
+    cd_hash32 head_hash; /* of head, when has_head_hash */
+    bool has_head, has_head_hash;
+    bool is_stopped;
+    bool is_freed;
+    u32 pause_ms; /* before failed fetches are tried again */
+    cd_timer *retry;
+
+    cd_arena ask_mem; /* of the question for the head */
+    cd_call *ask;
+    cd_timer *poll;
+
+    cd_ws_dial *dial;
+    cd_ws *ws;
+    bool wants_pending; /* subscribed, or asked to be */
+    char heads_sub[SUB_MAX], pending_sub[SUB_MAX];
+    u32 dial_pause_ms;
+    cd_timer *redial;
+};
+
+static void pump(cd_follower *f);
+
+/* ---- blocks ---- */
+
+static slot *slot_of(cd_follower *f, u64 number)
+{
+    return &f->slots[number % CD_FOLLOWER_AHEAD];
+}
+
+static void stop(cd_follower *f, const char *reason)
+{
+    f->is_stopped = true;
+    f->events->alarm(f->ctx, reason);
+}
+
+static void trouble(cd_follower *f, const char *reason)
+{
+    f->events->trouble(f->ctx, reason);
+}
+
+static void slot_clear(slot *s)
+{
+    cd_fetch_cancel(s->fetch);
+    cd_arena_fini(&s->block.got.mem);
+    s->block.got = (cd_fetched){0};
+    s->fetch = NULL;
+}
+
+static void slot_fail(slot *s, cd_err err, const char *reason)
+{
+    cd_follower *f = s->follower;
+    /* A node may tell of a block before it can show it. */
+    if (err != CD_ENOENT || f->pause_ms > 8 * PAUSE_MIN_MS) {
+        trouble(f, reason);
+    }
+    slot_clear(s);
+    s->state = SLOT_FAILED;
+    s->has_hash = false; /* another block may be there by now */
+    f->pause_ms = f->pause_ms == 0                 ? PAUSE_MIN_MS
+                  : f->pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS
+                                                   : 2 * f->pause_ms;
+    cd_timer_start(f->retry, f->pause_ms, 0);
+}
+
+/* Number, hash and parent as the block itself says; it must be the one that was asked for. */
+static cd_err head_read(cd_follower_block *b, bool has_hash, cd_errinfo *why)
+{
+    u64 number;
+    cd_hash32 hash;
+    CD_TRY(cd_json_qty_u64(&number, cd_json_get(b->got.block, "number"), why));
+    CD_TRY(cd_json_fixed(hash.b, 32, cd_json_get(b->got.block, "hash"), why));
+    CD_TRY(cd_json_fixed(b->parent.b, 32, cd_json_get(b->got.block, "parentHash"), why));
+    if (number != b->number || (has_hash && !cd_hash32_eq(&hash, &b->hash))) {
+        return cd_fail(why, CD_EPROTO, "the node answers with another block");
+    }
+    b->hash = hash;
+    return CD_OK;
+}
+
+static void on_fetched(void *ctx, cd_err err, const char *reason)
+{
+    slot *s = ctx;
+    cd_errinfo why = {0};
+    s->fetch = NULL;
+    if (err == CD_OK) {
+        err = head_read(&s->block, s->has_hash, &why);
+        reason = why.msg;
+    }
+    if (err == CD_OK) {
+        err = s->follower->events->check(s->follower->ctx, &s->block, &why);
+    }
+    if (err != CD_OK) {
+        slot_fail(s, err, reason);
+        return;
+    }
+    s->follower->pause_ms = 0;
+    s->state = SLOT_READY;
+    pump(s->follower);
+}
+
+static void slot_fetch(cd_follower *f, slot *s)
+{
+    bool traces = (f->events->wants(f->ctx) & CD_FOLLOWER_TRACES) != 0;
+    s->state = SLOT_FETCHING;
+    s->fetch = cd_fetch_new(f->cfg.node, &s->block.got, s->block.number,
+                            s->has_hash ? &s->block.hash : NULL, traces ? f->cfg.trace_depth : 0,
+                            on_fetched, s);
+}
+
+/* Gives what is ready and in turn. */
+static void give(cd_follower *f)
+{
+    while (!f->is_stopped && f->next < f->fetched) {
+        slot *s = slot_of(f, f->next);
+        if (s->state != SLOT_READY) {
+            return;
+        }
+        if (f->has_last && !cd_hash32_eq(&s->block.parent, &f->last)) {
+            stop(f, "a block does not build on the one that was followed before");
+            return;
+        }
+        f->has_last = true;
+        f->last = s->block.hash;
+        f->next++;
+        s->state = SLOT_GIVEN;
+        f->events->block(f->ctx, &s->block);
+    }
+}
+
+static void fetch_more(cd_follower *f)
+{
+    while (f->fetched + f->cfg.confirmations <= f->head &&
+           f->fetched < f->oldest + CD_FOLLOWER_AHEAD) {
+        slot *s = slot_of(f, f->fetched);
+        s->block.number = f->fetched;
+        s->has_hash = f->has_head_hash && f->fetched == f->head;
+        if (s->has_hash) {
+            s->block.hash = f->head_hash;
+        }
+        f->fetched++;
+        slot_fetch(f, s);
+    }
+}
+
+static void pump(cd_follower *f)
+{
+    if (f->is_stopped || !f->has_head) {
+        return;
+    }
+    if (!f->has_next && f->head >= f->cfg.confirmations) {
+        f->has_next = true;
+        f->next = f->head - f->cfg.confirmations;
+        f->oldest = f->next;
+        f->fetched = f->next;
+    }
+    if (f->has_next) {
+        give(f);
+        fetch_more(f);
+    }
+}
+
+static void on_retry(void *ctx)
+{
+    cd_follower *f = ctx;
+    for (u64 n = f->oldest; n < f->fetched && !f->is_stopped; n++) {
+        slot *s = slot_of(f, n);
+        if (s->state == SLOT_FAILED) {
+            slot_fetch(f, s);
+        }
+    }
+}
+
+void cd_follower_done(cd_follower *f, cd_follower_block *b)
+{
+    slot *s = cd_list_of(b, slot, block);
+    CD_ASSERT(s->state == SLOT_GIVEN && b->number == f->oldest);
+    slot_clear(s);
+    s->state = SLOT_FREE;
+    f->oldest++;
+    pump(f);
+}
+
+/* ---- the head ---- */
+
+static void head_set(cd_follower *f, u64 number, const cd_hash32 *hash)
+{
+    if (!f->has_head || number >= f->head) {
+        f->has_head = true;
+        f->head = number;
+        f->has_head_hash = hash != NULL;
+        if (hash != NULL) {
+            f->head_hash = *hash;
+        }
+        pump(f);
+    }
+}
+
+static void poll_start(cd_follower *f)
+{
+    cd_timer_start(f->poll, (u64)f->cfg.poll_ms * (f->heads_sub[0] != '\0' ? PUSHED_FACTOR : 1), 0);
+}
+
+static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
+{
+    cd_follower *f = ctx;
+    u64 number;
+    f->ask = NULL;
+    poll_start(f);
+    if (err == CD_OK && !answers[0].is_error &&
+        cd_json_qty_u64(&number, answers[0].result, NULL) == CD_OK) {
+        /* What is known with its hash is not forgotten for the same number without. */
+        if (!f->has_head || number > f->head) {
+            head_set(f, number, NULL);
+        }
+    } else {
+        trouble(f, err == CD_OK ? "the node does not tell its height" : reason);
+    }
+}
+
+static void head_ask(cd_follower *f)
+{
+    static const cd_ask ask = {.method = "eth_blockNumber", .params = "[]"};
+    if (f->ask == NULL && !f->is_stopped) {
+        cd_arena_reset(&f->ask_mem);
+        f->ask = cd_call_new(f->cfg.node, &f->ask_mem, &ask, 1, 0, on_number, f);
+    }
+}
+
+static void say(cd_follower *f, const char *text)
+{
+    if (cd_ws_send_bytes(f->ws, CD_WS_TEXT, cd_bytes_str(text)) != CD_OK) {
+        cd_ws_abort(f->ws);
+    }
+}
+
+/* Subscribes to the mempool, or ends that, as the owner wants it now. */
+static void pending_update(cd_follower *f)
+{
+    bool wants = (f->events->wants(f->ctx) & CD_FOLLOWER_PENDING) != 0;
+    if (f->ws == NULL || wants == f->wants_pending) {
+        return;
+    }
+    if (wants) {
+        f->wants_pending = true;
+        say(f, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"eth_subscribe\","
+               "\"params\":[\"newPendingTransactions\",true]}");
+    } else if (f->pending_sub[0] != '\0') { /* else its id is still to come */
+        cd_buf text = {0};
+        f->wants_pending = false;
+        cd_buf_fmt(&text,
+                   "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"eth_unsubscribe\","
+                   "\"params\":[\"%s\"]}",
+                   f->pending_sub);
+        say(f, cd_buf_cstr(&text));
+        cd_buf_fini(&text);
+        f->pending_sub[0] = '\0';
+    }
+}
+
+static void on_poll(void *ctx)
+{
+    cd_follower *f = ctx;
+    pending_update(f);
+    head_ask(f);
+}
+
+/* ---- the WebSocket ---- */
+
+static bool sub_is(const char *sub, cd_json id)
+{
+    cd_bytes text;
+    return sub[0] != '\0' && cd_json_str(&text, id, NULL) == CD_OK &&
+           cd_bytes_eq(text, cd_bytes_str(sub));
+}
+
+/* The id of a subscription, if it is one that can be said again as it is. */
+static bool sub_read(char out[SUB_MAX], cd_json id)
+{
+    cd_bytes text;
+    if (cd_json_str(&text, id, NULL) != CD_OK || text.n == 0 || text.n >= SUB_MAX) {
+        return false;
+    }
+    for (usize i = 0; i < text.n; i++) {
+        if (text.p[i] <= ' ' || text.p[i] >= 0x7f || text.p[i] == '"' || text.p[i] == '\\') {
+            return false;
+        }
+    }
+    memcpy(out, text.p, text.n);
+    out[text.n] = '\0';
+    return true;
+}
+
+static void on_answer(cd_follower *f, u64 id, cd_json msg)
+{
+    cd_json result = cd_json_get(msg, "result");
+    if (id == ASK_HEADS) {
+        if (!sub_read(f->heads_sub, result)) {
+            trouble(f, "the node does not tell of new blocks by itself");
+        }
+        head_ask(f); /* what came before the subscription */
+    } else if (id == ASK_PENDING) {
+        if (!sub_read(f->pending_sub, result)) {
+            trouble(f, "the node does not tell of pending transactions");
+        }
+        pending_update(f);
+    }
+}
+
+static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
+{
+    cd_follower *f = ctx;
+    cd_arena mem = {0};
+    cd_json msg, params, result;
+    u64 id, number;
+    cd_hash32 hash;
+    (void)kind;
+    if (cd_json_parse(&msg, &mem, data, MESSAGE_MAX, NULL) != CD_OK) {
+        trouble(f, "the node sends what is no JSON");
+        cd_ws_abort(w);
+        cd_arena_fini(&mem);
+        return;
+    }
+    params = cd_json_get(msg, "params");
+    result = cd_json_get(params, "result");
+    if (cd_json_u64(&id, cd_json_get(msg, "id"), NULL) == CD_OK) {
+        on_answer(f, id, msg);
+    } else if (sub_is(f->heads_sub, cd_json_get(params, "subscription"))) {
+        pending_update(f);
+        if (cd_json_qty_u64(&number, cd_json_get(result, "number"), NULL) == CD_OK &&
+            cd_json_fixed(hash.b, 32, cd_json_get(result, "hash"), NULL) == CD_OK) {
+            head_set(f, number, &hash);
+        }
+    } else if (sub_is(f->pending_sub, cd_json_get(params, "subscription")) && !f->is_stopped) {
+        f->events->pending(f->ctx, result);
+    }
+    cd_arena_fini(&mem);
+}
+
+static void redial_later(cd_follower *f)
+{
+    f->heads_sub[0] = '\0';
+    f->pending_sub[0] = '\0';
+    f->wants_pending = false;
+    f->dial_pause_ms = f->dial_pause_ms == 0                 ? PAUSE_MIN_MS
+                       : f->dial_pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS
+                                                             : 2 * f->dial_pause_ms;
+    cd_timer_start(f->redial, f->dial_pause_ms, 0);
+    cd_timer_start(f->poll, 0, 0); /* HTTP may still work */
+}
+
+static void on_ws_closed(void *ctx, u16 code, cd_bytes reason)
+{
+    cd_follower *f = ctx;
+    (void)code;
+    (void)reason;
+    f->ws = NULL;
+    if (f->loop == NULL) { /* stopped: this was the last word */
+        if (f->is_freed) {
+            cd_free(f);
+        }
+        return;
+    }
+    trouble(f, "the WebSocket connection to the node is lost");
+    redial_later(f);
+}
+
+static void on_opened(void *ctx, cd_ws *w, const char *reason)
+{
+    cd_follower *f = ctx;
+    f->dial = NULL;
+    f->ws = w;
+    if (w == NULL) {
+        trouble(f, reason);
+        redial_later(f);
+        return;
+    }
+    f->dial_pause_ms = 0;
+    say(f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_subscribe\",\"params\":[\"newHeads\"]}");
+    pending_update(f);
+}
+
+static cd_err dial(cd_follower *f, cd_errinfo *why)
+{
+    static const cd_ws_events events = {.message = on_message, .closed = on_ws_closed};
+    return cd_ws_dial_new(&f->dial, f->cfg.hub, f->cfg.ws_url, DIAL_MS, &events, on_opened, f, why);
+}
+
+static void on_redial(void *ctx)
+{
+    cd_follower *f = ctx;
+    cd_err err = dial(f, NULL);
+    CD_ASSERT(err == CD_OK); /* the URL was good at the start */
+}
+
+/* ---- life ---- */
+
+cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *cfg,
+                       const cd_follower_events *events, void *ctx, cd_errinfo *why)
+{
+    cd_follower *f = cd_new(cd_follower);
+    f->loop = loop;
+    f->cfg = *cfg;
+    f->cfg.poll_ms = cfg->poll_ms == 0 ? POLL_MS : cfg->poll_ms;
+    f->events = events;
+    f->ctx = ctx;
+    if (cfg->ws_url != NULL) {
+        cd_err err = dial(f, why);
+        if (err != CD_OK) {
+            cd_free(f);
+            return err;
+        }
+    }
+    for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
+        f->slots[i].follower = f;
+    }
+    f->has_next = cfg->has_cursor;
+    f->has_last = cfg->has_cursor;
+    f->next = cfg->has_cursor ? cfg->cursor + 1 : 0;
+    f->oldest = f->next;
+    f->fetched = f->next;
+    f->last = cfg->cursor_hash;
+    f->retry = cd_timer_new(loop, on_retry, f);
+    f->poll = cd_timer_new(loop, on_poll, f);
+    f->redial = cd_timer_new(loop, on_redial, f);
+    cd_timer_start(f->poll, 0, 0);
+    *out = f;
+    return CD_OK;
+}
+
+void cd_follower_stop(cd_follower *f)
+{
+    if (f->loop == NULL) {
+        return;
+    }
+    f->loop = NULL;
+    f->is_stopped = true;
+    for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
+        if (f->slots[i].state != SLOT_GIVEN) {
+            slot_clear(&f->slots[i]);
+        }
+    }
+    cd_call_cancel(f->ask);
+    cd_arena_fini(&f->ask_mem);
+    cd_timer_free(f->retry);
+    cd_timer_free(f->poll);
+    cd_timer_free(f->redial);
+    if (f->dial != NULL) {
+        cd_ws_dial_drop(f->dial);
+    }
+    if (f->ws != NULL) {
+        cd_ws_abort(f->ws);
+    }
+}
+
+void cd_follower_free(cd_follower *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    cd_follower_stop(f);
+    for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
+        slot_clear(&f->slots[i]);
+    }
+    f->is_freed = true;
+    if (f->ws == NULL) {
+        cd_free(f); /* else its last event does */
+    }
+}
+
+cd_follower_state cd_follower_look(const cd_follower *f)
+{
+    return (cd_follower_state){
+        .head = f->head,
+        .given = f->has_next && f->next != 0 ? f->next - 1 : 0,
+        .is_pushed = f->heads_sub[0] != '\0',
+        .is_stopped = f->is_stopped,
+    };
+}

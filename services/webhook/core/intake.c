@@ -1,0 +1,625 @@
+#include "services/webhook/core/intake.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "services/webhook/core/past.h"
+
+enum {
+    RETRY_MS = 500, /* before what the store did not take is written again */
+    PENDING_MAX = 10000,
+    BATCH_MAX = CD_FOLLOWER_AHEAD,
+};
+
+/* A block between the follower and the ledger. */
+typedef struct work {
+    struct work *next;
+    cd_wh_intake *in;
+    cd_follower_block *block;
+    const cd_wh_facts *facts;
+    const cd_wh_hit *hits;
+    const cd_wh_event *events; /* NULL: not named yet */
+    usize cnt;
+    cd_wh_naming *naming;
+} work;
+
+/* Blocks that are being written. */
+typedef struct block_job {
+    cd_wh_job job;
+    cd_wh_intake *in;
+    bool is_busy;
+    cd_arena mem;
+    work *works[BATCH_MAX];
+    cd_wh_enqueued made[BATCH_MAX];
+    usize cnt;
+} block_job;
+
+/* Events of the mempool: those that are being written, and those that wait. */
+typedef struct pending_job {
+    cd_wh_job job;
+    cd_wh_intake *in;
+    bool is_busy;
+    cd_arena mem, next_mem;
+    cd_buf events, next_events;
+    cd_wh_enqueued made;
+} pending_job;
+
+typedef struct load_job {
+    cd_wh_job job;
+    cd_wh_intake *in;
+    cd_arena mem;
+    bool has_cursor;
+    u64 height;
+    cd_hash32 hash;
+    cd_json fills; /* what is to be told of the past */
+} load_job;
+
+struct cd_wh_intake {
+    cd_loop *loop;
+    cd_wh_intake_cfg cfg;
+    cd_upstream node;
+    cd_wh_source source;
+    cd_wh_match *match;
+    cd_follower *follower;
+    load_job load;
+    bool is_ready;
+    bool is_stopped;
+    bool has_height; /* height, matched: there is a cursor */
+    u64 height;      /* in the ledger */
+    u64 matched;     /* last block that was matched */
+    work *first, *last;
+    block_job writing;
+    pending_job pending;
+    u64 pending_dropped;
+    cd_timer *retry;
+    cd_buf late; /* keys of webhooks that changed while they were being loaded */
+    cd__wh_past *past;
+    cd_gauge *lag, *stopped;
+    cd_hist *match_time;
+    cd_counter *blocks, *events, *dropped;
+};
+
+static void write_more(cd_wh_intake *in);
+static void pending_write(cd_wh_intake *in);
+
+/* ---- blocks ---- */
+
+/* Passes on what a transaction has made. */
+static void told(void *ctx, const cd_wh_enqueued *made)
+{
+    cd_wh_intake *in = ctx;
+    if (in->is_stopped) {
+        return; /* the next start finds what waits */
+    }
+    if (made->cnt != 0) {
+        in->cfg.made(in->cfg.ctx, made->made, made->cnt);
+    }
+    if (made->waiting != 0) {
+        in->cfg.due(in->cfg.ctx);
+    }
+    if (made->notes_cnt != 0 && in->cfg.quota != NULL) {
+        in->cfg.quota(in->cfg.ctx, made->notes, made->notes_cnt);
+    }
+}
+
+static u32 follower_wants(void *ctx)
+{
+    const cd_wh_intake *in = ctx;
+    u32 types = cd_wh_match_types(in->match);
+    return ((types & 1u << CD_WH_C_INTERNAL) != 0 ? CD_FOLLOWER_TRACES : 0) |
+           ((types & 1u << CD_WH_C_PENDING) != 0 ? CD_FOLLOWER_PENDING : 0);
+}
+
+static cd_err follower_check(void *ctx, cd_follower_block *b, cd_errinfo *why)
+{
+    cd_wh_facts *facts = cd_arena_new(&b->got.mem, cd_wh_facts);
+    (void)ctx;
+    b->parsed = facts;
+    return cd_wh_facts_parse(facts, &b->got.mem, b->got.block, b->got.receipts, b->got.traces, why);
+}
+
+static void on_named(void *ctx)
+{
+    work *w = ctx;
+    const cd_wh_names names = cd_wh_naming_names(w->naming);
+    w->events =
+        cd_wh_events_make(&w->block->got.mem, &w->in->cfg.chain, w->facts, w->hits, w->cnt, &names);
+    cd_wh_naming_free(w->naming);
+    w->naming = NULL;
+    write_more(w->in);
+}
+
+static void follower_block(void *ctx, cd_follower_block *b)
+{
+    cd_wh_intake *in = ctx;
+    work *w = cd_arena_new(&b->got.mem, work);
+    u64 began = cd_clock_mono_ns(in->cfg.clock);
+    /* Of a chain that was never followed, the first block only says where it begins. */
+    bool is_first = !in->has_height;
+    w->in = in;
+    w->block = b;
+    w->facts = b->parsed;
+    in->has_height = true;
+    in->matched = b->number;
+    if (!is_first) {
+        const cd_wh_hit *hits = cd_wh_match_run(in->match, &w->cnt, w->facts);
+        w->hits = cd_wh_hits_dup(&b->got.mem, hits, w->cnt);
+    }
+    cd_hist_add(in->match_time, cd_clock_mono_ns(in->cfg.clock) - began);
+    if (in->last == NULL) {
+        in->first = w;
+    } else {
+        in->last->next = w;
+    }
+    in->last = w;
+    cd_wh_naming_new(&w->naming, in->source.tokens, &b->got.mem, w->facts, w->hits, w->cnt,
+                     on_named, w);
+}
+
+static cd_err write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    block_job *j = cd_list_of(job, block_job, job);
+    cd_arena_reset(&j->mem);
+    for (usize i = 0; i < j->cnt; i++) {
+        const work *w = j->works[i];
+        CD_TRY(cd_wh_enqueue(s, &j->made[i], &j->mem, w->events, w->cnt, j->in->cfg.chain.name,
+                             w->block->number, w->block->hash.b, why));
+    }
+    return CD_OK;
+}
+
+static void lag_set(cd_wh_intake *in)
+{
+    cd_follower_state st = cd_follower_look(in->follower);
+    cd_gauge_set(in->lag, st.head > in->height ? (i64)(st.head - in->height) : 0);
+}
+
+static void write_done(cd_wh_job *job)
+{
+    block_job *j = cd_list_of(job, block_job, job);
+    cd_wh_intake *in = j->in;
+    if (job->err != CD_OK) {
+        cd_log_error(in->cfg.log, "blocks not written", CD_F("why", job->why.msg));
+        j->is_busy = false;
+        if (!in->is_stopped) {
+            cd_timer_start(in->retry, RETRY_MS, 0);
+        }
+        return;
+    }
+    for (usize i = 0; i < j->cnt; i++) {
+        cd_counter_add(in->blocks, 1);
+        cd_counter_add(in->events, j->works[i]->cnt - j->made[i].known);
+        told(in, &j->made[i]);
+    }
+    for (usize i = 0; i < j->cnt; i++) {
+        in->height = j->works[i]->block->number;
+        if (!in->is_stopped) {
+            cd_follower_done(in->follower, j->works[i]->block);
+        }
+    }
+    j->cnt = 0;
+    j->is_busy = false;
+    if (!in->is_stopped) {
+        lag_set(in);
+        write_more(in);
+    }
+}
+
+/* Writes what is named and in turn, all in one transaction; after a failure, what was to be written then. */
+static void write_more(cd_wh_intake *in)
+{
+    block_job *j = &in->writing;
+    if (j->is_busy || in->is_stopped) {
+        return;
+    }
+    while (in->first != NULL && in->first->events != NULL && j->cnt < BATCH_MAX) {
+        j->works[j->cnt++] = in->first;
+        in->first = in->first->next;
+    }
+    in->last = in->first == NULL ? NULL : in->last;
+    if (j->cnt != 0) {
+        j->is_busy = true;
+        cd_wh_db_write(in->cfg.db, &j->job);
+    }
+}
+
+static void on_retry(void *ctx)
+{
+    cd_wh_intake *in = ctx;
+    if (in->is_ready) {
+        write_more(in);
+    } else {
+        cd_wh_db_read(in->cfg.db, &in->load.job);
+    }
+}
+
+static void follower_alarm(void *ctx, const char *reason)
+{
+    cd_wh_intake *in = ctx;
+    cd_gauge_set(in->stopped, 1);
+    cd_log_error(in->cfg.log, "the chain is not followed any longer",
+                 CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
+}
+
+static void follower_trouble(void *ctx, const char *reason)
+{
+    cd_wh_intake *in = ctx;
+    cd_log_warn(in->cfg.log, "node", CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
+}
+
+/* ---- the mempool ---- */
+
+static cd_err pending_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    pending_job *p = cd_list_of(job, pending_job, job);
+    static const u8 none[32];
+    return cd_wh_enqueue(s, &p->made, &p->mem, (const cd_wh_event *)(void *)p->events.p,
+                         p->events.n / sizeof(cd_wh_event), NULL, 0, none, why);
+}
+
+static void pending_done(cd_wh_job *job)
+{
+    pending_job *p = cd_list_of(job, pending_job, job);
+    cd_wh_intake *in = p->in;
+    if (job->err == CD_OK) {
+        cd_counter_add(in->events, p->events.n / sizeof(cd_wh_event) - p->made.known);
+        told(in, &p->made);
+    } else {
+        cd_log_error(in->cfg.log, "pending transactions not written", CD_F("why", job->why.msg));
+    }
+    p->is_busy = false;
+    cd_buf_clear(&p->events);
+    cd_arena_reset(&p->mem);
+    pending_write(in);
+}
+
+static void pending_write(cd_wh_intake *in)
+{
+    pending_job *p = &in->pending;
+    if (p->is_busy || p->next_events.n == 0 || in->is_stopped) {
+        return;
+    }
+    cd_buf events = p->events;
+    cd_arena mem = p->mem;
+    p->events = p->next_events;
+    p->mem = p->next_mem;
+    p->next_events = events;
+    p->next_mem = mem;
+    p->is_busy = true;
+    cd_wh_db_write(in->cfg.db, &p->job);
+}
+
+static void follower_pending(void *ctx, cd_json tx)
+{
+    cd_wh_intake *in = ctx;
+    pending_job *p = &in->pending;
+    cd_wh_facts facts;
+    cd_errinfo why = {0};
+    usize cnt;
+    u64 now_ms = cd_clock_wall_ns(in->cfg.clock) / CD_NS_PER_MS;
+    const cd_wh_names names = {0};
+    if (cd_wh_facts_pending(&facts, &p->next_mem, tx, now_ms, &why) != CD_OK) {
+        follower_trouble(in, why.msg);
+        return;
+    }
+    const cd_wh_hit *hits = cd_wh_match_run(in->match, &cnt, &facts);
+    if (p->next_events.n / sizeof(cd_wh_event) + cnt > PENDING_MAX) {
+        in->pending_dropped += cnt;
+        cd_counter_add(in->dropped, cnt);
+        return;
+    }
+    const cd_wh_event *events =
+        cd_wh_events_make(&p->next_mem, &in->cfg.chain, &facts, hits, cnt, &names);
+    cd_buf_put(&p->next_events, cd_bytes_of(events, cnt * sizeof *events));
+    pending_write(in);
+}
+
+/* ---- webhooks ---- */
+
+/* Reads a webhook again that changed while all were being loaded. */
+typedef struct reload_job {
+    cd_wh_job job;
+    cd_wh_intake *in;
+    i64 key;
+    cd_arena mem;
+    cd_wh_hook hook;
+} reload_job;
+
+static cd_err reload_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    reload_job *r = cd_list_of(job, reload_job, job);
+    return cd_wh_hook_by_key(s, &r->hook, &r->mem, r->key, true, why);
+}
+
+static void reload_done(cd_wh_job *job)
+{
+    reload_job *r = cd_list_of(job, reload_job, job);
+    if (job->err == CD_OK && !r->in->is_stopped) {
+        cd_wh_intake_put(r->in, &r->hook);
+    } else if (job->err == CD_ENOENT && !r->in->is_stopped) {
+        cd_wh_intake_del(r->in, r->key);
+    }
+    cd_arena_fini(&r->mem);
+    cd_free(r);
+}
+
+static void reload(cd_wh_intake *in, i64 key)
+{
+    reload_job *r = cd_new(reload_job);
+    r->job.run = reload_run;
+    r->job.done = reload_done;
+    r->in = in;
+    r->key = key;
+    cd_wh_db_read(in->cfg.db, &r->job);
+}
+
+/* Writes from where on a webhook's new filter holds. */
+typedef struct from_job {
+    cd_wh_job job;
+    cd_wh_intake *in;
+    i64 key;
+    u64 from_block;
+    cd_arena mem;
+} from_job;
+
+static cd_err from_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    from_job *f = cd_list_of(job, from_job, job);
+    cd_wh_hook hook;
+    CD_TRY(cd_wh_hook_by_key(s, &hook, &f->mem, f->key, false, why));
+    hook.from_block = f->from_block;
+    return cd_wh_hook_save(s, &hook, why);
+}
+
+static void from_done(cd_wh_job *job)
+{
+    from_job *f = cd_list_of(job, from_job, job);
+    if (job->err != CD_OK && job->err != CD_ENOENT) {
+        cd_log_error(f->in->cfg.log, "from_block not written", CD_F("why", job->why.msg));
+    }
+    cd_arena_fini(&f->mem);
+    cd_free(f);
+}
+
+static void from_write(cd_wh_intake *in, i64 key, u64 from_block)
+{
+    from_job *f = cd_new(from_job);
+    f->job.run = from_run;
+    f->job.done = from_done;
+    f->in = in;
+    f->key = key;
+    f->from_block = from_block;
+    cd_wh_db_write(in->cfg.db, &f->job);
+}
+
+void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
+{
+    u64 from;
+    if (strcmp(hook->chain, in->cfg.chain.name) != 0) {
+        return;
+    }
+    if (!in->is_ready) {
+        cd_buf_put(&in->late, cd_bytes_of(&hook->key, sizeof hook->key));
+        return;
+    }
+    bool is_new = !cd_wh_match_has(in->match, &from, hook->key);
+    bool is_changed = cd_wh_match_put(in->match, hook);
+    if (!in->has_height) {
+        return;
+    }
+    if (is_new) {
+        from = hook->from_block == 0 ? in->height + 1 : hook->from_block;
+        if (from <= in->matched) {
+            cd__wh_past_fill(in->past, hook->key, from, in->matched);
+        } else {
+            cd__wh_past_drop(in->past, hook->key); /* what was enlisted is done */
+        }
+    } else if (is_changed) {
+        cd_wh_hook own = *hook;
+        own.from_block = in->matched + 1;
+        (void)cd_wh_match_put(in->match, &own);
+        from_write(in, hook->key, own.from_block);
+        cd__wh_past_changed(in->past, hook->key);
+    }
+}
+
+void cd_wh_intake_del(cd_wh_intake *in, i64 hook)
+{
+    if (!in->is_ready) {
+        cd_buf_put(&in->late, cd_bytes_of(&hook, sizeof hook));
+    } else if (cd_wh_match_del(in->match, hook)) {
+        cd__wh_past_drop(in->past, hook);
+    }
+}
+
+void cd_wh_intake_fill(cd_wh_intake *in, const cd_wh_hook *hook, u64 from_block)
+{
+    if (in->is_ready && in->has_height && from_block <= in->matched) {
+        cd__wh_past_fill(in->past, hook->key, from_block, in->matched);
+    }
+}
+
+void cd_wh_intake_preview(cd_wh_intake *in, const cd_wh_hook *hook, u32 blocks,
+                          cd_wh_preview_fn *fn, void *ctx)
+{
+    cd__wh_past_preview(in->past, hook, in->matched, blocks, fn, ctx);
+}
+
+/* ---- life ---- */
+
+static cd_err load_hook(void *ctx, const cd_wh_hook *hook)
+{
+    cd_wh_intake *in = ctx;
+    if (strcmp(hook->chain, in->cfg.chain.name) == 0) {
+        (void)cd_wh_match_put(in->match, hook);
+    }
+    return CD_OK;
+}
+
+/* Nobody else has the matcher yet. */
+static cd_err load_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load_job *l = cd_list_of(job, load_job, job);
+    cd_err err = cd_wh_cursor_get(s, &l->height, l->hash.b, l->in->cfg.chain.name, why);
+    if (err != CD_OK && err != CD_ENOENT) {
+        return err;
+    }
+    l->has_cursor = err == CD_OK;
+    CD_TRY(cd__wh_past_read(&l->fills, s, &l->mem, l->in->cfg.chain.name, why));
+    return cd_wh_hook_each(s, load_hook, l->in, why);
+}
+
+static void load_done(cd_wh_job *job)
+{
+    static const cd_follower_events events = {
+        .wants = follower_wants,
+        .check = follower_check,
+        .block = follower_block,
+        .pending = follower_pending,
+        .alarm = follower_alarm,
+        .trouble = follower_trouble,
+    };
+    load_job *l = cd_list_of(job, load_job, job);
+    cd_wh_intake *in = l->in;
+    cd_errinfo why = {0};
+    if (in->is_stopped) {
+        return;
+    }
+    if (job->err != CD_OK) {
+        cd_log_error(in->cfg.log, "webhooks not loaded", CD_F("why", job->why.msg));
+        cd_timer_start(in->retry, RETRY_MS, 0);
+        return;
+    }
+    in->is_ready = true;
+    in->has_height = l->has_cursor;
+    in->height = l->height;
+    in->matched = l->height;
+    const cd_follower_cfg cfg = {
+        .node = &in->node,
+        .hub = in->cfg.hub,
+        .ws_url = in->cfg.ws_url,
+        .confirmations = in->cfg.confirmations,
+        .poll_ms = in->cfg.poll_ms,
+        .trace_depth = CD_WH_TRACE_DEPTH_MAX,
+        .has_cursor = l->has_cursor,
+        .cursor = l->height,
+        .cursor_hash = l->hash,
+    };
+    cd_err err = cd_follower_new(&in->follower, in->loop, &cfg, &events, in, &why);
+    if (err != CD_OK) {
+        follower_alarm(in, why.msg);
+        return;
+    }
+    cd__wh_past_begin(in->past, l->fills, in->height);
+    for (usize i = 0; i < in->late.n / sizeof(i64); i++) {
+        reload(in, ((const i64 *)(void *)in->late.p)[i]);
+    }
+    cd_buf_fini(&in->late);
+    cd_arena_fini(&l->mem);
+}
+
+static void metrics_open(cd_wh_intake *in)
+{
+    static const u64 bounds[] = {10000,   50000,    100000,   500000,    1000000,
+                                 5000000, 10000000, 50000000, 100000000, 1000000000};
+    const cd_label chain = {.name = "chain", .value = in->cfg.chain.name};
+    cd_metrics *m = in->cfg.metrics;
+    in->lag = cd_metrics_gauge(m, "block_lag", "Blocks of the node that are not in the ledger yet.",
+                               &chain, 1);
+    in->stopped = cd_metrics_gauge(
+        m, "chain_stopped", "1: the node's chain is not the one that was followed.", &chain, 1);
+    in->match_time = cd_metrics_hist(m, "match_seconds", "Time to match a block.", &chain, 1,
+                                     bounds, CD_COUNT(bounds), 1e9);
+    in->blocks = cd_metrics_counter(m, "blocks_total", "Blocks matched.", &chain, 1);
+    in->events = cd_metrics_counter(m, "matches_total", "Events put into the ledger.", &chain, 1);
+    in->dropped = cd_metrics_counter(m, "pending_dropped_total",
+                                     "Events of the mempool that came faster than they could be "
+                                     "written.",
+                                     &chain, 1);
+}
+
+cd_err cd_wh_intake_new(cd_wh_intake **out, cd_loop *loop, const cd_wh_intake_cfg *cfg,
+                        cd_errinfo *why)
+{
+    if (cfg->ws_url != NULL && strncmp(cfg->ws_url, "ws://", 5) != 0) {
+        return cd_fail(why, CD_EINVAL, "%s: not a ws:// URL", cfg->ws_url);
+    }
+    cd_wh_intake *in = cd_new(cd_wh_intake);
+    in->loop = loop;
+    in->cfg = *cfg;
+    in->node = (cd_upstream){.http = cfg->http, .url = cfg->http_url};
+    in->match = cd_wh_match_new();
+    in->source = (cd_wh_source){.loop = loop, .node = &in->node, .chain = cfg->chain};
+    in->source.tokens = cd_wh_tokens_new(loop, cfg->db, &in->node, cfg->chain.name);
+    in->retry = cd_timer_new(loop, on_retry, in);
+    const cd__wh_past_cfg past = {.loop = loop,
+                                  .db = cfg->db,
+                                  .log = cfg->log,
+                                  .source = &in->source,
+                                  .told = told,
+                                  .ctx = in};
+    in->past = cd__wh_past_new(&past);
+    in->writing = (block_job){.job = {.run = write_run, .done = write_done}, .in = in};
+    in->pending = (pending_job){.job = {.run = pending_run, .done = pending_done}, .in = in};
+    in->load = (load_job){.job = {.run = load_run, .done = load_done}, .in = in};
+    metrics_open(in);
+    cd_wh_db_read(cfg->db, &in->load.job);
+    *out = in;
+    return CD_OK;
+}
+
+void cd_wh_intake_stop(cd_wh_intake *in)
+{
+    if (in->is_stopped) {
+        return;
+    }
+    in->is_stopped = true;
+    if (in->follower != NULL) {
+        cd_follower_stop(in->follower);
+    }
+    for (work *w = in->first; w != NULL; w = w->next) {
+        cd_wh_naming_free(w->naming);
+        w->naming = NULL;
+    }
+    cd__wh_past_stop(in->past);
+    cd_timer_free(in->retry);
+}
+
+void cd_wh_intake_free(cd_wh_intake *in)
+{
+    if (in == NULL) {
+        return;
+    }
+    cd_wh_intake_stop(in);
+    cd__wh_past_free(in->past);
+    cd_follower_free(in->follower);
+    cd_wh_tokens_free(in->source.tokens);
+    cd_wh_match_free(in->match);
+    cd_arena_fini(&in->load.mem);
+    cd_arena_fini(&in->writing.mem);
+    cd_arena_fini(&in->pending.mem);
+    cd_arena_fini(&in->pending.next_mem);
+    cd_buf_fini(&in->pending.events);
+    cd_buf_fini(&in->pending.next_events);
+    cd_buf_fini(&in->late);
+    cd_free(in);
+}
+
+cd_wh_intake_state cd_wh_intake_look(const cd_wh_intake *in)
+{
+    cd_wh_intake_state st = {
+        .height = in->height,
+        .is_ready = in->is_ready,
+        .hooks = in->is_ready ? cd_wh_match_count(in->match) : 0,
+        .fills = cd__wh_past_cnt(in->past),
+        .pending_dropped = in->pending_dropped,
+    };
+    if (in->follower != NULL) {
+        st.node = cd_follower_look(in->follower);
+    }
+    return st;
+}
+
+const cd_wh_source *cd_wh_intake_source(const cd_wh_intake *in)
+{
+    return &in->source;
+}

@@ -1,0 +1,93 @@
+/* services/webhook/core/intake.h - one chain, from its node into the ledger.
+ *
+ *   follower ─► facts ─► matcher ─► names ─► events ─┐ one transaction with the cursor      ┌─► made: to be sent now
+ *   mempool ──► facts ─► matcher ─► events ──────────┴─► store (as many blocks as wait) ─────┴─► due: more waits there
+ *   back-fills: a scan of past blocks for one webhook, resumed after a restart
+ *
+ * A block's matches and the cursor are written together, in the order of the blocks; what could not be written is
+ * written again, so nothing is ever skipped. While the store is slow no more than CD_FOLLOWER_AHEAD blocks wait.
+ *
+ * A webhook is told of every block from its from_block on. One that is made without it gets the first block that is not
+ * in the ledger yet (cd_wh_intake_enlist, in the transaction that makes it); those that were matched meanwhile are filled
+ * in. Threading: confined to the loop, except cd_wh_intake_enlist. [spec:webhooks#5, #6] */
+#ifndef CD_WEBHOOK_CORE_INTAKE_H
+#define CD_WEBHOOK_CORE_INTAKE_H
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "services/common/follower.h"
+#include "services/webhook/core/scan.h"
+
+typedef struct cd_wh_intake cd_wh_intake;
+
+/* Strings are borrowed for the life of the intake. Zero in a number means its default. */
+typedef struct cd_wh_intake_cfg {
+    cd_wh_db *db;
+    cd_http_client *http;
+    cd_ws_hub *hub;
+    const cd_clock *clock;
+    cd_logger *log;
+    cd_metrics *metrics;
+    cd_wh_chain chain;
+    const char *http_url;
+    const char *ws_url; /* NULL: the node is only asked */
+    u32 confirmations;
+    u32 poll_ms;
+    void *ctx;
+    /* Rows that are leased to this worker, in order; borrowed for the call. */
+    void (*made)(void *ctx, const cd_wh_delivery *rows, usize cnt);
+    void (*due)(void *ctx); /* more waits in the store */
+    void (*quota)(void *ctx, const cd_wh_quota_note *notes, usize cnt); /* NULL */
+} cd_wh_intake_cfg;
+
+/* cd_wh_intake_new loads the webhooks of the chain and then follows it. It reads the store by a job, so it is ready
+ * a little later. Errors: CD_EINVAL for URLs. */
+cd_err cd_wh_intake_new(cd_wh_intake **out, cd_loop *loop, const cd_wh_intake_cfg *cfg,
+                        cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_intake_stop ends following and back-fills; then the db is closed; then cd_wh_intake_free (NULL is allowed). */
+void cd_wh_intake_stop(cd_wh_intake *in);
+void cd_wh_intake_free(cd_wh_intake *in);
+
+/* cd_wh_intake_enlist, behind cd_wh_hook_add in the same transaction: what the webhook has to be told of from the past,
+ * and be it the blocks of this moment, is not forgotten by a crash. It sets hook->from_block when that is 0. */
+cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_intake_put: a webhook of this chain was made or changed, with its lists; cd_wh_intake_del: it is gone.
+ * Changed filters hold from the next block that is matched, which becomes from_block. */
+void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook);
+void cd_wh_intake_del(cd_wh_intake *in, i64 hook);
+
+/* cd_wh_intake_fill tells a webhook of the past from a block on. */
+void cd_wh_intake_fill(cd_wh_intake *in, const cd_wh_hook *hook, u64 from_block);
+
+/* What a filter would have matched in the last blocks. The bodies are the newest, newest first. */
+typedef struct cd_wh_preview {
+    u64 blocks, matched_blocks, events;
+    const cd_bytes *bodies;
+    usize bodies_cnt;
+} cd_wh_preview;
+typedef void cd_wh_preview_fn(void *ctx, const cd_wh_preview *p,
+                              const char *reason); /* p NULL: reason */
+
+/* cd_wh_intake_preview looks at the last blocks (at most CD_WH_PREVIEW_BLOCKS) and calls fn once, not before it
+ * returns; never after cd_wh_intake_stop. hook is copied. */
+enum { CD_WH_PREVIEW_BLOCKS = 1000, CD_WH_PREVIEW_BODIES = 20 };
+void cd_wh_intake_preview(cd_wh_intake *in, const cd_wh_hook *hook, u32 blocks,
+                          cd_wh_preview_fn *fn, void *ctx);
+
+/* Where it stands. */
+typedef struct cd_wh_intake_state {
+    cd_follower_state node;
+    u64 height;    /* of the last block whose events are in the ledger */
+    bool is_ready; /* the webhooks are loaded */
+    usize hooks, fills;
+    u64 pending_dropped;
+} cd_wh_intake_state;
+/* cd_wh_intake_look asks now. */
+cd_wh_intake_state cd_wh_intake_look(const cd_wh_intake *in);
+
+/* cd_wh_intake_source borrows what a scan of the chain needs (the audit). */
+const cd_wh_source *cd_wh_intake_source(const cd_wh_intake *in);
+
+#endif

@@ -1,0 +1,464 @@
+#include "services/webhook/core/past.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+enum {
+    RETRY_MS = 500,
+    /* before what the store did not take is written again */ PREVIEW_TRIES = 3
+};
+
+struct cd__wh_past {
+    cd__wh_past_cfg cfg;
+    bool is_stopped;
+    cd_list fills;
+    cd_list previews;
+    usize fills_cnt;
+};
+
+/* ---- what the store knows ---- */
+
+/* A back-fill as it is kept: [webhook, next block, last block or 0: what was matched when it was made known]. */
+typedef struct fill_row {
+    i64 hook;
+    u64 next, last;
+} fill_row;
+
+static void fills_name(char out[64], const char *chain)
+{
+    (void)snprintf(out, 64, "fills:%.50s", chain);
+}
+
+static cd_err row_read(fill_row *out, cd_json v, cd_errinfo *why)
+{
+    u64 hook;
+    CD_TRY(cd_json_u64(&hook, cd_json_at(v, 0), why));
+    CD_TRY(cd_json_u64(&out->next, cd_json_at(v, 1), why));
+    CD_TRY(cd_json_u64(&out->last, cd_json_at(v, 2), why));
+    out->hook = (i64)hook;
+    return CD_OK;
+}
+
+cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char *chain,
+                        cd_errinfo *why)
+{
+    char name[64];
+    cd_bytes text = cd_bytes_str("[]");
+    fills_name(name, chain);
+    cd_err err = cd_wh_setting_get(s, &text, mem, "", name, why);
+    if (err != CD_OK && err != CD_ENOENT) {
+        return err;
+    }
+    return cd_json_parse(out, mem, text, 0, why);
+}
+
+/* Puts a row in the place of the one of its webhook; one whose next is behind its last goes. */
+static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, cd_errinfo *why)
+{
+    char name[64];
+    cd_arena mem = {0};
+    cd_buf text = {0};
+    cd_json_w w = {.out = &text};
+    cd_json rows = {0};
+    bool is_over = row->last != 0 && row->next > row->last;
+    fills_name(name, chain);
+    cd_err err = cd__wh_past_read(&rows, s, &mem, chain, why);
+    cd_json_w_arr(&w);
+    if (!is_over) {
+        cd_json_w_arr(&w);
+        cd_json_w_i64(&w, row->hook);
+        cd_json_w_u64(&w, row->next);
+        cd_json_w_u64(&w, row->last);
+        cd_json_w_arr_end(&w);
+    }
+    for (cd_json_it it = cd_json_iter(rows); err == CD_OK && cd_json_next(&it);) {
+        fill_row old;
+        err = row_read(&old, it.val, why);
+        if (err == CD_OK && old.hook != row->hook) {
+            cd_json_w_arr(&w);
+            cd_json_w_i64(&w, old.hook);
+            cd_json_w_u64(&w, old.next);
+            cd_json_w_u64(&w, old.last);
+            cd_json_w_arr_end(&w);
+        }
+    }
+    cd_json_w_arr_end(&w);
+    if (err == CD_OK) {
+        err = cd_wh_setting_put(s, cd_buf_bytes(&text), "", name, why);
+    }
+    cd_buf_fini(&text);
+    cd_arena_fini(&mem);
+    return err;
+}
+
+cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
+{
+    u64 height;
+    u8 hash[32];
+    cd_err err = cd_wh_cursor_get(s, &height, hash, hook->chain, why);
+    if (err == CD_ENOENT) {
+        return CD_OK; /* the chain begins with the first block that will be followed */
+    }
+    CD_TRY(err);
+    if (hook->from_block == 0) {
+        hook->from_block = height + 1;
+        CD_TRY(cd_wh_hook_save(s, hook, why));
+    }
+    const fill_row row = {.hook = hook->key, .next = hook->from_block};
+    return fills_set(s, hook->chain, &row, why);
+}
+
+/* A row that is written by itself; nobody waits for it. */
+typedef struct note_job {
+    cd_wh_job job;
+    cd__wh_past *past;
+    fill_row row;
+} note_job;
+
+static cd_err note_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    note_job *n = cd_list_of(job, note_job, job);
+    return fills_set(s, n->past->cfg.source->chain.name, &n->row, why);
+}
+
+static void note_done(cd_wh_job *job)
+{
+    note_job *n = cd_list_of(job, note_job, job);
+    if (job->err != CD_OK) {
+        cd_log_error(n->past->cfg.log, "back-fill not noted", CD_F("why", job->why.msg));
+    }
+    cd_free(n);
+}
+
+static void note(cd__wh_past *p, fill_row row)
+{
+    note_job *n = cd_new(note_job);
+    n->job.run = note_run;
+    n->job.done = note_done;
+    n->past = p;
+    n->row = row;
+    cd_wh_db_write(p->cfg.db, &n->job);
+}
+
+/* Nothing is left to be told of the past. */
+static void forget(cd__wh_past *p, i64 hook)
+{
+    note(p, (fill_row){.hook = hook, .next = 2, .last = 1});
+}
+
+/* ---- fills ---- */
+
+/* A back-fill at work: its webhook is read, then block after block is matched and written. */
+typedef struct fill {
+    cd_list link;
+    cd__wh_past *past;
+    fill_row row;   /* as it is in the store, once job is done */
+    bool is_single; /* a block that is not remembered */
+    cd_wh_job job;
+    bool in_job;
+    bool is_over;       /* nothing more is to be done but to be released */
+    bool is_stale;      /* the webhook has changed */
+    cd_wh_match *match; /* NULL: the webhook is to be read */
+    cd_wh_scan *scan;
+    u64 block; /* being written; row.next - 1: none */
+    const cd_wh_event *events;
+    usize cnt;
+    cd_arena mem;
+    cd_wh_enqueued made;
+    cd_timer *timer;
+} fill;
+
+/* Ends a fill, at once or when its job is done: until then the store's thread has its events. */
+static void fill_release(fill *f)
+{
+    f->is_over = true;
+    if (!f->in_job) {
+        cd_wh_scan_free(f->scan);
+        cd_wh_match_free(f->match);
+        cd_timer_free(f->timer);
+        cd_arena_fini(&f->mem);
+        cd_list_del(&f->link);
+        f->past->fills_cnt--;
+        cd_free(f);
+    }
+}
+
+static cd_err fill_load_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    fill *f = cd_list_of(job, fill, job);
+    cd_wh_hook hook;
+    CD_TRY(cd_wh_hook_by_key(s, &hook, &f->mem, f->row.hook, true, why));
+    hook.from_block = 0;
+    (void)cd_wh_match_put(f->match, &hook);
+    return CD_OK;
+}
+
+static cd_err fill_write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    fill *f = cd_list_of(job, fill, job);
+    const fill_row row = {.hook = f->row.hook, .next = f->block + 1, .last = f->row.last};
+    static const u8 none[32];
+    cd_arena_reset(&f->mem);
+    CD_TRY(cd_wh_enqueue(s, &f->made, &f->mem, f->events, f->cnt, NULL, 0, none, why));
+    return f->is_single ? CD_OK : fills_set(s, f->past->cfg.source->chain.name, &row, why);
+}
+
+static void fill_post(fill *f, cd_err (*run)(cd_wh_job *, cd_wh_store *, cd_errinfo *),
+                      void (*done)(cd_wh_job *), bool is_write)
+{
+    f->job.run = run;
+    f->job.done = done;
+    f->in_job = true;
+    (is_write ? cd_wh_db_write : cd_wh_db_read)(f->past->cfg.db, &f->job);
+}
+
+static void fill_write(fill *f);
+
+static void fill_written(cd_wh_job *job)
+{
+    fill *f = cd_list_of(job, fill, job);
+    f->in_job = false;
+    if (job->err == CD_OK) {
+        f->row.next = f->block + 1;
+        if (!f->past->is_stopped) { /* else the next start finds what waits */
+            f->past->cfg.told(f->past->cfg.ctx, &f->made);
+        }
+    }
+    if (f->is_over) {
+        fill_release(f);
+    } else if (job->err != CD_OK) {
+        cd_log_error(f->past->cfg.log, "back-fill not written", CD_F("why", job->why.msg));
+        cd_timer_start(f->timer, RETRY_MS, 0);
+    } else if (f->is_stale) {
+        cd_wh_scan_free(f->scan);
+        f->scan = NULL;
+        f->is_stale = false;
+        cd_timer_start(f->timer, 0, 0);
+    } else {
+        cd_wh_scan_next(f->scan);
+    }
+}
+
+static void fill_write(fill *f)
+{
+    fill_post(f, fill_write_run, fill_written, true);
+}
+
+static void fill_block(void *ctx, const cd_wh_facts *facts, const cd_wh_event *events, usize cnt)
+{
+    fill *f = ctx;
+    f->block = facts->number;
+    f->events = events;
+    f->cnt = cnt;
+    fill_write(f);
+}
+
+static void fill_over(void *ctx, const char *reason)
+{
+    (void)reason; /* it tries without end, so there is none */
+    fill_release(ctx);
+}
+
+static void fill_loaded(cd_wh_job *job)
+{
+    static const cd_wh_scan_events events = {.block = fill_block, .over = fill_over};
+    fill *f = cd_list_of(job, fill, job);
+    f->in_job = false;
+    if (f->is_over) {
+        fill_release(f);
+    } else if (job->err == CD_ENOENT) { /* its webhook is gone */
+        if (!f->is_single) {
+            forget(f->past, f->row.hook);
+        }
+        fill_release(f);
+    } else if (job->err != CD_OK) {
+        cd_timer_start(f->timer, RETRY_MS, 0);
+    } else {
+        f->scan =
+            cd_wh_scan_new(f->past->cfg.source, f->match, f->row.next, f->row.last, 0, &events, f);
+    }
+}
+
+/* Goes on: with what is to be written, or with reading the webhook. */
+static void on_fill_timer(void *ctx)
+{
+    fill *f = ctx;
+    if (f->scan != NULL) {
+        fill_write(f);
+        return;
+    }
+    cd_wh_match_free(f->match);
+    f->match = cd_wh_match_new();
+    fill_post(f, fill_load_run, fill_loaded, false);
+}
+
+static void fill_start(cd__wh_past *p, fill_row row, bool is_single)
+{
+    fill *f = cd_new(fill);
+    f->past = p;
+    f->row = row;
+    f->is_single = is_single;
+    f->timer = cd_timer_new(p->cfg.loop, on_fill_timer, f);
+    cd_list_push_back(&p->fills, &f->link);
+    p->fills_cnt++;
+    cd_timer_start(f->timer, 0, 0);
+}
+
+void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last)
+{
+    const fill_row row = {.hook = hook, .next = first, .last = last};
+    cd_list_each_safe(it, &p->fills)
+    {
+        fill *f = cd_list_of(it, fill, link);
+        if (f->row.hook == hook && !f->is_single && !f->is_over) {
+            if (f->row.next <= first) {
+                return;
+            }
+            fill_release(f);
+        }
+    }
+    note(p, row);
+    fill_start(p, row, false);
+}
+
+void cd__wh_past_tell(cd__wh_past *p, i64 hook, u64 block)
+{
+    fill_start(p, (fill_row){.hook = hook, .next = block, .last = block}, true);
+}
+
+void cd__wh_past_changed(cd__wh_past *p, i64 hook)
+{
+    cd_list_each(it, &p->fills)
+    {
+        fill *f = cd_list_of(it, fill, link);
+        f->is_stale = f->is_stale || f->row.hook == hook;
+    }
+}
+
+void cd__wh_past_drop(cd__wh_past *p, i64 hook)
+{
+    cd_list_each_safe(it, &p->fills)
+    {
+        fill *f = cd_list_of(it, fill, link);
+        if (f->row.hook == hook) {
+            fill_release(f);
+        }
+    }
+    forget(p, hook);
+}
+
+void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last)
+{
+    for (cd_json_it it = cd_json_iter(rows); cd_json_next(&it);) {
+        fill_row row;
+        if (row_read(&row, it.val, NULL) == CD_OK) {
+            row.last = row.last == 0 ? last : row.last;
+            if (row.next <= row.last) {
+                fill_start(p, row, false);
+            } else {
+                forget(p, row.hook);
+            }
+        }
+    }
+}
+
+usize cd__wh_past_cnt(const cd__wh_past *p)
+{
+    return p->fills_cnt;
+}
+
+/* ---- previews ---- */
+
+typedef struct preview {
+    cd_list link;
+    cd_wh_match *match;
+    cd_wh_scan *scan;
+    cd_arena mem;
+    cd_bytes bodies[CD_WH_PREVIEW_BODIES];
+    cd_wh_preview sum;
+    cd_wh_preview_fn *fn;
+    void *ctx;
+} preview;
+
+static void preview_release(preview *p)
+{
+    cd_list_del(&p->link);
+    cd_wh_scan_free(p->scan);
+    cd_wh_match_free(p->match);
+    cd_arena_fini(&p->mem);
+    cd_free(p);
+}
+
+static void preview_block(void *ctx, const cd_wh_facts *facts, const cd_wh_event *events, usize cnt)
+{
+    preview *p = ctx;
+    (void)facts;
+    p->sum.blocks++;
+    p->sum.matched_blocks += cnt != 0;
+    p->sum.events += cnt;
+    for (usize i = cnt; i > 0 && p->sum.bodies_cnt < CD_WH_PREVIEW_BODIES; i--) {
+        p->bodies[p->sum.bodies_cnt++] = cd_arena_dup(&p->mem, events[i - 1].body);
+    }
+    cd_wh_scan_next(p->scan);
+}
+
+static void preview_over(void *ctx, const char *reason)
+{
+    preview *p = ctx;
+    p->sum.bodies = p->bodies;
+    p->fn(p->ctx, reason == NULL ? &p->sum : NULL, reason);
+    preview_release(p);
+}
+
+void cd__wh_past_preview(cd__wh_past *past, const cd_wh_hook *hook, u64 head, u32 blocks,
+                         cd_wh_preview_fn *fn, void *ctx)
+{
+    static const cd_wh_scan_events events = {.block = preview_block, .over = preview_over};
+    static const char *const ids[] = {"wh-preview000", "wh_preview00000",
+                                      "00000000-0000-4000-8000-000000000000"};
+    preview *p = cd_new(preview);
+    cd_wh_hook own = *hook;
+    u64 cnt = blocks == 0 ? 1 : blocks > CD_WH_PREVIEW_BLOCKS ? CD_WH_PREVIEW_BLOCKS : blocks;
+    p->fn = fn;
+    p->ctx = ctx;
+    p->match = cd_wh_match_new();
+    cd_list_push_back(&past->previews, &p->link);
+    own.key = 1;
+    own.id = hook->id == NULL || hook->id[0] == '\0' ? ids[hook->face] : hook->id;
+    own.from_block = 0;
+    (void)cd_wh_match_put(p->match, &own);
+    u64 last = cnt > head ? 0 : head - cnt + 1;
+    p->scan = cd_wh_scan_new(past->cfg.source, p->match, head, last, PREVIEW_TRIES, &events, p);
+}
+
+/* ---- life ---- */
+
+cd__wh_past *cd__wh_past_new(const cd__wh_past_cfg *cfg)
+{
+    cd__wh_past *p = cd_new(cd__wh_past);
+    p->cfg = *cfg;
+    cd_list_init(&p->fills);
+    cd_list_init(&p->previews);
+    return p;
+}
+
+void cd__wh_past_stop(cd__wh_past *p)
+{
+    p->is_stopped = true;
+    cd_list_each_safe(it, &p->fills)
+    {
+        fill_release(cd_list_of(it, fill, link));
+    }
+    cd_list_each_safe(it, &p->previews)
+    {
+        preview_release(cd_list_of(it, preview, link));
+    }
+}
+
+void cd__wh_past_free(cd__wh_past *p)
+{
+    CD_ASSERT(p->fills_cnt == 0);
+    cd_free(p);
+}

@@ -1,0 +1,53 @@
+/* services/webhook/core/past.h - what webhooks are told, or only shown, of blocks of the past.
+ *
+ *   fill: a webhook and a range ─► scan ─► each block: events and progress in one transaction ─► … ─► forgotten
+ *   preview: a filter and the last blocks ─► scan ─► counts and the newest bodies
+ *
+ * A fill survives restarts: the store knows its webhook and the next block, from the transaction on that made the
+ * webhook. Its webhook is read when it begins, and again when it has changed. Single blocks can be told of, too; those
+ * are not remembered. Part of the intake. Threading: confined to the loop, except cd_wh_intake_enlist.
+ * [spec:webhooks#2.4, #6] */
+#ifndef CD_WEBHOOK_CORE_PAST_H
+#define CD_WEBHOOK_CORE_PAST_H
+
+#include "services/webhook/core/intake.h"
+
+typedef struct cd__wh_past cd__wh_past;
+
+/* Everything is borrowed. told gets what a transaction has made. */
+typedef struct cd__wh_past_cfg {
+    cd_loop *loop;
+    cd_wh_db *db;
+    cd_logger *log;
+    const cd_wh_source *source;
+    void (*told)(void *ctx, const cd_wh_enqueued *made);
+    void *ctx;
+} cd__wh_past_cfg;
+
+/* cd__wh_past_new and _free frame it; between, _stop ends what runs, before the db is closed. */
+cd__wh_past *cd__wh_past_new(const cd__wh_past_cfg *cfg);
+void cd__wh_past_stop(cd__wh_past *p);
+void cd__wh_past_free(cd__wh_past *p);
+
+/* cd__wh_past_read gives what is to be told still, for cd__wh_past_begin, which begins with it; last: what was matched.
+ * The first in a transaction. */
+cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char *chain,
+                        cd_errinfo *why) CD_CHECK;
+void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last);
+
+/* cd__wh_past_fill tells a webhook of blocks from first to last, unless that is under way; cd__wh_past_tell of one. */
+void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last);
+void cd__wh_past_tell(cd__wh_past *p, i64 hook, u64 block);
+
+/* cd__wh_past_changed: the webhook is another now; cd__wh_past_drop: it is gone, or nothing is to be told. */
+void cd__wh_past_changed(cd__wh_past *p, i64 hook);
+void cd__wh_past_drop(cd__wh_past *p, i64 hook);
+
+/* cd__wh_past_cnt: how many fills there are. */
+usize cd__wh_past_cnt(const cd__wh_past *p);
+
+/* cd__wh_past_preview: as cd_wh_intake_preview, from block head downwards. */
+void cd__wh_past_preview(cd__wh_past *p, const cd_wh_hook *hook, u64 head, u32 blocks,
+                         cd_wh_preview_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,541 @@
+/* A chain into the ledger: nothing is missed or told twice, whatever happens to the node, the connection or the service
+ * itself. The node is played, the store is real. */
+#include "services/webhook/core/intake.h"
+
+#include "base/fileio.h"
+#include "services/webhook/test/node_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct rig {
+    char dir[64], url[128];
+    cd_loop *loop;
+    cd_http_client *http;
+    cd_ws_hub *hub;
+    cd_metrics *metrics;
+    cd_wh_db *db;
+    cd_wh_intake *in;
+    node_rig node;
+    cd_timer *tick;
+    bool (*is_there)(struct rig *r);
+    u64 waited;
+    usize made;
+    u64 want;
+    bool no_ws;
+    u32 confirmations;
+    cd_wh_preview preview;
+    char body[1024];
+    bool is_previewed;
+} rig;
+
+static cd_wh_store_cfg store_cfg(rig *r)
+{
+    static const u8 key[32] = {7};
+    return (cd_wh_store_cfg){
+        .url = r->url, .worker = "one", .master_key = key, .clock = cd_clock_real()};
+}
+
+static void on_made(void *ctx, const cd_wh_delivery *rows, usize cnt)
+{
+    (void)rows;
+    ((rig *)ctx)->made += cnt;
+}
+
+static void on_due(void *ctx)
+{
+    (void)ctx;
+}
+
+/* ---- the service, that may be restarted ---- */
+
+static void start(rig *r)
+{
+    const cd_wh_store_cfg store = store_cfg(r);
+    cd_errinfo why = {0};
+    assert_int_equal(cd_wh_db_open(&r->db, r->loop, &store, r->metrics, &why), CD_OK);
+    const cd_wh_intake_cfg cfg = {
+        .db = r->db,
+        .http = r->http,
+        .hub = r->hub,
+        .clock = cd_clock_real(),
+        .metrics = r->metrics,
+        .chain = {.name = "lux", .symbol = "LUX", .id = 96369},
+        .http_url = r->node.http_url,
+        .ws_url = r->no_ws ? NULL : r->node.ws_url,
+        .confirmations = r->confirmations,
+        .poll_ms = 20,
+        .ctx = r,
+        .made = on_made,
+        .due = on_due,
+    };
+    assert_int_equal(cd_wh_intake_new(&r->in, r->loop, &cfg, &why), CD_OK);
+}
+
+static void end(rig *r)
+{
+    cd_wh_intake_stop(r->in);
+    cd_wh_db_close(r->db);
+    cd_wh_intake_free(r->in);
+    r->in = NULL;
+}
+
+static void rig_open(rig *r, u64 head)
+{
+    *r = (rig){0};
+    memcpy(r->dir, "/tmp/cd_intake_XXXXXX", 22);
+    assert_non_null(mkdtemp(r->dir));
+    (void)snprintf(r->url, sizeof r->url, "sqlite:%s/store.db", r->dir);
+    assert_int_equal(cd_loop_new(&r->loop, NULL), CD_OK);
+    const cd_http_client_cfg http = {0};
+    assert_int_equal(cd_http_client_new(&r->http, r->loop, &http, NULL), CD_OK);
+    r->hub = cd_ws_hub_new(r->loop, NULL);
+    r->metrics = cd_metrics_new("webhook");
+    node_open(&r->node, r->loop, head);
+}
+
+static void rig_close(rig *r)
+{
+    end(r);
+    node_close(&r->node);
+    cd_http_client_free(r->http);
+    cd_ws_hub_free(r->hub);
+    cd_metrics_free(r->metrics);
+    cd_timer_free(r->tick);
+    cd_loop_free(r->loop);
+    assert_int_equal(cd_fs_remove_tree(cd_fs_real(), r->dir, NULL), CD_OK);
+}
+
+static void on_tick(void *ctx)
+{
+    rig *r = ctx;
+    r->waited += 2;
+    if (r->is_there(r)) {
+        cd_loop_stop(r->loop);
+    } else if (r->waited > 20000) {
+        fail_msg("waited in vain");
+    }
+}
+
+/* Lets everything run until something is so. */
+static void until(rig *r, bool (*is_there)(rig *r))
+{
+    r->is_there = is_there;
+    r->waited = 0;
+    if (r->tick == NULL) {
+        r->tick = cd_timer_new(r->loop, on_tick, r);
+    }
+    cd_timer_start(r->tick, 0, 2);
+    cd_loop_run(r->loop);
+    cd_timer_stop(r->tick);
+}
+
+static bool is_written(rig *r)
+{
+    cd_wh_intake_state st = cd_wh_intake_look(r->in);
+    return st.height == r->want && st.fills == 0;
+}
+
+static void wait_height(rig *r, u64 height)
+{
+    r->want = height;
+    until(r, is_written);
+}
+
+static bool is_pushed(rig *r)
+{
+    return cd_wh_intake_look(r->in).node.is_pushed;
+}
+
+static bool is_stopped(rig *r)
+{
+    return cd_wh_intake_look(r->in).node.is_stopped;
+}
+
+static bool is_pending_on(rig *r)
+{
+    return r->node.pending_on;
+}
+
+static bool is_ready(rig *r)
+{
+    return cd_wh_intake_look(r->in).is_ready;
+}
+
+static bool is_made(rig *r)
+{
+    return r->made >= r->want;
+}
+
+/* ---- the store, looked at from outside ---- */
+
+typedef struct job {
+    cd_wh_job base;
+    rig *r;
+    cd_arena *mem;
+    cd_wh_hook hook;
+    u64 from_block;
+    cd_wh_delivery *rows;
+    usize cnt;
+} job;
+
+static cd_err add_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+{
+    job *j = (job *)(void *)base;
+    const cd_wh_project p = {
+        .id = "p", .name = "p", .tier = "enterprise", .email = "", .face = j->hook.face};
+    CD_TRY(cd_wh_project_put(s, &p, why));
+    CD_TRY(cd_wh_hook_add(s, &j->hook, 0, why));
+    return cd_wh_intake_enlist(s, &j->hook, why);
+}
+
+static cd_err rows_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+{
+    job *j = (job *)(void *)base;
+    const cd_wh_delivery_query q = {
+        .hook = j->hook.key, .events_only = true, .with_body = true, .limit = 1000};
+    CD_TRY(cd_wh_hook_by_key(s, &j->hook, j->mem, j->hook.key, false, why));
+    return cd_wh_delivery_list(s, &j->rows, &j->cnt, j->mem, &q, why);
+}
+
+static void run_now(rig *r, job *j, cd_err (*run)(cd_wh_job *, cd_wh_store *, cd_errinfo *))
+{
+    const cd_wh_store_cfg cfg = store_cfg(r);
+    cd_errinfo why = {0};
+    j->base.run = run;
+    cd_err err = cd_wh_db_now(&cfg, &j->base, &why);
+    if (err != CD_OK) {
+        fail_msg("%s: %s", cd_err_name(err), why.msg);
+    }
+}
+
+static cd_wh_hook hook_add(rig *r, cd_wh_type type, u8 address, u64 from_block)
+{
+    static int made;
+    static cd_addr20 addrs[8];
+    static char ids[8][20];
+    cd_addr20 *a = &addrs[made % 8];
+    char *id = ids[made % 8];
+    *a = node_addr(address);
+    (void)snprintf(id, 20, "wh_test%08d", made++);
+    job j = {.hook = {
+                 .id = id,
+                 .project = "p",
+                 .face = type <= CD_WH_A_BLOCK ? CD_WH_A
+                         : type <= CD_WH_B_LOG ? CD_WH_B
+                                               : CD_WH_C,
+                 .name = "",
+                 .url = "https://example.com/",
+                 .chain = "lux",
+                 .network = "",
+                 .types = 1u << type,
+                 .config = cd_bytes_str("{}"),
+                 .settings = cd_bytes_str("{}"),
+                 .from_block = from_block,
+             }};
+    if (address != 0) {
+        j.hook.filter.addresses = (cd_wh_addrs){.p = a, .n = 1};
+    }
+    run_now(r, &j, add_run);
+    return j.hook;
+}
+
+/* The webhook has exactly one row for each of these blocks, in this order, with sequence 1, 2, 3 … */
+static void rows_check(rig *r, i64 hook, const u64 *blocks, usize cnt)
+{
+    cd_arena mem = {0};
+    job j = {.mem = &mem, .hook.key = hook};
+    run_now(r, &j, rows_run);
+    assert_int_equal(j.cnt, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        assert_int_equal(j.rows[cnt - 1 - i].event.block, blocks[i]);
+        assert_int_equal(j.rows[cnt - 1 - i].sequence, i + 1);
+    }
+    cd_arena_fini(&mem);
+}
+
+static void rows_check_range(rig *r, i64 hook, u64 first, u64 last)
+{
+    u64 blocks[256];
+    usize cnt = 0;
+    for (u64 b = first; b <= last; b++) {
+        blocks[cnt++] = b;
+    }
+    rows_check(r, hook, blocks, cnt);
+}
+
+/* ---- the tests ---- */
+
+/* Pushed blocks, gaps, failing and lying nodes, a lost connection, a restart: each block once, in order. */
+static void test_follow(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    start(&r);
+    wait_height(&r, 10); /* where the chain begins for us */
+    until(&r, is_pushed);
+    cd_wh_hook hook = hook_add(&r, CD_WH_B_TOKEN, 0xc0, 0);
+    assert_int_equal(hook.from_block, 11);
+    cd_wh_intake_put(r.in, &hook);
+    for (u64 i = 11; i <= 14; i++) {
+        node_mine(&r.node, i);
+        wait_height(&r, i);
+    }
+    r.node.failing = 3;
+    r.node.lying = 2;
+    node_mine(&r.node, 40); /* a gap */
+    wait_height(&r, 40);
+    node_cut(&r.node);
+    node_mine(&r.node, 45);
+    wait_height(&r, 45);
+    until(&r, is_pushed);
+    end(&r);
+    node_mine(&r.node, 60);
+    r.node.no_receipts = true;
+    start(&r);
+    wait_height(&r, 60);
+    rows_check_range(&r, hook.key, 11, 60);
+    assert_int_equal(r.made > 0, 1);
+    rig_close(&r);
+}
+
+/* Without a WebSocket, four blocks below the head. */
+static void test_confirmations(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 2);
+    r.no_ws = true;
+    r.confirmations = 4;
+    start(&r);
+    node_mine(&r.node, 10);
+    wait_height(&r, 6);
+    cd_wh_hook hook = hook_add(&r, CD_WH_A_BLOCK, 0, 0);
+    cd_wh_intake_put(r.in, &hook);
+    node_mine(&r.node, 20);
+    wait_height(&r, 16);
+    rows_check_range(&r, hook.key, 7, 16);
+    rig_close(&r);
+}
+
+/* Another chain than the one that was followed. */
+static void test_fork(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    start(&r);
+    wait_height(&r, 10);
+    end(&r);
+    r.node.fork_at = 5;
+    node_mine(&r.node, 12);
+    start(&r);
+    until(&r, is_stopped);
+    assert_int_equal(cd_wh_intake_look(r.in).height, 10);
+    rig_close(&r);
+}
+
+/* Traces and the mempool are asked for while somebody wants them, and only then. */
+static void test_wants(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    start(&r);
+    wait_height(&r, 10);
+    until(&r, is_pushed);
+    node_mine(&r.node, 11);
+    wait_height(&r, 11);
+    assert_int_equal(r.node.traces, 0);
+    assert_false(r.node.pending_on);
+    cd_wh_hook inner = hook_add(&r, CD_WH_C_INTERNAL, 0xd0, 0);
+    cd_wh_hook pending = hook_add(&r, CD_WH_C_PENDING, 0xa0, 0);
+    cd_wh_intake_put(r.in, &inner);
+    cd_wh_intake_put(r.in, &pending);
+    node_mine(&r.node, 12);
+    wait_height(&r, 12);
+    assert_true(r.node.traces > 0);
+    rows_check_range(&r, inner.key, 12, 12);
+    until(&r, is_pending_on);
+    r.made = 0;
+    r.want = 2;
+    node_pend(&r.node, 500);
+    node_pend(&r.node, 500); /* once is enough */
+    node_pend(&r.node, 501);
+    until(&r, is_made);
+    const u64 none[] = {0, 0};
+    rows_check(&r, pending.key, none, 2);
+    r.node.no_traces = true; /* a node without them still tells of the rest */
+    node_mine(&r.node, 13);
+    wait_height(&r, 13);
+    rig_close(&r);
+}
+
+/* A webhook that wants the past, one that comes while it is restarted, one that changes, one that goes. */
+static void test_fill(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 30);
+    start(&r);
+    wait_height(&r, 30);
+    cd_wh_hook past = hook_add(&r, CD_WH_B_TOKEN, 0xc0, 21);
+    cd_wh_intake_put(r.in, &past);
+    cd_wh_intake_fill(r.in, &past, 21); /* said twice, done once */
+    wait_height(&r, 30);
+    rows_check_range(&r, past.key, 21, 30);
+    cd_wh_hook lost =
+        hook_add(&r, CD_WH_B_ADDRESS, 0xb0, 11); /* and killed before anybody was told */
+    end(&r);
+    start(&r);
+    until(&r, is_ready);
+    wait_height(&r, 30);
+    rows_check_range(&r, lost.key, 11, 30);
+    cd_wh_intake_del(r.in, past.key);
+    node_mine(&r.node, 32);
+    wait_height(&r, 32);
+    rows_check_range(&r, past.key, 21, 30);
+    rows_check_range(&r, lost.key, 11, 32);
+    cd_addr20 nobody = node_addr(0x99);
+    lost.filter.addresses.p = &nobody;
+    cd_wh_intake_put(r.in, &lost);
+    node_mine(&r.node, 34);
+    wait_height(&r, 34);
+    rows_check_range(&r, lost.key, 11, 32);
+    rig_close(&r);
+}
+
+static bool body_has(rig *r, i64 hook, const char *text)
+{
+    cd_arena mem = {0};
+    job j = {.mem = &mem, .hook.key = hook};
+    run_now(r, &j, rows_run);
+    assert_true(j.cnt > 0);
+    const char *body = cd_arena_str(&mem, j.rows[0].event.body);
+    bool has = strstr(body, text) != NULL;
+    cd_arena_fini(&mem);
+    return has;
+}
+
+/* Names are asked for once, kept over restarts, and cleaned; a contract without them has none. */
+static void test_tokens(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    start(&r);
+    wait_height(&r, 10);
+    cd_wh_hook hook = hook_add(&r, CD_WH_C_TOKEN, 0, 0);
+    cd_wh_intake_put(r.in, &hook);
+    node_mine(&r.node, 11);
+    wait_height(&r, 11);
+    assert_true(body_has(&r, hook.key, "\"symbol\":\"TOK\",\"decimals\":6}"));
+    assert_true(body_has(&r, hook.key, "\"valueFormatted\":\"0.000011\""));
+    node_mine(&r.node, 12);
+    wait_height(&r, 12);
+    end(&r);
+    start(&r);
+    node_mine(&r.node, 13);
+    wait_height(&r, 13);
+    assert_int_equal(r.node.calls, 3);
+    rig_close(&r);
+
+    rig_open(&r, 10);
+    r.node.is_dumb = true;
+    start(&r);
+    wait_height(&r, 10);
+    hook = hook_add(&r, CD_WH_C_TOKEN, 0, 0);
+    cd_wh_intake_put(r.in, &hook);
+    node_mine(&r.node, 11);
+    wait_height(&r, 11);
+    assert_true(body_has(&r, hook.key, "\"symbol\":null,\"decimals\":null}"));
+    assert_true(body_has(&r, hook.key, "\"valueFormatted\":null"));
+    rig_close(&r);
+}
+
+static void on_preview(void *ctx, const cd_wh_preview *p, const char *reason)
+{
+    rig *r = ctx;
+    assert_non_null(p);
+    assert_null(reason);
+    r->preview = *p;
+    (void)snprintf(r->body, sizeof r->body, "%.*s", (int)p->bodies[0].n,
+                   (const char *)p->bodies[0].p);
+    r->is_previewed = true;
+}
+
+static bool has_preview(rig *r)
+{
+    return r->is_previewed;
+}
+
+static void test_preview(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 100);
+    start(&r);
+    wait_height(&r, 100);
+    const cd_addr20 a = node_addr(0xb0);
+    const cd_wh_hook hook = {
+        .face = CD_WH_B,
+        .types = 1u << CD_WH_B_ADDRESS,
+        .filter = {.addresses = {.p = &a, .n = 1}, .min_value = cd_u256_from_u64(96)},
+    };
+    cd_wh_intake_preview(r.in, &hook, 50, on_preview, &r);
+    until(&r, has_preview);
+    assert_int_equal(r.preview.blocks, 50);
+    assert_int_equal(r.preview.matched_blocks, 5);
+    assert_int_equal(r.preview.events, 5);
+    assert_int_equal(r.preview.bodies_cnt, 5);
+    assert_non_null(strstr(r.body, "\"block_number\":100"));
+    r.is_previewed = false; /* one that is under way when all ends */
+    cd_wh_intake_preview(r.in, &hook, 50, on_preview, &r);
+    rig_close(&r);
+    assert_false(r.is_previewed);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    cd_arena mem = {0};
+    u8 word[96] = {'M', 'K', 'R'};
+    assert_string_equal(cd_wh_token_text(&mem, cd_bytes_of(word, 32), 64), "MKR");
+    assert_null(cd_wh_token_text(&mem, cd_bytes_of(word, 0), 64));
+    assert_null(cd_wh_token_text(&mem, cd_bytes_of(word, 96), 64));
+    memset(word, 0, sizeof word);
+    word[31] = 32;
+    word[63] = 6;
+    const u8 text[] = {'a', 0xc3, 0xa9, 0xff, 7, 'z'};
+    memcpy(word + 64, text, sizeof text);
+    assert_string_equal(cd_wh_token_text(&mem, cd_bytes_of(word, 96), 64), "a\xc3\xa9z");
+    assert_string_equal(cd_wh_token_text(&mem, cd_bytes_of(word, 96), 2), "a");
+    word[63] = 33; /* longer than there is */
+    assert_null(cd_wh_token_text(&mem, cd_bytes_of(word, 96), 64));
+    word[31] = 0xff; /* points behind the end */
+    assert_null(cd_wh_token_text(&mem, cd_bytes_of(word, 96), 64));
+    assert_int_equal(cd_wh_token_number(cd_bytes_of(word, 32)), 255);
+    word[30] = 1;
+    assert_int_equal(cd_wh_token_number(cd_bytes_of(word, 32)), -1);
+    assert_int_equal(cd_wh_token_number(cd_bytes_of(word, 33)), -1);
+    cd_arena_fini(&mem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),         cmocka_unit_test(test_follow),
+        cmocka_unit_test(test_confirmations), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_wants),         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_preview),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

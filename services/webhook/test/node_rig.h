@@ -1,0 +1,45 @@
+/* services/webhook/test/node_rig.h - a node that a test plays: a chain of small blocks over HTTP and WebSocket, with the
+ * faults that nodes have.
+ *
+ * Block n has one transaction with hash of n: 0xa0… sends n wei to 0xb0…, emits an ERC-20 transfer of n units from 0xa0…
+ * to 0xc0…, and passes 1 wei on from 0xb0… to 0xd0…. */
+#ifndef CD_WEBHOOK_TEST_NODE_RIG_H
+#define CD_WEBHOOK_TEST_NODE_RIG_H
+
+#include "base/bytes.h"
+#include "net/http_server.h"
+#include "net/ws.h"
+
+typedef struct node_rig {
+    cd_loop *loop;
+    cd_http_server *server;
+    cd_ws_hub *hub;
+    cd_ws *ws; /* NULL: nobody is connected */
+    bool heads_on, pending_on;
+    char http_url[64], ws_url[64];
+    u64 head;
+    u64 fork_at;      /* from here on it is another chain; 0: never */
+    u64 failing;      /* so many requests get status 500 */
+    u64 lying;        /* so many blocks have the receipts of others */
+    bool no_receipts; /* it does not know eth_getBlockReceipts */
+    bool no_traces;
+    bool is_dumb; /* symbol() and the others revert */
+    u32 requests, calls, traces;
+} node_rig;
+
+void node_open(node_rig *n, cd_loop *loop, u64 head);
+/* node_close ends it; it runs the loop. */
+void node_close(node_rig *n);
+
+/* node_mine adds blocks up to head and tells who has subscribed; node_pend tells of a pending transaction with a nonce. */
+void node_mine(node_rig *n, u64 head);
+void node_pend(node_rig *n, u64 nonce);
+
+/* node_cut ends the WebSocket connection. */
+void node_cut(node_rig *n);
+
+/* The hash of a block; addresses that begin with a byte. */
+cd_hash32 node_hash(const node_rig *n, u64 number);
+cd_addr20 node_addr(u8 first);
+
+#endif
