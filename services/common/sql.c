@@ -204,6 +204,7 @@ cd_err cd_sql_save(cd_sql *q, cd_errinfo *why)
 
 cd_err cd_sql_keep(cd_sql *q, cd_errinfo *why)
 {
+    q->ops->rest(q);
     CD_TRY(control(q, CD__SQL_KEEP, why));
     return q->ops->flush(q, why);
 }

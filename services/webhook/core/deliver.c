@@ -1,0 +1,699 @@
+#include "services/webhook/core/deliver_priv.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+enum {
+    TIMEOUT_MS = 15000,
+    CONCURRENCY = 8,
+    IN_FLIGHT = 8192,
+    LEASE_MS = 60000,
+    SLOW_MS = 500,     /* an attempt that takes longer counts for the suspects */
+    PACE_MS = 100,     /* how often that is looked at */
+    MARGIN_MS = 5000,  /* of a lease, for what comes behind the attempt */
+    PROVEN_MAX = 1024, /* attempts of a class, while they are not slow */
+    FRESH_MAX = 512,
+    SUSPECT_MAX = 1024,
+    SUSPECTS_WAITING_MAX = 1024,
+    PUT_OFF_MS = 10000,   /* what a suspect has beyond that */
+    CLAIM_MAX = 1024,     /* rows at a time */
+    AHEAD = 64,           /* of them of one webhook, so that it is not out of work */
+    IN_HAND_MAX = 16384,  /* beyond that nothing is claimed */
+    UNSETTLED_MAX = 8192, /* nothing is started before the store has caught up */
+    IDLE_MS = 5000,       /* a look into the store, even if it said that nothing is due */
+};
+
+u64 cd__wh_wall_ms(const cd_wh_deliverer *d)
+{
+    return cd_clock_wall_ns(d->cfg.clock) / CD_NS_PER_MS;
+}
+
+static void pump(cd_wh_deliverer *d);
+static void turn(cd_wh_deliverer *d);
+
+/* --- items ---------------------------------------------------------------------------------------- */
+
+static cd__wh_item *item_new(cd_wh_deliverer *d, const cd_wh_delivery *row)
+{
+    usize n = row->event.body.n;
+    cd__wh_item *item = cd_alloc(sizeof *item + n);
+    item->d = *row;
+    if (n != 0) {
+        memcpy(item + 1, row->event.body.p, n);
+    }
+    item->d.event.body = cd_bytes_of(item + 1, n);
+    item->hook = cd__wh_hook_of(d, row->hook);
+    item->hook->items++;
+    item->since_ms = cd_loop_now_ms(d->loop);
+    cd_list_init(&item->link);
+    return item;
+}
+
+static void item_free(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    (void)cd_hmap_del(&d->items, &item->d.key);
+    cd_list_del(&item->link);
+    cd_buf_fini(&item->head);
+    cd_free(item);
+    if (--h->items == 0) {
+        cd__wh_hook_rest(h);
+    }
+}
+
+cd__wh_outcome *cd__wh_outcome_add(cd_wh_deliverer *d, cd__wh_item *item)
+{
+    cd__wh_turn *t = d->fills;
+    if (t->cnt == t->cap) {
+        t->cap = t->cap * 2 + 64;
+        t->outcomes = cd_realloc(t->outcomes, t->cap * sizeof *t->outcomes);
+    }
+    cd__wh_outcome *o = &t->outcomes[t->cnt++];
+    *o = (cd__wh_outcome){.item = item};
+    return o;
+}
+
+/* Back to the store, without an attempt. */
+static void give_back(cd__wh_item *item, cd_wh_state state, u64 next_ms)
+{
+    cd__wh_outcome *o = cd__wh_outcome_add(item->hook->owner, item);
+    o->state = state;
+    o->next_ms = next_ms;
+}
+
+static cd_wh_state waiting_state(const cd__wh_item *item)
+{
+    return item->d.attempts == 0 ? CD_WH_PENDING : CD_WH_RETRYING;
+}
+
+/* --- classes -------------------------------------------------------------------------------------- */
+
+/* A webhook joins the ring of its class when it has something that may start. */
+static u32 concurrency_of(const cd__wh_hook *h)
+{
+    u32 most = h->view.concurrency != 0 ? h->view.concurrency : h->owner->cfg.concurrency;
+    return h->view.is_strict || h->class == CD__WH_FRESH || h->hung ? 1 : most;
+}
+
+static void ring_update(cd__wh_hook *h)
+{
+    bool may = h->is_loaded && h->waiting_cnt > 0 && h->running < concurrency_of(h);
+    if (!may) {
+        cd_list_del(&h->ring);
+    } else if (cd_list_is_empty(&h->ring)) {
+        cd_list_push_back(&h->owner->classes[h->class].ring, &h->ring);
+    }
+}
+
+static void class_set(cd__wh_hook *h, cd__wh_class class)
+{
+    cd_wh_deliverer *d = h->owner;
+    if (h->class != class) {
+        d->classes[h->class].waiting -= h->waiting_cnt;
+        d->classes[class].waiting += h->waiting_cnt;
+        h->class = class;
+        cd_list_del(&h->ring);
+    }
+    ring_update(h);
+}
+
+static void wait_begin(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    if (item->d.is_test) {
+        cd_list_push_front(&h->waiting, &item->link);
+    } else if (h->class == CD__WH_SUSPECT &&
+               d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX) {
+        give_back(item, waiting_state(item), cd__wh_wall_ms(d) + PUT_OFF_MS);
+        return;
+    } else {
+        cd_list_push_back(&h->waiting, &item->link);
+    }
+    h->waiting_cnt++;
+    d->classes[h->class].waiting++;
+    ring_update(h);
+}
+
+static void wait_end(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_list_del(&item->link);
+    h->waiting_cnt--;
+    h->owner->classes[h->class].waiting--;
+    ring_update(h);
+}
+
+static void run_begin(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    item->is_running = true;
+    item->is_slow = false;
+    item->class = h->class;
+    item->since_ms = cd_loop_now_ms(d->loop);
+    if (cd_list_is_empty(&d->young)) {
+        cd_timer_start(d->pace, PACE_MS, PACE_MS);
+    }
+    cd_list_push_back(&d->young, &item->link);
+    d->classes[item->class].running++;
+    d->running++;
+    h->running++;
+    ring_update(h);
+    cd__wh_try(item);
+}
+
+static void run_end(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    item->is_running = false;
+    cd_list_del(&item->link);
+    d->classes[item->class].running--;
+    d->running--;
+    h->running--;
+}
+
+/* Young attempts that have become slow. */
+static void on_pace(void *ctx)
+{
+    cd_wh_deliverer *d = ctx;
+    u64 now = cd_loop_now_ms(d->loop);
+    while (!cd_list_is_empty(&d->young)) {
+        cd__wh_item *item = cd_list_of(d->young.next, cd__wh_item, link);
+        if (now - item->since_ms < SLOW_MS) {
+            break;
+        }
+        cd_list_del(&item->link);
+        cd_list_push_back(&d->slow, &item->link);
+        item->is_slow = true;
+        d->classes[item->class].running--;
+        item->class = CD__WH_SUSPECT;
+        d->classes[CD__WH_SUSPECT].running++;
+        item->hook->hung = true; /* until it answers */
+        class_set(item->hook, CD__WH_SUSPECT);
+    }
+    if (cd_list_is_empty(&d->young)) {
+        cd_timer_stop(d->pace);
+    }
+    pump(d);
+}
+
+/* Takes the next item of a webhook: starts it, or gives it back. */
+static void start_next(cd__wh_hook *h)
+{
+    cd_wh_deliverer *d = h->owner;
+    cd__wh_item *item = cd_list_of(h->waiting.next, cd__wh_item, link);
+    u64 waited = cd_loop_now_ms(d->loop) - item->since_ms;
+    wait_end(item);
+    /* One that is not active holds it in the store; a lease that ends soon may make it another's. */
+    bool is_held = h->view.status != CD_WH_ACTIVE && !item->d.is_test;
+    if (h->is_gone) {
+        give_back(item, CD_WH_CANCELLED, 0);
+    } else if (is_held || waited + d->cfg.timeout_ms + MARGIN_MS > d->cfg.lease_ms) {
+        give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+    } else {
+        run_begin(item);
+    }
+}
+
+/* Starts what may start: of each class in turn, a webhook one item at a time. */
+static void pump(cd_wh_deliverer *d)
+{
+    if (d->is_pumping) {
+        return; /* an attempt ended while it was begun */
+    }
+    d->is_pumping = true;
+    for (usize c = 0; c < CD__WH_CLASSES_CNT && !d->is_draining; c++) {
+        cd_list *ring = &d->classes[c].ring;
+        /* The proven always have room of their own. */
+        u32 all = c == CD__WH_PROVEN ? d->cfg.in_flight : d->cfg.in_flight - d->cfg.in_flight / 8;
+        while (!cd_list_is_empty(ring) && d->classes[c].running < d->classes[c].max &&
+               d->running < all && d->fills->cnt < UNSETTLED_MAX) {
+            cd__wh_hook *h = cd_list_of(ring->next, cd__wh_hook, ring);
+            cd_list_del(&h->ring); /* and behind the others, if it has more */
+            start_next(h);
+        }
+    }
+    d->is_pumping = false;
+    turn(d);
+}
+
+/* --- the end of an attempt ------------------------------------------------------------------------ */
+
+enum { DELIVERED, RETRIED, FAILED, GIVEN_BACK };
+
+static void attempt_copy(cd_wh_attempt *out, cd_arena *mem, const cd_wh_attempt *a)
+{
+    *out = *a;
+    out->request = cd_arena_str(mem, cd_bytes_str(a->request));
+    out->response = cd_arena_str(mem, cd_bytes_str(a->response));
+    out->body = cd_arena_dup(mem, a->body);
+}
+
+/* What a webhook is after its receiver answered, or did not. */
+static void learn(cd__wh_hook *h, const cd__wh_item *item, const cd_wh_attempt *a)
+{
+    bool answered = a->status != 0;
+    h->hung = !answered && strcmp(a->error, "timeout") == 0;
+    if (h->hung || item->is_slow) {
+        class_set(h, CD__WH_SUSPECT);
+    } else {
+        class_set(h, answered ? CD__WH_PROVEN : h->class);
+    }
+}
+
+void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    u64 now = cd__wh_wall_ms(d);
+    cd_wh_verdict v = cd_wh_judge(h->view.face, attempt->number, met, h->view.status, now,
+                                  d->cfg.jitter, &d->rng);
+    if (item->d.is_test && v.state != CD_WH_DELIVERED) {
+        v = (cd_wh_verdict){.state = CD_WH_FAILED};
+    }
+    if (item->is_running) {
+        run_end(item);
+        learn(h, item, attempt);
+    }
+    cd__wh_outcome *o = cd__wh_outcome_add(d, item);
+    o->has_attempt = true;
+    attempt_copy(&o->attempt, &d->fills->mem, attempt);
+    o->state = v.state == CD_WH_HELD ? CD_WH_RETRYING
+                                     : v.state; /* which of the two the store knows best */
+    o->next_ms = v.next_ms;
+    o->ends_hook = v.ends_hook;
+    o->hook_status = v.hook_status;
+    if (v.ends_hook) {
+        h->view.status = v.hook_status; /* what waits here goes back, and is held there */
+    }
+    if (d->seconds != NULL) {
+        cd_hist_add(d->seconds, (u64)attempt->ms * CD_NS_PER_MS);
+    }
+    pump(d);
+}
+
+/* --- turns ---------------------------------------------------------------------------------------- */
+
+static cd_err settle(cd_wh_deliverer *d, cd_wh_store *s, cd__wh_outcome *o, cd_errinfo *why)
+{
+    const cd_wh_delivery *row = &o->item->d;
+    CD_TRY(cd_wh_settle(s, row, o->has_attempt ? &o->attempt : NULL, o->state, o->next_ms, why));
+    if (!o->ends_hook) {
+        return CD_OK;
+    }
+    bool changed = false;
+    cd_err e = cd_wh_hook_pause(s, &changed, row->hook, o->hook_status, why);
+    if (e == CD_ENOENT) {
+        return CD_OK;
+    }
+    CD_TRY(e);
+    o->ends_hook = changed;
+    if (!changed || d->cfg.hook_ended == NULL) {
+        return CD_OK;
+    }
+    const cd_wh_ending ending = {.d = row, .status = o->hook_status, .now_ms = cd__wh_wall_ms(d)};
+    return d->cfg.hook_ended(d->cfg.ctx, s, &ending, why);
+}
+
+/* On the store's thread. */
+static cd_err run_turn(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_wh_deliverer *d = cd_list_of(job, cd_wh_deliverer, job);
+    cd__wh_turn *t = d->under_way;
+    d->claimed = NULL;
+    d->claimed_cnt = 0;
+    for (usize i = 0; i < t->cnt; i++) {
+        CD_TRY(settle(d, s, &t->outcomes[i], why));
+    }
+    if (d->claim_max > 0) {
+        CD_TRY(cd_wh_claim(s, &d->claimed, &d->claimed_cnt, &t->mem, cd__wh_wall_ms(d),
+                           d->cfg.lease_ms, d->claim_max, AHEAD, why));
+    }
+    return cd_wh_next_due(s, &d->next_due_ms, why);
+}
+
+static void count(cd_wh_deliverer *d, const cd__wh_outcome *o)
+{
+    if (d->seconds == NULL) {
+        return;
+    }
+    usize what = !o->has_attempt               ? GIVEN_BACK
+                 : o->state == CD_WH_DELIVERED ? DELIVERED
+                 : o->state == CD_WH_FAILED    ? FAILED
+                                               : RETRIED;
+    cd_counter_add(d->outcomes[o->item->hook->view.face][what], 1);
+    if (o->ends_hook) {
+        cd_counter_add(d->ended, 1);
+    }
+}
+
+static void tell(cd_wh_deliverer *d, const cd__wh_outcome *o)
+{
+    cd__wh_item *item = o->item;
+    count(d, o);
+    item->d.attempts += o->has_attempt;
+    item->d.state = o->state;
+    if (o->has_attempt && d->cfg.settled != NULL) {
+        const cd_wh_settled s = {
+            .hook = &item->hook->view,
+            .d = &item->d,
+            .attempt = &o->attempt,
+            .state = o->state,
+            .next_ms = o->next_ms,
+        };
+        d->cfg.settled(d->cfg.ctx, &s);
+    }
+    if (item->test_fn != NULL) {
+        item->test_fn(item->test_ctx, o->has_attempt ? &o->attempt : NULL);
+    }
+}
+
+static void finish_drain(cd_wh_deliverer *d)
+{
+    void (*done)(void *ctx) = d->drained;
+    if (d->is_draining && done != NULL && d->running == 0 && d->fills->cnt == 0 &&
+        d->under_way == NULL && !d->is_loading) {
+        d->drained = NULL;
+        cd_timer_stop(d->grace);
+        done(d->drained_ctx);
+    }
+}
+
+static void on_turn(cd_wh_job *job)
+{
+    cd_wh_deliverer *d = cd_list_of(job, cd_wh_deliverer, job);
+    cd__wh_turn *t = d->under_way; /* until all is told: no other is posted before */
+    if (job->err != CD_OK) {
+        /* The attempts were made; when their leases end they will be made again. */
+        cd_log_error(d->cfg.log, "deliveries cannot be recorded", CD_F("error", job->why.msg));
+        d->next_due_ms = cd__wh_wall_ms(d) + IDLE_MS;
+        d->claimed_cnt = 0;
+    }
+    for (usize i = 0; i < t->cnt; i++) {
+        if (job->err == CD_OK) {
+            tell(d, &t->outcomes[i]);
+        } else if (t->outcomes[i].item->test_fn != NULL) {
+            t->outcomes[i].item->test_fn(t->outcomes[i].item->test_ctx, NULL);
+        }
+        item_free(t->outcomes[i].item);
+    }
+    u64 now = cd__wh_wall_ms(d);
+    /* Perhaps there is more, and hands that this turn has freed can be filled; what is due besides has to wait for that. */
+    d->wants_claim |= d->claimed_cnt > 0 || t->cnt > 0;
+    cd_wh_deliver_offer(d, d->claimed, d->claimed_cnt);
+    d->claimed_cnt = 0;
+    t->cnt = 0;
+    cd_arena_reset(&t->mem);
+    d->under_way = NULL;
+    cd_timer_start(d->due,
+                   d->next_due_ms <= now ? PACE_MS : cd_min_u64(d->next_due_ms - now, IDLE_MS), 0);
+    pump(d);
+    finish_drain(d);
+}
+
+/* Posts a turn when there is a reason for one and none is under way. */
+static void turn(cd_wh_deliverer *d)
+{
+    usize in_hand = cd_hmap_cnt(&d->items);
+    bool claims = d->wants_claim && !d->is_draining && in_hand < IN_HAND_MAX;
+    if (d->under_way != NULL || (d->fills->cnt == 0 && !claims)) {
+        return;
+    }
+    d->under_way = d->fills;
+    d->fills = d->fills == &d->turns[0] ? &d->turns[1] : &d->turns[0];
+    d->claim_max = claims ? CLAIM_MAX : 0;
+    d->wants_claim &= !claims;
+    d->job.run = run_turn;
+    d->job.done = on_turn;
+    cd_wh_db_write(d->cfg.db, &d->job);
+}
+
+static void on_due(void *ctx)
+{
+    cd_wh_deliverer *d = ctx;
+    d->wants_claim = true;
+    turn(d);
+    cd_timer_start(d->due, IDLE_MS, 0);
+}
+
+/* --- what others call ----------------------------------------------------------------------------- */
+
+void cd__wh_hook_ready(cd__wh_hook *h)
+{
+    cd_wh_deliverer *d = h->owner;
+    if (h->is_loaded && !h->is_gone) {
+        ring_update(h);
+        pump(d);
+        return;
+    }
+    while (!cd_list_is_empty(&h->waiting)) {
+        cd__wh_item *item = cd_list_of(h->waiting.next, cd__wh_item, link);
+        wait_end(item);
+        if (h->is_gone) {
+            give_back(item, CD_WH_CANCELLED, 0);
+        } else {
+            give_back(item, waiting_state(item), cd__wh_wall_ms(d) + PUT_OFF_MS);
+        }
+    }
+    turn(d);
+    finish_drain(d);
+}
+
+static bool is_stale(const cd__wh_hook *h)
+{
+    const cd_wh_deliver_cfg *cfg = &h->owner->cfg;
+    return !h->is_loaded || (cfg->hook_ttl_ms != 0 &&
+                             cd_loop_now_ms(h->owner->loop) - h->loaded_ms >= cfg->hook_ttl_ms);
+}
+
+static void take(cd_wh_deliverer *d, const cd_wh_delivery *row, cd_wh_deliver_test_fn *fn,
+                 void *ctx)
+{
+    bool is_new;
+    cd__wh_item **slot = cd_hmap_put(&d->items, &is_new, &row->key);
+    if (!is_new) {
+        return; /* its lease ended while it was here, and it came again */
+    }
+    cd__wh_item *item = item_new(d, row);
+    cd__wh_hook *h = item->hook;
+    *slot = item;
+    item->test_fn = fn;
+    item->test_ctx = ctx;
+    if (row->is_test && h->is_loaded) {
+        run_begin(item);
+        return;
+    }
+    bool must_load = is_stale(h) && h->waiting_cnt == 0;
+    wait_begin(item);
+    if (must_load) {
+        h->is_loaded = false;
+        cd_list_del(&h->ring);
+        cd__wh_hook_load(h);
+    }
+}
+
+void cd_wh_deliver_offer(cd_wh_deliverer *d, const cd_wh_delivery *rows, usize cnt)
+{
+    for (usize i = 0; i < cnt && !d->is_draining; i++) {
+        take(d, &rows[i], NULL, NULL);
+    }
+    if (cnt > 0) {
+        pump(d);
+    }
+}
+
+void cd_wh_deliver_test(cd_wh_deliverer *d, const cd_wh_delivery *row, cd_wh_deliver_test_fn *fn,
+                        void *ctx)
+{
+    CD_ASSERT(row->is_test);
+    take(d, row, fn, ctx);
+    pump(d);
+}
+
+void cd_wh_deliver_due(cd_wh_deliverer *d)
+{
+    d->wants_claim = true;
+    turn(d);
+}
+
+void cd_wh_deliver_hook(cd_wh_deliverer *d, const cd_wh_hook *hook)
+{
+    cd__wh_hook **slot = cd_hmap_get(&d->hooks, &hook->key);
+    if (slot != NULL && (*slot)->is_loaded) { /* else it will be read */
+        cd__wh_hook_set(*slot, hook);
+        cd__wh_hook_ready(*slot);
+    }
+    cd_wh_deliver_due(d);
+}
+
+void cd_wh_deliver_hook_gone(cd_wh_deliverer *d, i64 hook)
+{
+    cd__wh_hook **slot = cd_hmap_get(&d->hooks, &hook);
+    if (slot != NULL) {
+        (*slot)->is_gone = true;
+        cd__wh_hook_ready(*slot);
+    }
+}
+
+void cd_wh_deliver_load_get(const cd_wh_deliverer *d, cd_wh_deliver_load *out)
+{
+    *out =
+        (cd_wh_deliver_load){.running = d->running, .suspects = d->classes[CD__WH_SUSPECT].running};
+    for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
+        out->waiting += d->classes[c].waiting;
+    }
+}
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+/* The last look at where a connection goes, whatever came before. */
+static bool may_connect(void *ctx, cd_bytes address, u16 port)
+{
+    (void)port;
+    return cd_wh_guard_may(ctx, address);
+}
+
+/* Ends running attempts as if there had been none: they are due at once, for whoever comes next. */
+static void on_grace(void *ctx)
+{
+    cd_wh_deliverer *d = ctx;
+    cd_list *const lists[] = {&d->young, &d->slow};
+    for (usize i = 0; i < CD_COUNT(lists); i++) {
+        while (!cd_list_is_empty(lists[i])) {
+            cd__wh_item *item = cd_list_of(lists[i]->next, cd__wh_item, link);
+            cd__wh_try_drop(item);
+            run_end(item);
+            give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+        }
+    }
+    turn(d);
+    finish_drain(d);
+}
+
+void cd_wh_deliver_drain(cd_wh_deliverer *d, u32 grace_ms, void (*done)(void *ctx), void *ctx)
+{
+    const void *key;
+    void *v;
+    d->is_draining = true;
+    d->drained = done;
+    d->drained_ctx = ctx;
+    for (usize it = 0; cd_hmap_next(&d->hooks, &it, &key, &v);) {
+        cd__wh_hook *h = *(cd__wh_hook **)v;
+        while (!cd_list_is_empty(&h->waiting)) {
+            cd__wh_item *item = cd_list_of(h->waiting.next, cd__wh_item, link);
+            wait_end(item);
+            give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+        }
+    }
+    cd_timer_start(d->grace, grace_ms, 0);
+    turn(d);
+    if (d->under_way == NULL) {
+        cd_timer_start(d->grace, d->running == 0 ? 0 : grace_ms, 0);
+    }
+}
+
+static void metrics_init(cd_wh_deliverer *d, cd_metrics *m)
+{
+    static const char *const faces[] = {"a", "b", "c"};
+    static const char *const outcomes[] = {"delivered", "retried", "failed", "given_back"};
+    static const u64 ms[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 15000};
+    u64 bounds[CD_COUNT(ms)];
+    for (usize i = 0; i < CD_COUNT(ms); i++) {
+        bounds[i] = ms[i] * CD_NS_PER_MS;
+    }
+    for (usize f = 0; f < CD_COUNT(faces); f++) {
+        for (usize o = 0; o < CD_COUNT(outcomes); o++) {
+            const cd_label labels[] = {{"face", faces[f]}, {"outcome", outcomes[o]}};
+            d->outcomes[f][o] = cd_metrics_counter(
+                m, "deliveries_total", "Attempts by what followed.", labels, CD_COUNT(labels));
+        }
+    }
+    d->ended = cd_metrics_counter(m, "paused_total", "Webhooks that an event disabled or paused.",
+                                  NULL, 0);
+    d->seconds = cd_metrics_hist(m, "attempt_seconds", "How long attempts take.", NULL, 0, bounds,
+                                 CD_COUNT(bounds), 1e9);
+}
+
+cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliver_cfg *cfg,
+                         cd_errinfo *why)
+{
+    cd_wh_deliverer *d = cd_new(cd_wh_deliverer);
+    d->cfg = *cfg;
+    d->loop = loop;
+    d->cfg.clock = cfg->clock != NULL ? cfg->clock : cd_clock_real();
+    d->cfg.timeout_ms = cfg->timeout_ms != 0 ? cfg->timeout_ms : TIMEOUT_MS;
+    d->cfg.concurrency = cfg->concurrency != 0 ? cfg->concurrency : CONCURRENCY;
+    d->cfg.in_flight = cfg->in_flight != 0 ? cfg->in_flight : IN_FLIGHT;
+    d->cfg.lease_ms = cfg->lease_ms != 0 ? cfg->lease_ms : LEASE_MS;
+    char agent[100];
+    (void)snprintf(agent, sizeof agent, "%s-Webhooks/1.0", cfg->brand);
+    const cd_http_client_cfg client = {
+        .conns_max = d->cfg.in_flight,
+        .host_conns_max = d->cfg.in_flight,
+        .connect_timeout_ms = d->cfg.timeout_ms,
+        .user_agent = agent,
+        .ca_file = cfg->ca_file,
+        .may_connect = may_connect,
+        .may_connect_ctx = cfg->guard,
+    };
+    cd_err e = cd_http_client_new(&d->client, loop, &client, why);
+    if (e != CD_OK) {
+        cd_free(d);
+        return e;
+    }
+    static const u32 most[] = {PROVEN_MAX, FRESH_MAX, SUSPECT_MAX};
+    for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
+        cd_list_init(&d->classes[c].ring);
+        d->classes[c].max = most[c];
+    }
+    cd_list_init(&d->young);
+    cd_list_init(&d->slow);
+    cd_list_init(&d->resting);
+    cd_hmap_init(&d->hooks, CD_HASH_KEYED, sizeof(i64), sizeof(cd__wh_hook *));
+    cd_hmap_init(&d->items, CD_HASH_KEYED, sizeof(i64), sizeof(cd__wh_item *));
+    d->rng = cd_rng_os();
+    d->fills = &d->turns[0];
+    d->pace = cd_timer_new(loop, on_pace, d);
+    d->due = cd_timer_new(loop, on_due, d);
+    d->grace = cd_timer_new(loop, on_grace, d);
+    if (cfg->metrics != NULL) {
+        metrics_init(d, cfg->metrics);
+    }
+    cd_timer_start(d->due, 0, 0);
+    *out = d;
+    return CD_OK;
+}
+
+void cd_wh_deliver_free(cd_wh_deliverer *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    void *v;
+    for (usize it = 0; cd_hmap_next(&d->items, &it, NULL, &v);) {
+        cd__wh_item *item = *(cd__wh_item **)v;
+        cd__wh_try_drop(item);
+        cd_buf_fini(&item->head);
+        cd_free(item);
+    }
+    for (usize it = 0; cd_hmap_next(&d->hooks, &it, NULL, &v);) {
+        cd__wh_hook_free(*(cd__wh_hook **)v);
+    }
+    cd_hmap_fini(&d->items);
+    cd_hmap_fini(&d->hooks);
+    for (usize i = 0; i < CD_COUNT(d->turns); i++) {
+        cd_arena_fini(&d->turns[i].mem);
+        cd_free(d->turns[i].outcomes);
+    }
+    cd_arena_fini(&d->load_mem);
+    cd_free(d->to_load);
+    cd_http_client_free(d->client);
+    cd_timer_free(d->pace);
+    cd_timer_free(d->due);
+    cd_timer_free(d->grace);
+    cd_free(d);
+}

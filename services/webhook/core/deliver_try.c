@@ -1,0 +1,227 @@
+/* One attempt: is the webhook one to be sent to, where does its name lead, the request, what came of it. */
+#include "services/webhook/core/deliver_priv.h"
+
+#include "base/hex.h"
+#include "services/webhook/core/names.h"
+
+enum { BODY_READ_MAX = 64 << 10 };
+
+/* An attempt that ends without a request. */
+static void end_early(cd__wh_item *item, const char *error)
+{
+    cd_wh_deliverer *d = item->hook->owner;
+    const cd_wh_attempt a = {
+        .number = item->d.attempts + 1,
+        .at_ms = item->at_ms,
+        .ms = (u32)((cd_clock_mono_ns(d->cfg.clock) - item->begin_ns) / CD_NS_PER_MS),
+        .dns_ms = item->vet_ms,
+        .error = error,
+        .request = "",
+        .response = "",
+    };
+    const cd_wh_met met = {.is_hopeless = strcmp(error, "payload_too_large") == 0};
+    cd__wh_try_ended(item, &a, &met);
+}
+
+static const char *class_of(const cd_http_result *r, const cd_http_times *t)
+{
+    if (r->status >= 200 && r->status <= 299) {
+        return "";
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wswitch-enum"
+    switch (r->err) { /* those that a call ends with */
+    case CD_OK:
+    case CD_ELIMIT: /* a body that nobody wants to read to its end */
+        return r->status != 0 ? "status" : "protocol";
+    case CD_ETIMEOUT:
+        return "timeout";
+    case CD_ENOENT:
+        return "dns";
+    case CD_EACCES:
+        return "ssrf";
+    case CD_ESIG:
+        return "tls";
+    case CD_EIO:
+        return t->is_refused ? "refused" : t->was_sent ? "protocol" : "connect";
+    default:
+        return "protocol";
+    }
+#pragma GCC diagnostic pop
+}
+
+static void on_result(void *ctx, const cd_http_result *r)
+{
+    cd__wh_item *item = ctx;
+    item->call = NULL;
+    cd_http_times t;
+    cd_http_call_times(r->call, &t);
+    char response[CD__WH_CAPTURE_MAX + 1];
+    cd_bytes head = cd_http_call_head(r->call);
+    usize n = head.n < CD__WH_CAPTURE_MAX ? head.n : CD__WH_CAPTURE_MAX;
+    if (n != 0) {
+        memcpy(response, head.p, n);
+    }
+    response[n] = '\0';
+    const cd_wh_attempt a = {
+        .number = item->d.attempts + 1,
+        .at_ms = item->at_ms,
+        .ms = item->vet_ms + r->ms,
+        .dns_ms = item->vet_ms,
+        .connect_ms = t.connect_ms,
+        .tls_ms = t.tls_ms,
+        .ttfb_ms = t.ttfb_ms,
+        .status = r->status,
+        .error = class_of(r, &t),
+        .request = cd_buf_cstr(&item->head),
+        .response = response,
+        .body = cd_bytes_sub(r->body, 0,
+                             r->body.n < CD__WH_CAPTURE_MAX ? r->body.n : CD__WH_CAPTURE_MAX),
+    };
+    const cd_wh_met met = {
+        .status = r->status,
+        .retry_after = cd_http_call_header(r->call, "Retry-After"),
+    };
+    cd__wh_try_ended(item, &a, &met);
+}
+
+/* --- the request ---------------------------------------------------------------------------------- */
+
+/* Lines that belong to this attempt alone, each with CR LF. */
+static void put_lines(cd_buf *out, const cd__wh_item *item, u64 now_s)
+{
+    const cd__wh_hook *h = item->hook;
+    const cd_wh_delivery *row = &item->d;
+    const char *brand = h->owner->cfg.brand;
+    cd_buf_fmt(out, "X-%s-Delivery: %lld-%u\r\nX-%s-Attempt: %u\r\n", brand, (long long)row->key,
+               row->attempts + 1, brand, row->attempts + 1);
+    if (h->has_sequence && row->sequence != 0) {
+        char h_hex[64];
+        char chain_hex[64];
+        cd_hex_fmt(h_hex, cd_bytes_of(row->event.h, 32));
+        cd_hex_fmt(chain_hex, cd_bytes_of(row->chain_hash, 32));
+        cd_buf_fmt(out, "X-%s-Sequence: %llu\r\nX-%s-Event-Hash: %.64s\r\nX-%s-Chain: %.64s\r\n",
+                   brand, (unsigned long long)row->sequence, brand, h_hex, brand, chain_hex);
+    }
+    if (h->view.face == CD_WH_C) {
+        cd_buf_fmt(out, "X-Webhook-Event: %s\r\nX-Webhook-Idempotency-Key: %s\r\n",
+                   cd_wh_type_name(row->event.type), row->event.id);
+    }
+    const cd_wh_signing s = {
+        .face = h->view.face,
+        .standard = h->standard,
+        .brand = brand,
+        .key = &h->key_now,
+        .next = &h->key_next,
+        .id = row->event.id,
+        .now_s = now_s,
+        .body = row->event.body,
+    };
+    cd_wh_sign(out, &s);
+}
+
+/* At the end of the grace the new secret is the one, even if nobody has said so yet. */
+static void rotate(cd__wh_hook *h, u64 now_ms)
+{
+    if (h->key_next.is_set && h->grace_until_ms != 0 && h->grace_until_ms <= now_ms) {
+        h->key_now = h->key_next;
+        h->key_next = (cd_wh_sign_key){0};
+    }
+}
+
+static void post(cd__wh_item *item, const char *address)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    const char *lines[CD__WH_HEADERS_MAX + 16];
+    usize cnt = 0;
+    cd_buf own = {0};
+    rotate(h, item->at_ms);
+    put_lines(&own, item, item->at_ms / 1000);
+    cd_buf_clear(&item->head);
+    cd_buf_str(&item->head, h->head);
+    cd_buf_fmt(&item->head,
+               "User-Agent: %s-Webhooks/1.0\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n",
+               d->cfg.brand);
+    for (usize i = 0; i < h->fixed_cnt; i++) {
+        lines[cnt++] = h->fixed[i];
+        cd_buf_str(&item->head, h->fixed[i]);
+        cd_buf_str(&item->head, "\r\n");
+    }
+    cd_buf_put(&item->head, cd_buf_bytes(&own));
+    cd_buf_fmt(&item->head, "Content-Length: %zu\r\n\r\n", item->d.event.body.n);
+    for (char *p = (char *)own.p, *end = p + own.n; p < end && cnt < CD_COUNT(lines);) {
+        char *eol = memchr(p, '\r', (usize)(end - p));
+        *eol = '\0';
+        lines[cnt++] = p;
+        p = eol + 2;
+    }
+    const cd_http_ask ask = {
+        .method = CD_HTTP_POST,
+        .url = h->view.url,
+        .headers = lines,
+        .headers_cnt = cnt,
+        .body = item->d.event.body,
+        .timeout_ms = d->cfg.timeout_ms > item->vet_ms ? d->cfg.timeout_ms - item->vet_ms : 1,
+        .body_max = BODY_READ_MAX,
+        .address = h->target.is_literal && strcmp(address, h->target.host) == 0 ? NULL : address,
+        .client_cert = d->cfg.client_cert,
+        .client_key = d->cfg.client_key,
+    };
+    item->call = cd_http_client_call(d->client, &ask, on_result, item);
+    cd_buf_fini(&own);
+}
+
+static void go(cd__wh_item *item, cd_err err, const char *address)
+{
+    if (err == CD_OK) {
+        post(item, address);
+    } else {
+        end_early(item, err == CD_EACCES ? "ssrf" : "dns");
+    }
+}
+
+static void on_vetted(void *ctx, cd_err err, const char *address)
+{
+    cd__wh_item *item = ctx;
+    cd_wh_deliverer *d = item->hook->owner;
+    item->vetting = NULL;
+    item->vet_ms = (u32)((cd_clock_mono_ns(d->cfg.clock) - item->begin_ns) / CD_NS_PER_MS);
+    if (item->vet_ms >= d->cfg.timeout_ms) {
+        end_early(item, "timeout");
+    } else {
+        go(item, err, address);
+    }
+}
+
+void cd__wh_try(cd__wh_item *item)
+{
+    cd__wh_hook *h = item->hook;
+    cd_wh_deliverer *d = h->owner;
+    const char *address;
+    cd_err err;
+    item->at_ms = cd__wh_wall_ms(d);
+    item->begin_ns = cd_clock_mono_ns(d->cfg.clock);
+    item->vet_ms = 0;
+    if (item->d.event.body.n > CD_WH_BODY_MAX) {
+        end_early(item, "payload_too_large");
+    } else if (h->target_err != CD_OK) {
+        end_early(item, "ssrf"); /* the rules are not those under which it was made */
+    } else if (cd_wh_guard_known(d->cfg.guard, &h->target, &err, &address)) {
+        go(item, err, address);
+    } else {
+        item->vetting = cd_wh_guard_look_up(d->cfg.guard, &h->target, on_vetted, item);
+    }
+}
+
+void cd__wh_try_drop(cd__wh_item *item)
+{
+    if (item->vetting != NULL) {
+        cd_wh_vetting_drop(item->vetting);
+        item->vetting = NULL;
+    }
+    if (item->call != NULL) {
+        cd_http_call_cancel(item->call);
+        item->call = NULL;
+    }
+}
