@@ -19,8 +19,8 @@ int cd__config_check_cmd(cd_args *a, const char *path);
 int cd__du_cmd(const char *network_dir);
 int cd__top_cmd(const char *host, u16 port);
 
-/* The pages at /explorer; name is the network's. They live as long as the program. */
-const cd_node_pages *cd__explorer_pages(const char *name);
+/* The pages at /explorer; name is the network's, has_index: with an index of addresses. They live as long as the program. */
+const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index);
 
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {

@@ -6,7 +6,10 @@
 /* The one explorer of the process. */
 typedef struct pages {
     cd_explorer *x;
+    cd_index *index; /* NULL: off, or it could not be opened */
     const char *name;
+    cd_logger *log;
+    bool has_index;
     cd_vm *vm;
     cd_node_hands hands;
 } pages;
@@ -33,21 +36,52 @@ static void on_news(void *ctx)
     cd_explorer_news(((pages *)ctx)->x);
 }
 
+static void publish(void *arg, cd_txpool *pool)
+{
+    (void)pool;
+    cd_err e = cd_chain_publish(arg, NULL);
+    (void)e; /* the next block publishes too */
+}
+
+static void on_refresh(void *ctx)
+{
+    const pages *p = ctx;
+    cd_err e = cd_evm_vm_with_pool(p->vm, publish, cd_evm_vm_chain(p->vm));
+    (void)e; /* it is stopping */
+}
+
+static void open_index(pages *p)
+{
+    cd_errinfo why = {0};
+    const cd_index_cfg cfg = {
+        .chain = cd_evm_vm_chain(p->vm),
+        .kv = cd_evm_vm_kv(p->vm),
+        .log = p->log,
+        .refresh = on_refresh,
+        .refresh_ctx = p,
+    };
+    if (p->has_index && cd_index_open(&p->index, &cfg, &why) != CD_OK) {
+        cd_log_error(p->log, "the explorer has no index", CD_F("error", why.msg));
+    }
+}
+
 static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
 {
     pages *p = ctx;
+    p->vm = vm;
+    p->hands = *hands;
+    open_index(p);
     const cd_explorer_cfg cfg = {
         .chain = cd_evm_vm_chain(vm),
         .clock = cd_clock_real(),
         .network = p->name,
+        .index = p->index,
         .loop = hands->loop,
         .run = on_run,
         .with_pool = on_pool,
         .node_state = on_state,
         .ctx = p,
     };
-    p->vm = vm;
-    p->hands = *hands;
     p->x = cd_explorer_new(&cfg);
     cd_evm_vm_watch(vm, on_news, p);
 }
@@ -66,10 +100,12 @@ static void on_close(void *ctx)
 {
     pages *p = ctx;
     cd_explorer_free(p->x);
+    cd_index_free(p->index);
     p->x = NULL;
+    p->index = NULL;
 }
 
-const cd_node_pages *cd__explorer_pages(const char *name)
+const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index)
 {
     static pages all;
     static const cd_node_pages out = {.root = CD_EXPLORER_ROOT,
@@ -79,5 +115,7 @@ const cd_node_pages *cd__explorer_pages(const char *name)
                                       .close = on_close,
                                       .ctx = &all};
     all.name = name;
+    all.log = log;
+    all.has_index = has_index;
     return &out;
 }

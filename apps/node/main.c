@@ -177,7 +177,8 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm_dev = &dev,
         .evm_config = chain.config.text,
         .evm_upgrades = chain.upgrades.text,
-        .pages = has_explorer ? cd__explorer_pages(net->name) : NULL,
+        .pages =
+            has_explorer ? cd__explorer_pages(net->name, log, cd_args_bool(a, OPT_INDEX)) : NULL,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
         return report_open(&chain, mem, &why);

@@ -4,39 +4,25 @@
  *
  * Overview, blocks, block, transaction, address, contract, token, pool, node, search. Facts come from the chain's own readers alone; a page holds one
  * view, so what it shows belongs together. Whatever needs an index (the transactions of an address, holdings, tokens) is
- * asked of cd_explorer_index, and without one the page says that it is not there.
+ * asked of the index (index.h), and without one the page says that it is not there.
  * Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
 #ifndef CD_EXPLORER_EXPLORER_H
 #define CD_EXPLORER_EXPLORER_H
 
 #include "base/clock.h"
 #include "chains/evmchain/view.h"
+#include "explorer/index.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 
 typedef struct cd_explorer cd_explorer;
 
-/* A transaction of an address, newest first. */
-typedef struct cd_explorer_place {
-    u64 height;
-    u32 idx; /* in the block */
-} cd_explorer_place;
-
-/* What an index knows beyond the chain's own tables; any thread may ask. */
-typedef struct cd_explorer_index {
-    void *ctx;
-    /* txs_of gives up to max transactions that an address sent, got or was created by, older than before (height UINT64_MAX:
-     * from the newest on), and their number. */
-    cd_err (*txs_of)(void *ctx, cd_explorer_place *out, usize *cnt, usize max,
-                     const cd_addr20 *addr, cd_explorer_place before);
-} cd_explorer_index;
-
 typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
-    const char *network;            /* "dev", for the top bar */
-    const cd_explorer_index *index; /* NULL: there is none */
-    cd_loop *loop;                  /* of the HTTP service; NULL: no live rows */
+    const char *network; /* "dev", for the top bar */
+    cd_index *index;     /* NULL: there is none */
+    cd_loop *loop;       /* of the HTTP service; NULL: no live rows */
 
     /* What the explorer asks of the process, each with ctx; NULL: it cannot be had, and a page says so.
      * run calls job(arg) on a thread that may take its time (CD_EFULL, CD_ECLOSED: not called).

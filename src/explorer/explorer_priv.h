@@ -31,7 +31,9 @@ typedef struct cd__xp {
     cd_bytes title;
     const char *tab; /* href; NULL: none */
     u32 status;
-    bool is_live; /* something on it is */
+    bool is_live;             /* something on it is */
+    struct cd__token *tokens; /* asked so far (cd__xp_token) */
+    usize tokens_cnt;
 } cd__xp;
 
 /* cd__xp_open begins on the newest view, r NULL for rows without a page; cd__xp_close ends it. */
@@ -112,6 +114,21 @@ void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b);
 void cd__xp_txs_begin(cd__xp *p, const char *live);
 void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block);
 void cd__xp_txs_end(cd__xp *p);
+
+/* --- what the index knows (lists.c) -------------------------------------------------------------------------------- */
+
+/* Tables of its rows: tokens that moved, value that moved inside transactions. */
+void cd__xp_token_moves(cd__xp *p, const cd_token_move *v, usize cnt);
+void cd__xp_internals(cd__xp *p, const cd_index_internal *v, usize cnt);
+
+/* cd__xp_index_state tells how far the index is; where it is off, or not there yet, it writes that too. false: it is off. */
+bool cd__xp_index_state(cd__xp *p, cd_index_state *out);
+
+/* cd__xp_before reads the place that a list goes on from out of the query: the newest when there is none. */
+cd_index_at cd__xp_before(cd__xp *p);
+
+/* cd__xp_holds asks a token's contract how much of it an account has now; false when it does not say. */
+bool cd__xp_holds(cd__xp *p, cd_u256 *out, const cd_index_holding *h);
 
 /* --- signatures that everybody uses (known.c) --------------------------------------------------------------------- */
 
@@ -227,9 +244,10 @@ bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_ad
 typedef struct cd__move {
     cd_addr20 from;
     cd_addr20 to;
-    cd_u256 amount;         /* or the id, of an NFT */
+    cd_u256 amount;
     const cd__token *token; /* NULL: the native one */
-    bool is_nft;
+    cd_token_kind kind;     /* of the token */
+    cd_u256 id;             /* ERC-721 and 1155 */
 } cd__move;
 
 enum { CD__MOVES_MAX = 64, CD__TOKENS_MAX = 8 };
@@ -245,6 +263,9 @@ typedef struct cd__moves {
 /* cd__moves_find reads what moved from value, logs and trace; cd__moves_write shows it with the net change of each account. */
 void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd_json trace);
 void cd__moves_write(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee);
+
+/* cd__xp_token gives a token as it is behind the newest block, asked once a page; NULL when the page shows too many. */
+const cd__token *cd__xp_token(cd__xp *p, const cd_addr20 *addr);
 
 /* cd__move_amount writes amount and symbol of a move. */
 void cd__move_amount(cd__xp *p, const cd__move *m);

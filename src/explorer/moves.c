@@ -1,7 +1,7 @@
 #include "codec/abi.h"
 #include "explorer/explorer_priv.h"
 
-enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, TEXT_MAX = 1100 };
+enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, TEXT_MAX = 1100, TOKENS_ASKED = 32 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------ */
 
@@ -52,6 +52,24 @@ void cd__token_read(cd__xp *p, cd__token *t, const cd_accepted *b, const cd_addr
     }
 }
 
+const cd__token *cd__xp_token(cd__xp *p, const cd_addr20 *addr)
+{
+    for (usize i = 0; i < p->tokens_cnt; i++) {
+        if (cd_addr20_eq(&p->tokens[i].addr, addr)) {
+            return &p->tokens[i];
+        }
+    }
+    if (p->tokens_cnt == TOKENS_ASKED) {
+        return NULL;
+    }
+    if (p->tokens == NULL) {
+        p->tokens = cd_arena_array(&p->a, cd__token, TOKENS_ASKED);
+    }
+    cd__token *t = &p->tokens[p->tokens_cnt++];
+    cd__token_read(p, t, cd_view_head(p->view), addr);
+    return t;
+}
+
 static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
                                  const cd_addr20 *addr)
 {
@@ -78,31 +96,48 @@ static void add(cd__moves *m, const cd__move *v)
     }
 }
 
-/* Transfer of ERC-20 (value in the data) and of ERC-721 (id in a topic). */
 static void find_token(cd__xp *p, cd__moves *m, const cd_accepted *b, const cd_log *log)
 {
-    const cd__known *k = cd__known_event(p->x, log);
-    if (k == NULL || !cd_bytes_eq(k->name, cd_bytes_str("Transfer"))) {
-        return;
+    u32 cnt = cd_token_moves_cnt(log);
+    const cd__token *token = cnt == 0 ? NULL : token_of(p, m, b, &log->addr);
+    for (u32 k = 0; k < cnt && token != NULL && m->cnt < CD__MOVES_MAX; k++) {
+        cd_token_move t;
+        cd_token_moves_get(&t, log, k);
+        m->v[m->cnt++] = (cd__move){
+            .from = t.from,
+            .to = t.to,
+            .amount = t.amount,
+            .token = token,
+            .kind = t.kind,
+            .id = t.id,
+        };
     }
-    bool is_nft = log->topic_cnt == 4;
-    if (!is_nft && log->data.n != 32) {
-        return;
+    m->total += cnt;
+}
+
+/* What the index keeps of the transfers inside; false when it does not have them. */
+static bool find_indexed(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx)
+{
+    cd_index_internal *v = cd_arena_array(&p->a, cd_index_internal, CD__MOVES_MAX);
+    cd_index_state s;
+    cd_index_at at = {.height = b->block.header.number, .tx = (u32)idx};
+    usize cnt = CD__MOVES_MAX;
+    if (p->x->cfg.index == NULL || cd_index_state_get(p->x->cfg.index, &s, p->view) != CD_OK ||
+        !s.is_whole || at.height < s.traced_from) {
+        return false;
     }
-    const cd__token *token = token_of(p, m, b, &log->addr);
-    if (token == NULL) {
-        m->total++;
-        return;
+    while (cnt == CD__MOVES_MAX) {
+        if (cd_index_internals_of_tx(p->view, v, &cnt, CD__MOVES_MAX, &at) != CD_OK) {
+            return false;
+        }
+        for (usize i = 0; i < cnt; i++) {
+            at.item = v[i].at.item + 1;
+            if (!cd_u256_is_zero(&v[i].value)) {
+                add(m, &(cd__move){.from = v[i].from, .to = v[i].to, .amount = v[i].value});
+            }
+        }
     }
-    cd__move v = {.token = token, .is_nft = is_nft};
-    memcpy(v.from.b, log->topics[1].b + 12, 20);
-    memcpy(v.to.b, log->topics[2].b + 12, 20);
-    if (is_nft) {
-        v.amount = cd_u256_from_hash(&log->topics[3]);
-    } else {
-        cd_u256_load_be(&v.amount, log->data.p);
-    }
-    add(m, &v);
+    return true;
 }
 
 /* Value that contracts sent: frames below the first that did not fail, nor any of their callers. */
@@ -152,7 +187,7 @@ void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd
                            .to = tx->is_create ? r->created : tx->to,
                            .amount = tx->value});
     }
-    if (cd_json_kind_of(trace) == CD_JSON_OBJ) {
+    if (!find_indexed(p, m, b, idx) && cd_json_kind_of(trace) == CD_JSON_OBJ) {
         find_inside(m, trace);
     }
     for (usize i = 0; i < r->log_cnt; i++) {
@@ -187,10 +222,14 @@ static cd_bytes number(cd__xp *p, const cd__token *t, const cd_u256 *v)
 
 void cd__move_amount(cd__xp *p, const cd__move *m)
 {
-    if (m->is_nft) {
-        cd_html_put(&p->h, "#{} ", cd_fmt_exact(&p->a, &m->amount, 0));
-    } else {
+    bool has_id = m->token != NULL && m->kind != CD_TOKEN_ERC20;
+    if (!has_id) {
         cd_html_put(&p->h, "{} ", number(p, m->token, &m->amount));
+    } else if (m->kind == CD_TOKEN_ERC1155) {
+        cd_html_put(&p->h, "{} × ", cd_fmt_amount(&p->a, &m->amount, 0, (cd_fmt_decimals){0}));
+    }
+    if (has_id) {
+        cd_html_put(&p->h, "#{} ", cd_fmt_exact(&p->a, &m->id, 0));
     }
     unit(p, m->token);
 }
@@ -277,7 +316,7 @@ static void net_table(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u
     (void)account_of(s, &tx->sender);
     for (usize i = 0; i < m->cnt; i++) {
         const cd__move *v = &m->v[i];
-        if (!v->is_nft) {
+        if (v->token == NULL || v->kind == CD_TOKEN_ERC20) {
             usize column = column_of(s, v->token);
             book(s, &v->from, column, &v->amount, true);
             book(s, &v->to, column, &v->amount, false);

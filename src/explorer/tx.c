@@ -19,7 +19,7 @@ static bool is_swap(const cd__moves *m, const cd_addr20 *who, const cd__move **g
         if (is_out == is_in) {
             continue;
         }
-        if (v->is_nft || (is_out ? *gave : *got) != NULL) {
+        if ((v->token != NULL && v->kind != CD_TOKEN_ERC20) || (is_out ? *gave : *got) != NULL) {
             return false;
         }
         *(is_out ? gave : got) = v;

@@ -449,6 +449,11 @@ struct cd_chain *cd_evm_vm_chain(cd_vm *vm)
     return ((cd_evm_vm *)(void *)vm)->chain;
 }
 
+struct cd_kv *cd_evm_vm_kv(cd_vm *vm)
+{
+    return self(vm)->ctx.kv;
+}
+
 void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx)
 {
     self(vm)->news = news;

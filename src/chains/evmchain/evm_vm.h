@@ -16,6 +16,9 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHE
 struct cd_chain;
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm);
 
+/* cd_evm_vm_kv borrows the store that it lives in, for who keeps an index there (chain.h). */
+struct cd_kv *cd_evm_vm_kv(cd_vm *vm);
+
 /* cd_evm_vm_watch has news(ctx) called on the executor whenever the head has changed; one watcher, before blocks come. */
 void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx);
 
