@@ -108,6 +108,9 @@ const char *cd__xp_live(cd__xp *p, const char *what);
 void cd__xp_top(cd__xp *p);
 void cd__xp_bar_height(cd__xp *p, cd_html *h);
 
+/* cd__xp_down gives up to cnt blocks from a height down, newest first, and how many there are. */
+usize cd__xp_down(cd__xp *p, const cd_accepted **out, u64 from, usize cnt);
+
 /* Rows of tables, with their heads; live NULL: they stay as they are. */
 void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt, const char *live);
 void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b);

@@ -15,13 +15,9 @@ typedef struct recent {
 
 static void gather(cd__xp *p, recent *r, u64 head)
 {
-    usize want = head + 1 < STRIP ? (usize)head + 1 : STRIP;
-    u64 from = head + 1 - want;
-    for (usize i = 0; i < want; i++) {
-        const cd_accepted *b;
-        if (cd_view_block(p->view, &b, &p->a, from + i) != CD_OK) {
-            continue;
-        }
+    const cd_accepted *down[STRIP];
+    for (usize i = cd__xp_down(p, down, head, STRIP); i-- != 0;) {
+        const cd_accepted *b = down[i];
         const cd_header *x = &b->block.header;
         r->bars[r->cnt++] = (cd_bar){
             .part = {(double)x->gas_used},
@@ -106,13 +102,14 @@ static void newest_txs(cd__xp *p, u64 head)
     live_pill(p);
     cd_html_put(&p->h, "</div></header>");
     cd__xp_txs_begin(p, cd__xp_live(p, CD__LIVE_TXS));
-    for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS; i++) {
-        const cd_accepted *b;
-        if (cd_view_block(p->view, &b, &p->a, head - i) != CD_OK) {
-            break;
-        }
-        for (usize k = b->block.tx_cnt; k-- != 0 && shown < CD__LIVE_ROWS; shown++) {
-            cd__xp_txs_row(p, b, k, true);
+    const cd_accepted *b[CD__XP_PAGE];
+    for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS;
+         i += CD__XP_PAGE) {
+        usize cnt = cd__xp_down(p, b, head - i, CD__XP_PAGE);
+        for (usize at = 0; at < cnt; at++) {
+            for (usize k = b[at]->block.tx_cnt; k-- != 0 && shown < CD__LIVE_ROWS; shown++) {
+                cd__xp_txs_row(p, b[at], k, true);
+            }
         }
     }
     cd__xp_txs_end(p);

@@ -73,15 +73,16 @@ static void tell_txs(struct cd__live *l, cd__xp *p, u64 from, u64 head)
     usize idx[CD__LIVE_ROWS];
     usize cnt = 0;
     from = cd_max_u64(from, head < CD__XP_TXS_SEARCHED ? 1 : head + 1 - CD__XP_TXS_SEARCHED);
-    for (u64 n = head; n >= from && cnt < CD__LIVE_ROWS; n--) {
-        const cd_accepted *b;
-        if (cd_view_block(p->view, &b, &p->a, n) != CD_OK) {
-            break;
+    const cd_accepted *b[CD__XP_PAGE];
+    for (u64 n = head + 1; n > from && cnt < CD__LIVE_ROWS;) {
+        usize got = cd__xp_down(p, b, n - 1, (usize)cd_min_u64(CD__XP_PAGE, n - from));
+        for (usize i = 0; i < got; i++) {
+            for (usize k = b[i]->block.tx_cnt; k-- != 0 && cnt < CD__LIVE_ROWS; cnt++) {
+                at[cnt] = b[i];
+                idx[cnt] = k;
+            }
         }
-        for (usize k = b->block.tx_cnt; k-- != 0 && cnt < CD__LIVE_ROWS; cnt++) {
-            at[cnt] = b;
-            idx[cnt] = k;
-        }
+        n = got == 0 ? from : n - got;
     }
     while (cnt-- != 0) {
         const cd_tx *tx = &at[cnt]->block.txs[idx[cnt]];

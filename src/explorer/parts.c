@@ -109,15 +109,27 @@ void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b)
     cd_html_put(&p->h, "</td></tr>");
 }
 
+usize cd__xp_down(cd__xp *p, const cd_accepted **out, u64 from, usize cnt)
+{
+    cnt = cnt <= from ? cnt : (usize)from + 1;
+    if (cd_view_blocks(p->view, out, &p->a, from + 1 - cnt, cnt) != CD_OK) {
+        return 0;
+    }
+    for (usize i = 0; i < cnt / 2; i++) {
+        const cd_accepted *b = out[i];
+        out[i] = out[cnt - 1 - i];
+        out[cnt - 1 - i] = b;
+    }
+    return cnt;
+}
+
 void cd__xp_blocks_table(cd__xp *p, u64 from, usize cnt, const char *live)
 {
     cd_ui_table_begin(&p->h, "Blocks", block_cols, CD_COUNT(block_cols), NULL, live);
-    for (usize i = 0; i < cnt && i <= from; i++) {
-        const cd_accepted *b;
-        if (cd_view_block(p->view, &b, &p->a, from - i) != CD_OK) {
-            break; // older ones are not kept
-        }
-        cd__xp_blocks_row(p, b);
+    const cd_accepted **b = (const cd_accepted **)cd_arena_array(&p->a, cd_accepted *, cnt);
+    cnt = cd__xp_down(p, b, from, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        cd__xp_blocks_row(p, b[i]);
     }
     cd_ui_table_end(&p->h);
 }

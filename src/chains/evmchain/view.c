@@ -376,6 +376,46 @@ cd_err cd_view_block(cd_view *v, const cd_accepted **out, cd_arena *a, u64 numbe
     return CD_OK;
 }
 
+/* Blocks of a run on their way into a list. */
+typedef struct filler {
+    const cd_accepted **out;
+    cd_arena *a;
+    cd_header_layout layout;
+    u64 from;
+} filler;
+
+static void fill(void *ctx, const cd_run_header *at)
+{
+    const filler *f = ctx;
+    if (at->h.number >= f->from) {
+        cd_accepted *b = cd_arena_new(f->a, cd_accepted);
+        cd__accepted_of_run(b, f->a, f->layout, at);
+        f->out[at->h.number - f->from] = b;
+    }
+}
+
+cd_err cd_view_blocks(cd_view *v, const cd_accepted **out, cd_arena *a, u64 from, usize cnt)
+{
+    for (u64 n = from; n - from < cnt;) {
+        cd_run run;
+        cd_run_header at;
+        filler f = {.out = out + (n - from), .a = a, .layout = v->rules->layout, .from = n};
+        bool may_be_run = v->rules->is_dev && n < v->first;
+        cd_err e = may_be_run ? cd_run_find(v->kv, &run, n) : CD_ENOENT;
+        if (e == CD_ENOENT) {
+            CD_TRY(cd_view_block(v, &out[n - from], a, n));
+            n++;
+            continue;
+        }
+        CD_TRY(e);
+        u64 mark_end = n + (CD_RUN_MARK - 1 - (n - run.first) % CD_RUN_MARK);
+        u64 last = cd_min_u64(cd_min_u64(run.last, mark_end), cd_min_u64(from + cnt, v->first) - 1);
+        CD_TRY(cd_run_at(v->kv, &at, &run, v->rules->layout, last, fill, &f));
+        n = last + 1;
+    }
+    return CD_OK;
+}
+
 /* The height of an accepted block that is not in memory. */
 static cd_err find_number(cd_view *v, u64 *number, cd_arena *a, const cd_hash32 *hash)
 {

@@ -41,6 +41,11 @@ cd_err cd_view_block_by_hash(cd_view *v, const cd_accepted **out, cd_arena *a,
 cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a,
                   const cd_hash32 *hash) CD_CHECK;
 
+/* cd_view_blocks gives cnt blocks from a height up; those that lie in one run of empty blocks are computed in one go. Errors: as
+ * cd_view_block. */
+cd_err cd_view_blocks(cd_view *v, const cd_accepted **out, cd_arena *a, u64 from,
+                      usize cnt) CD_CHECK;
+
 /* cd_view_recent gives the block of a height, or of a hash, if it is in memory, else NULL; borrowed from the view. */
 const cd_accepted *cd_view_recent(const cd_view *v, u64 number);
 const cd_accepted *cd_view_recent_by_hash(const cd_view *v, const cd_hash32 *hash);
