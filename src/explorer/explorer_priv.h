@@ -276,8 +276,17 @@ void cd__move_amount(cd__xp *p, const cd__move *m);
 /* cd__trace_run executes the transaction again; CD_JSON_NONE when that state is not kept, and *why says it.
  * cd__trace_write shows its calls as flame graph and tree. cd__trace_reason gives why it failed, or nothing. */
 cd_json cd__trace_run(cd__xp *p, const cd_accepted *b, usize idx, cd_errinfo *why);
-void cd__trace_write(cd__xp *p, cd_json trace, const cd_receipt *r);
+void cd__trace_write(cd__xp *p, cd_json trace);
 cd__reason cd__trace_reason(cd__xp *p, cd_json trace);
+
+/* cd__trace_tx does so under any tracer; cd__trace_missing says why there is nothing to show. */
+cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer,
+                     const char *cfg, cd_errinfo *why);
+void cd__trace_missing(cd__xp *p, const char *why);
+
+/* cd__steps_write shows the instructions of a transaction ("?at=" is the first), cd__state_write what it changed. */
+void cd__steps_write(cd__xp *p, const cd_accepted *b, usize idx);
+void cd__state_write(cd__xp *p, const cd_accepted *b, usize idx);
 
 /* cd__trace_text and cd__trace_gas read a text or a quantity of a call; empty or 0 when it is not there. */
 cd_bytes cd__trace_text(cd_json call, const char *key);

@@ -11,14 +11,17 @@ enum {
     CALL_GAS = 500000, /* of a question to a contract */
 };
 
-static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, cd_errinfo *why)
+#define WITH_LOGS "{\"withLog\":true}"
+
+/* Runs the next transaction, or a call, under a tracer. */
+static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, const char *tracer, const char *cfg,
+                   cd_errinfo *why)
 {
-    static const char cfg_text[] = "{\"withLog\":true}";
     cd_buf out = {0};
     cd_json_w w = {.out = &out};
     cd_json result = {0};
-    cd_trace_opts opts = {.tracer = "callTracer", .timeout_ns = TIMEOUT_S * CD_NS_PER_SEC};
-    cd_err e = cd_json_parse(&opts.cfg, &p->a, cd_bytes_str(cfg_text), 0, why);
+    cd_trace_opts opts = {.tracer = tracer, .timeout_ns = TIMEOUT_S * CD_NS_PER_SEC};
+    cd_err e = cd_json_parse(&opts.cfg, &p->a, cd_bytes_str(cfg), 0, why);
     if (e == CD_OK && call != NULL) {
         static const cd_tx_relax free_call = {
             .nonce = true, .sender = true, .base_fee = true, .balance = true};
@@ -33,15 +36,32 @@ static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, cd_errinfo *why)
     return e == CD_OK ? result : (cd_json){0};
 }
 
-cd_json cd__trace_run(cd__xp *p, const cd_accepted *b, usize idx, cd_errinfo *why)
+cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer,
+                     const char *cfg, cd_errinfo *why)
 {
     cd_replay *r = NULL;
     cd_json out = {0};
     if (cd_replay_new(&r, p->view, &b->block, why) == CD_OK && cd_replay_to(r, idx, why) == CD_OK) {
-        out = run(p, r, NULL, why);
+        out = run(p, r, NULL, tracer, cfg, why);
     }
     cd_replay_free(r);
     return out;
+}
+
+cd_json cd__trace_run(cd__xp *p, const cd_accepted *b, usize idx, cd_errinfo *why)
+{
+    return cd__trace_tx(p, b, idx, "callTracer", WITH_LOGS, why);
+}
+
+void cd__trace_missing(cd__xp *p, const char *why)
+{
+    cd_buf text = {0};
+    cd_html note = {.out = &text};
+    cd_html_put(&note, "{}", cd_foreign_of(cd_bytes_str(why)));
+    cd_html_put(&p->h, "<div class=\"body\">");
+    cd_ui_note(&p->h, CD_NOTE_INFO, "No trace", cd_markup_of(&note));
+    cd_html_put(&p->h, "</div>");
+    cd_buf_fini(&text);
 }
 
 static bool bytes_at(cd__xp *p, cd_bytes *out, cd_json v, const char *key)
@@ -55,7 +75,7 @@ cd_json cd__call(cd__xp *p, const cd_accepted *b, const cd_tx *call, cd_errinfo 
     cd_replay *r = NULL;
     cd_json trace = {0};
     if (cd_replay_behind(&r, p->view, &b->block, why) == CD_OK) {
-        trace = run(p, r, call, why);
+        trace = run(p, r, call, "callTracer", WITH_LOGS, why);
     }
     cd_replay_free(r);
     return trace;
@@ -242,27 +262,18 @@ static void row(cd__xp *p, const call *c)
                 cd_fmt_count(&p->a, cd__trace_gas(c->v, "gasUsed")));
 }
 
-void cd__trace_write(cd__xp *p, cd_json trace, const cd_receipt *r)
+void cd__trace_write(cd__xp *p, cd_json trace)
 {
     calls all = {0};
     collect(p, &all, trace);
-    cd_html_put(&p->h,
-                "<section class=\"panel\"><header><h2>Trace</h2><div class=\"end\">{} {}, depth "
-                "{}, {} gas</div></header>",
-                cd_fmt_count(&p->a, all.total), all.total == 1 ? "call" : "calls", all.deepest,
-                cd_fmt_count(&p->a, r->gas_used));
     flame(p, &all);
     cd_html_put(&p->h, "<ol class=\"tree\">");
     for (usize i = 0; i < all.cnt; i++) {
         row(p, &all.v[i]);
     }
-    cd_html_put(&p->h, "</ol>");
-    if (all.cnt < all.total) {
-        cd_html_put(&p->h,
-                    "<footer><span>Showing {} of {} calls; the whole trace is "
-                    "debug_traceTransaction with callTracer"
-                    "</span></footer>",
-                    cd_fmt_count(&p->a, all.cnt), cd_fmt_count(&p->a, all.total));
-    }
-    cd_html_put(&p->h, "</section>");
+    cd_html_put(&p->h, "</ol><footer><span>{} {}, depth {}{}</span></footer>",
+                cd_fmt_count(&p->a, all.total), all.total == 1 ? "call" : "calls", all.deepest,
+                all.cnt < all.total ? "; not all are shown: debug_traceTransaction with callTracer "
+                                      "has them"
+                                    : "");
 }

@@ -242,6 +242,34 @@ static void head_of(cd__xp *p, const cd_accepted *b, usize idx)
     cd_html_put(h, "</nav></div>");
 }
 
+/* The same run seen three ways. */
+static void trace_panel(cd__xp *p, const cd_accepted *b, usize idx, cd_json trace, const char *why)
+{
+    const cd_ui_link views[] = {
+        {.name = "Calls", .href = cd_bytes_str("?view=calls#trace")},
+        {.name = "Opcodes", .href = cd_bytes_str("?view=opcodes#trace")},
+        {.name = "State", .href = cd_bytes_str("?view=state#trace")},
+    };
+    cd_bytes view = cd__xp_query(p, "view", 16);
+    usize at = cd_bytes_eq(view, cd_bytes_str("opcodes")) ? 1
+               : cd_bytes_eq(view, cd_bytes_str("state")) ? 2
+                                                          : 0;
+    cd_html_put(&p->h, "<section class=\"panel\" id=\"trace\"><header><h2>Trace</h2><div "
+                       "class=\"end\">");
+    cd_ui_seg(&p->h, "Seen as", views, CD_COUNT(views), at);
+    cd_html_put(&p->h, "</div></header>");
+    if (at == 1) {
+        cd__steps_write(p, b, idx);
+    } else if (at == 2) {
+        cd__state_write(p, b, idx);
+    } else if (cd_json_kind_of(trace) == CD_JSON_OBJ) {
+        cd__trace_write(p, trace);
+    } else {
+        cd__trace_missing(p, why);
+    }
+    cd_html_put(&p->h, "</section>");
+}
+
 void cd__xp_tx(cd__xp *p, cd_bytes rest)
 {
     cd_hash32 hash;
@@ -279,15 +307,7 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
     sentence(p, tx, r, m, &reason);
     cd_html_put(h, "<div class=\"cols side\"><div class=\"stack\">");
     cd__moves_write(p, m, tx, &fee);
-    if (cd_json_kind_of(trace) == CD_JSON_OBJ) {
-        cd__trace_write(p, trace, r);
-    } else {
-        cd_buf text = {0};
-        cd_html note = {.out = &text};
-        cd_html_put(&note, "{}", cd_foreign_of(cd_bytes_str(why.msg)));
-        cd_ui_note(h, CD_NOTE_INFO, "No trace", cd_markup_of(&note));
-        cd_buf_fini(&text);
-    }
+    trace_panel(p, b, idx, trace, why.msg);
     logs(p, r);
     cd_html_put(h, "</div><div class=\"stack\">");
     details(p, b, idx);

@@ -71,6 +71,19 @@ check(await at(`/tx/${moved}`, {name: 'transfer', then: async (page, say) => {
   const copied = await page.locator('.hx.this [data-copy]').getAttribute('data-copy');
   if (copied !== moved) say(`the copy button gives ${copied}`);
 }}));
+check(await at(`/tx/${moved}?view=state`, {name: 'state', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
+  const {pre, post} = await rpc('debug_traceTransaction', moved, {tracer: 'prestateTracer', tracerConfig: {diffMode: true}});
+  const main = (await page.locator('#trace').innerText()).replaceAll(/\s+/g, ' ');
+  const words = [...Object.values(pre[token].storage ?? {}), ...Object.values(post[token].storage)].map(BigInt);
+  for (const w of words) if (page.viewportSize().width > 860 && !main.includes(count(w))) say(`no ${w}`);
+  if ((main.match(/Slot 0, entry of/g) ?? []).length !== 2) say('balances are not known as entries of a mapping');
+}}));
+check(await at(`/tx/${moved}?view=opcodes&at=100`, {name: 'opcodes', ...(extent === 'full' ? {} : {width: 1440, theme: 'light'}), then: async (page, say) => {
+  const {structLogs} = await rpc('debug_traceTransaction', moved);
+  const tags = await page.locator('#trace tbody .tag').allInnerTexts();
+  const want = structLogs.slice(100, 350).map((x) => x.op);
+  if (tags.join() !== want.join()) say(`${tags.length} instructions, ${want.length} in the trace`);
+}}));
 check(await at(`/tx/${sprung}`, {name: 'hostile', then: async (page, say) => {
   if (await page.locator('main script, main img').count() !== 0) say('markup of a token reached the page');
   const main = await page.locator('main').innerText();
