@@ -299,17 +299,19 @@ cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why)
         u64 next = 0;
         u64 failed = 0;
         bool delivered = false;
+        bool is_back = false; /* given back: what comes later must not overtake it */
         for (to = i; to < s->notes_cnt && s->notes[to].hook == s->notes[i].hook; to++) {
             const cd__wh_note *n = &s->notes[to];
             delivered = delivered || (n->state == CD_WH_DELIVERED && !n->is_test);
             failed += n->is_attempt && n->state != CD_WH_DELIVERED && !n->is_test ? 1 : 0;
+            is_back = is_back || n->state == CD_WH_PENDING;
             if (n->next_ms != 0 && (next == 0 || n->next_ms < next)) {
                 next = n->next_ms;
             }
         }
         CD_TRY(WH_RUN(s, LANE_SETTLED, why, cd_sql_i(s->notes[i].hook), cd_sql_u(to - i),
                       cd_sql_i(delivered), cd_sql_u(delivered ? 0 : failed), cd_sql_u(now),
-                      cd_sql_u(next)));
+                      cd_sql_u(next), cd_sql_i(is_back)));
     }
     return CD_OK;
 }
