@@ -173,13 +173,14 @@ void cd__wh_store_close(cd_wh_store *s)
 
 cd_err cd__wh_begin(cd_wh_store *s, bool is_write, cd_errinfo *why)
 {
-    s->notes_cnt = 0;
+    s->notes_cnt = s->notes_laned = s->saved_cnt = s->saved_laned = 0;
     return cd_sql_begin(s->q, is_write, why);
 }
 
 cd_err cd__wh_save(cd_wh_store *s, cd_errinfo *why)
 {
-    s->notes_saved = s->notes_cnt;
+    s->saved_cnt = s->notes_cnt;
+    s->saved_laned = s->notes_laned;
     return cd_sql_save(s->q, why);
 }
 
@@ -190,7 +191,8 @@ cd_err cd__wh_keep(cd_wh_store *s, cd_errinfo *why)
 
 cd_err cd__wh_undo(cd_wh_store *s, cd_errinfo *why)
 {
-    s->notes_cnt = s->notes_saved;
+    s->notes_cnt = s->saved_cnt;
+    s->notes_laned = s->saved_laned;
     return cd_sql_undo(s->q, why);
 }
 

@@ -62,8 +62,10 @@ struct cd_wh_store {
     u32 ahead;
 
     cd__wh_note *notes;
-    usize notes_cnt, notes_cap, notes_saved;
-    cd_hmap stats; /* stat_key -> u64, not yet written */
+    usize notes_cnt, notes_cap;
+    usize notes_laned;            /* so many are in their lanes */
+    usize saved_cnt, saved_laned; /* at the savepoint */
+    cd_hmap stats;                /* stat_key -> u64, not yet written */
     u64 stats_since_ms;
 };
 
@@ -84,7 +86,7 @@ cd_err cd__wh_undo(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
 cd_err cd__wh_commit(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
 void cd__wh_rollback(cd_wh_store *s);
 
-/* cd__wh_lanes_settle writes what the notes mean for lanes, at the end of a transaction. */
+/* cd__wh_lanes_settle writes what the notes mean for lanes: before lanes are looked at, and at the end. */
 cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
 
 /* Statistics: cd__wh_stats_note counts the notes of a transaction that was committed; cd__wh_stats_due: they have been

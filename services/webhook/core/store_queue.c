@@ -225,7 +225,10 @@ cd_err cd_wh_claim(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *m
                .lease = (i64)(now_ms + lease_ms),
                .max = max,
                .per_hook = per_hook};
-    cd_err err = claim_lanes(&c, why);
+    cd_err err = cd__wh_lanes_settle(s, why); /* hands that are free since */
+    if (err == CD_OK) {
+        err = claim_lanes(&c, why);
+    }
     return cd__wh_rows((void **)out, cnt, mem, &c.rows, sizeof **out, err);
 }
 
@@ -233,6 +236,7 @@ cd_err cd_wh_next_due(cd_wh_store *s, u64 *at_ms, cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     bool is_row = false;
+    CD_TRY(cd__wh_lanes_settle(s, why));
     CD_TRY(cd__wh_query(s, &st, CD__WH_NEXT_DUE, NULL, 0, why));
     CD_TRY(cd_sql_next(st, &is_row, why));
     *at_ms = is_row ? cd_sql_col_u(st, 0) : UINT64_MAX;
@@ -289,19 +293,17 @@ static int by_hook(const void *a, const void *b)
 
 /* One write for each lane, lanes in rising order as everybody locks them. Within a lane the notes of a group count as
  * one moment: when one was delivered, failures start again at none. */
-cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why)
+static cd_err settle_lanes(cd_wh_store *s, cd__wh_note *notes, usize cnt, cd_errinfo *why)
 {
-    u64 now = s->notes_cnt == 0 ? 0 : cd__wh_now(s);
-    if (s->notes_cnt > 1) {
-        qsort(s->notes, s->notes_cnt, sizeof *s->notes, by_hook);
-    }
-    for (usize i = 0, to; i < s->notes_cnt; i = to) {
+    u64 now = cd__wh_now(s);
+    qsort(notes, cnt, sizeof *notes, by_hook);
+    for (usize i = 0, to; i < cnt; i = to) {
         u64 next = 0;
         u64 failed = 0;
         bool delivered = false;
         bool is_back = false; /* given back: what comes later must not overtake it */
-        for (to = i; to < s->notes_cnt && s->notes[to].hook == s->notes[i].hook; to++) {
-            const cd__wh_note *n = &s->notes[to];
+        for (to = i; to < cnt && notes[to].hook == notes[i].hook; to++) {
+            const cd__wh_note *n = &notes[to];
             delivered = delivered || (n->state == CD_WH_DELIVERED && !n->is_test);
             failed += n->is_attempt && n->state != CD_WH_DELIVERED && !n->is_test ? 1 : 0;
             is_back = is_back || n->state == CD_WH_PENDING;
@@ -309,9 +311,20 @@ cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why)
                 next = n->next_ms;
             }
         }
-        CD_TRY(WH_RUN(s, LANE_SETTLED, why, cd_sql_i(s->notes[i].hook), cd_sql_u(to - i),
+        CD_TRY(WH_RUN(s, LANE_SETTLED, why, cd_sql_i(notes[i].hook), cd_sql_u(to - i),
                       cd_sql_i(delivered), cd_sql_u(delivered ? 0 : failed), cd_sql_u(now),
                       cd_sql_u(next), cd_sql_i(is_back)));
+    }
+    return CD_OK;
+}
+
+/* Notes from before a savepoint and from behind it are not mixed: the latter may be taken back. */
+cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why)
+{
+    while (s->notes_laned < s->notes_cnt) {
+        usize to = s->notes_laned < s->saved_cnt ? s->saved_cnt : s->notes_cnt;
+        CD_TRY(settle_lanes(s, s->notes + s->notes_laned, to - s->notes_laned, why));
+        s->notes_laned = to;
     }
     return CD_OK;
 }

@@ -750,6 +750,84 @@ static void every_engine(void (*test)(usize engine))
     }
 }
 
+/* A turn of the deliverer: what it settles frees hands for what it claims, and a part that fails leaves no trace. */
+static void settle_then_claim(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    usize cnt = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    enqueue(&r, &made, hook, 1, 12);
+    assert_int_equal(made.cnt, 4);
+    rig_begin(&r);
+    rig_ok(cd_wh_settle(r.s, &made.made[0], &good, CD_WH_DELIVERED, 0, why));
+    rig_ok(cd__wh_save(r.s, why));
+    rig_ok(cd_wh_settle(r.s, &made.made[1], &good, CD_WH_DELIVERED, 0, why));
+    rig_ok(cd_wh_claim(r.s, &got, &cnt, &r.mem, rig_now(&r), 60000, 10, 4, why));
+    assert_int_equal(cnt, 2);
+    rig_ok(cd__wh_undo(r.s, why));
+    rig_ok(cd__wh_save(r.s, why));
+    rig_ok(cd_wh_claim(r.s, &got, &cnt, &r.mem, rig_now(&r), 60000, 10, 4, why));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(got[0].sequence, 5);
+    rig_ok(cd__wh_keep(r.s, why));
+    rig_commit(&r);
+    assert_int_equal(row(&r, hook, made.made[0].key, NULL, NULL).state, CD_WH_DELIVERED);
+    assert_int_equal(row(&r, hook, made.made[1].key, NULL, NULL).state, CD_WH_DELIVERING);
+    rig_close(&r);
+}
+
+static void two_workers(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *mine = NULL;
+    cd_wh_delivery *got = NULL;
+    usize cnt = 0;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    i64 other = rig_hook(&r, 2, false);
+    rig_commit(&r);
+    cd_wh_store *two = rig_another(&r, "two");
+    enqueue(&r, &made, hook, 1, 6);
+    enqueue(&r, &made, other, 2, 6);
+    /* The second worker has nothing to do until leases end: every webhook has four in hand. */
+    rig_ok(cd__wh_begin(two, true, why));
+    rig_ok(cd_wh_claim(two, &got, &cnt, &r.mem, rig_now(&r), 60000, 100, 4, why));
+    rig_ok(cd__wh_commit(two, why));
+    assert_int_equal(cnt, 0);
+    rig_wait(&r, 60000);
+    if (engine == 1) { /* while the first one has a webhook, the second goes round it */
+        usize n = 0;
+        rig_begin(&r);
+        rig_ok(cd_wh_claim(r.s, &mine, &n, &r.mem, rig_now(&r), 60000, 1, 4, why));
+        assert_int_equal(n, 1);
+        rig_ok(cd__wh_begin(two, true, why));
+        rig_ok(cd_wh_claim(two, &got, &cnt, &r.mem, rig_now(&r), 60000, 100, 4, why));
+        rig_ok(cd__wh_commit(two, why));
+        rig_commit(&r);
+        assert_int_equal(cnt, 4);
+        for (usize i = 0; i < cnt; i++) {
+            assert_int_not_equal(got[i].hook, mine[0].hook);
+        }
+        rig_wait(&r, 60000);
+    }
+    rig_ok(cd__wh_begin(two, true, why));
+    rig_ok(cd_wh_claim(two, &got, &cnt, &r.mem, rig_now(&r), 60000, 100, 4, why));
+    rig_ok(cd__wh_commit(two, why));
+    assert_int_equal(cnt, 8);
+    /* What the second one has is not the first one's when that comes back. */
+    rig_again(&r);
+    assert_int_equal(claim(&r, &mine, 100, 4), 0);
+    cd__wh_store_close(two);
+    rig_close(&r);
+}
+
 /* No statement may read its way through a table that grows: that is what makes others slow after a million rows. */
 static void test_no_scans(void **state)
 {
@@ -820,6 +898,8 @@ ON_ALL(quotas_and_numbers)
 ON_ALL(too_large_tests_and_pending)
 ON_ALL(old_rows_go)
 ON_ALL(small_tables)
+ON_ALL(settle_then_claim)
+ON_ALL(two_workers)
 
 static int end_engines(void **state)
 {
@@ -842,6 +922,8 @@ int main(void)
         cmocka_unit_test(test_too_large_tests_and_pending),
         cmocka_unit_test(test_old_rows_go),
         cmocka_unit_test(test_small_tables),
+        cmocka_unit_test(test_settle_then_claim),
+        cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_no_scans),
     };
     return cmocka_run_group_tests(tests, NULL, end_engines);
