@@ -413,6 +413,9 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
         } else {
             cd__wh_past_drop(in->past, hook->key); /* what was enlisted is done */
         }
+        if ((hook->types & (1u << CD_WH_B_MINED | 1u << CD_WH_C_MINED)) != 0) {
+            cd__wh_past_mined(in->past, hook->key, hook->filter.tx_hashes, from);
+        }
     } else if (is_changed) {
         cd_wh_hook own = *hook;
         own.from_block = in->matched + 1;

@@ -1,9 +1,11 @@
 #include "services/webhook/core/past.h"
 
+#include "base/hex.h"
 #include "base/list.h"
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     RETRY_MS = 500,
@@ -15,6 +17,7 @@ struct cd__wh_past {
     bool is_stopped;
     cd_list fills;
     cd_list previews;
+    cd_list searches;
     usize fills_cnt;
 };
 
@@ -323,11 +326,6 @@ void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last)
     fill_start(p, row, false);
 }
 
-void cd__wh_past_tell(cd__wh_past *p, i64 hook, u64 block)
-{
-    fill_start(p, (fill_row){.hook = hook, .next = block, .last = block}, true);
-}
-
 void cd__wh_past_changed(cd__wh_past *p, i64 hook)
 {
     cd_list_each(it, &p->fills)
@@ -367,6 +365,96 @@ void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last)
 usize cd__wh_past_cnt(const cd__wh_past *p)
 {
     return p->fills_cnt;
+}
+
+/* ---- transactions that are mined already ---- */
+
+/* Asks where transactions are. */
+typedef struct search {
+    cd_list link;
+    cd__wh_past *past;
+    i64 hook;
+    u64 before;
+    cd_hash32 *hashes;
+    usize cnt;
+    cd_arena mem, call_mem;
+    cd_call *call;
+    cd_timer *retry;
+} search;
+
+static void search_release(search *x)
+{
+    cd_call_cancel(x->call);
+    cd_timer_free(x->retry);
+    cd_arena_fini(&x->call_mem);
+    cd_arena_fini(&x->mem);
+    cd_list_del(&x->link);
+    cd_free(x);
+}
+
+static int u64_cmp(const void *a, const void *b)
+{
+    u64 x = *(const u64 *)a;
+    u64 y = *(const u64 *)b;
+    return (x > y) - (x < y);
+}
+
+static void search_done(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
+{
+    search *x = ctx;
+    x->call = NULL;
+    if (err != CD_OK) {
+        cd_log_warn(x->past->cfg.log, "transactions not looked up", CD_F("why", reason));
+        cd_timer_start(x->retry, RETRY_MS, 0);
+        return;
+    }
+    u64 *blocks = cd_arena_array(&x->mem, u64, x->cnt);
+    usize cnt = 0;
+    for (usize i = 0; i < x->cnt; i++) {
+        cd_json number = cd_json_get(answers[i].result, "blockNumber");
+        if (cd_json_qty_u64(&blocks[cnt], number, NULL) == CD_OK && blocks[cnt] < x->before) {
+            cnt++;
+        }
+    }
+    qsort(blocks, cnt, sizeof *blocks, u64_cmp);
+    for (usize i = 0; i < cnt; i++) {
+        if (i == 0 || blocks[i] != blocks[i - 1]) {
+            fill_start(x->past, (fill_row){.hook = x->hook, .next = blocks[i], .last = blocks[i]},
+                       true);
+        }
+    }
+    search_release(x);
+}
+
+static void search_ask(void *ctx)
+{
+    search *x = ctx;
+    cd_arena_reset(&x->call_mem);
+    cd_ask *asks = cd_arena_array(&x->call_mem, cd_ask, x->cnt);
+    for (usize i = 0; i < x->cnt; i++) {
+        char hex[65] = {0};
+        cd_hex_fmt(hex, cd_bytes_of(x->hashes[i].b, 32));
+        asks[i].method = "eth_getTransactionReceipt";
+        asks[i].params = cd_arena_fmt(&x->call_mem, "[\"0x%s\"]", hex);
+    }
+    x->call = cd_call_new(x->past->cfg.source->node, &x->call_mem, asks, x->cnt, 0, search_done, x);
+}
+
+void cd__wh_past_mined(cd__wh_past *p, i64 hook, cd_wh_words hashes, u64 before)
+{
+    if (hashes.n == 0) {
+        return;
+    }
+    search *x = cd_new(search);
+    x->past = p;
+    x->hook = hook;
+    x->before = before;
+    x->cnt = hashes.n;
+    x->hashes = cd_arena_array(&x->mem, cd_hash32, hashes.n);
+    memcpy(x->hashes, hashes.p, hashes.n * sizeof *hashes.p);
+    x->retry = cd_timer_new(p->cfg.loop, search_ask, x);
+    cd_list_push_back(&p->searches, &x->link);
+    search_ask(x);
 }
 
 /* ---- previews ---- */
@@ -441,6 +529,7 @@ cd__wh_past *cd__wh_past_new(const cd__wh_past_cfg *cfg)
     p->cfg = *cfg;
     cd_list_init(&p->fills);
     cd_list_init(&p->previews);
+    cd_list_init(&p->searches);
     return p;
 }
 
@@ -454,6 +543,10 @@ void cd__wh_past_stop(cd__wh_past *p)
     cd_list_each_safe(it, &p->previews)
     {
         preview_release(cd_list_of(it, preview, link));
+    }
+    cd_list_each_safe(it, &p->searches)
+    {
+        search_release(cd_list_of(it, search, link));
     }
 }
 

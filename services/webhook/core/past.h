@@ -35,9 +35,11 @@ cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char 
                         cd_errinfo *why) CD_CHECK;
 void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last);
 
-/* cd__wh_past_fill tells a webhook of blocks from first to last, unless that is under way; cd__wh_past_tell of one. */
+/* cd__wh_past_fill tells a webhook of blocks from first to last, unless that is under way. */
 void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last);
-void cd__wh_past_tell(cd__wh_past *p, i64 hook, u64 block);
+
+/* cd__wh_past_mined tells a webhook of those of its transactions that were mined before block `before` already. */
+void cd__wh_past_mined(cd__wh_past *p, i64 hook, cd_wh_words hashes, u64 before);
 
 /* cd__wh_past_changed: the webhook is another now; cd__wh_past_drop: it is gone, or nothing is to be told. */
 void cd__wh_past_changed(cd__wh_past *p, i64 hook);

@@ -3,6 +3,7 @@
 #include "services/webhook/core/intake.h"
 
 #include "base/fileio.h"
+#include "services/webhook/core/compare.h"
 #include "services/webhook/test/node_rig.h"
 
 #include <setjmp.h>
@@ -32,6 +33,8 @@ typedef struct rig {
     bool no_ws;
     u32 confirmations;
     cd_wh_preview preview;
+    cd_wh_compared compared;
+    bool is_compared;
     char body[1024];
     bool is_previewed;
 } rig;
@@ -216,6 +219,28 @@ static void run_now(rig *r, job *j, cd_err (*run)(cd_wh_job *, cd_wh_store *, cd
     }
 }
 
+static cd_err add_bare_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+{
+    job *j = (job *)(void *)base;
+    return cd_wh_hook_add(s, &j->hook, 0, why);
+}
+
+static cd_err extra_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+{
+    job *j = (job *)(void *)base;
+    static const u8 none[32];
+    cd_wh_enqueued made;
+    const cd_wh_event event = {
+        .hook = j->hook.key,
+        .type = CD_WH_B_TOKEN,
+        .h = {1, 2, 3},
+        .id = "evt_invented",
+        .block = 20,
+        .body = cd_bytes_str("{}"),
+    };
+    return cd_wh_enqueue(s, &made, j->mem, &event, 1, NULL, 0, none, why);
+}
+
 static cd_wh_hook hook_add(rig *r, cd_wh_type type, u8 address, u64 from_block)
 {
     static int made;
@@ -271,6 +296,28 @@ static void rows_check_range(rig *r, i64 hook, u64 first, u64 last)
     rows_check(r, hook, blocks, cnt);
 }
 
+static void on_compared(void *ctx, const cd_wh_compared *result, const char *reason)
+{
+    rig *r = ctx;
+    assert_null(reason);
+    r->compared = *result;
+    r->is_compared = true;
+}
+
+static bool has_compared(rig *r)
+{
+    return r->is_compared;
+}
+
+static void compare(rig *r, u64 first, u64 last)
+{
+    r->is_compared = false;
+    cd_wh_compare *c =
+        cd_wh_compare_new(cd_wh_intake_source(r->in), r->db, first, last, on_compared, r);
+    until(r, has_compared);
+    cd_wh_compare_free(c);
+}
+
 /* ---- the tests ---- */
 
 /* Pushed blocks, gaps, failing and lying nodes, a lost connection, a restart: each block once, in order. */
@@ -304,6 +351,58 @@ static void test_follow(void **state)
     wait_height(&r, 60);
     rows_check_range(&r, hook.key, 11, 60);
     assert_int_equal(r.made > 0, 1);
+
+    compare(&r, 1, 0);
+    assert_int_equal(r.compared.last, 60);
+    assert_int_equal(r.compared.matches, 50);
+    assert_int_equal(r.compared.rows, 50);
+    assert_int_equal(r.compared.differences, 0);
+    cd_arena mem = {0};
+    job j = {.mem = &mem, .hook = hook};
+    run_now(&r, &j, extra_run);
+    j.hook.id = "wh_untold0000";
+    j.hook.from_block = 58;
+    run_now(&r, &j, add_bare_run);
+    compare(&r, 1, 0);
+    assert_int_equal(r.compared.differences, 4);
+    assert_int_equal(r.compared.list[0].kind, CD_WH_EXTRA);
+    assert_int_equal(r.compared.list[0].block, 20);
+    assert_int_equal(r.compared.list[1].kind, CD_WH_MISSING);
+    assert_int_equal(r.compared.list[1].block, 58);
+    assert_int_equal(r.compared.list[1].hook, j.hook.key);
+    cd_arena_fini(&mem);
+    rig_close(&r);
+}
+
+/* A transaction that was mined before anybody asked for it. */
+static void test_mined(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 30);
+    start(&r);
+    wait_height(&r, 30);
+    cd_hash32 hashes[3] = {{.b = {0xaa}}, {.b = {0xaa}}, {.b = {0xaa}}};
+    cd_put_be64(hashes[0].b + 24, 25);
+    cd_put_be64(hashes[1].b + 24, 7);
+    cd_put_be64(hashes[2].b + 24, 32);
+    cd_arena mem = {0};
+    cd_wh_hook hook = hook_add(&r, CD_WH_B_TOKEN, 0xc0, 0); /* for its project */
+    job j = {.mem = &mem, .hook = hook};
+    j.hook.id = "wh_mined00000";
+    j.hook.types = 1u << CD_WH_B_MINED;
+    j.hook.filter = (cd_wh_filter){.tx_hashes = {.p = hashes, .n = 3}};
+    run_now(&r, &j, add_run);
+    cd_wh_intake_put(r.in, &j.hook);
+    r.node.failing = 2;
+    wait_height(&r, 30);
+    r.want = 2;
+    until(&r, is_made);
+    node_mine(&r.node, 33);
+    wait_height(&r, 33);
+    const u64 blocks[] = {7, 25, 32};
+    rows_check(&r, j.hook.key, blocks, 3);
+    cd_arena_fini(&mem);
     rig_close(&r);
 }
 
@@ -536,6 +635,7 @@ int main(void)
         cmocka_unit_test(test_confirmations), cmocka_unit_test(test_fork),
         cmocka_unit_test(test_wants),         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_tokens),        cmocka_unit_test(test_preview),
+        cmocka_unit_test(test_mined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
