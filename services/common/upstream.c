@@ -283,7 +283,7 @@ cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_
     f->fn = fn;
     f->ctx = ctx;
     f->wants_receipts = !node->no_receipts;
-    f->wants_traces = trace_depth != 0 && !node->no_traces;
+    f->wants_traces = trace_depth != 0 && !node->no_traces && number != 0; /* genesis has none */
     asks[n++] = (cd_ask){
         .method = hash != NULL ? "eth_getBlockByHash" : "eth_getBlockByNumber",
         .params = cd_arena_fmt(&out->mem, "[%s,true]", which),

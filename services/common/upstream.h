@@ -60,7 +60,7 @@ typedef struct cd_fetched {
 typedef struct cd_fetch cd_fetch;
 typedef void cd_fetch_fn(void *ctx, cd_err err, const char *reason);
 
-/* cd_fetch_new gets a block by its hash or, when that is NULL, its number, into *out, which must be empty and stay; its
+/* cd_fetch_new gets block number, by its hash when that is not NULL, into *out, which must be empty and stay; its
  * arena is the caller's to release. CD_ENOENT: the node does not have the block yet. Traces may nest trace_depth levels
  * of JSON; 0: they are not wanted. */
 cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_hash32 *hash,

@@ -406,6 +406,22 @@ static void test_mined(void **state)
     rig_close(&r);
 }
 
+/* A chain that begins under our eyes: nodes do not trace the genesis block. */
+static void test_genesis(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 0);
+    cd_wh_hook hook = hook_add(&r, CD_WH_C_INTERNAL, 0, 0);
+    start(&r);
+    wait_height(&r, 0);
+    until(&r, is_pushed);
+    node_mine(&r.node, 3);
+    wait_height(&r, 3);
+    rows_check_range(&r, hook.key, 1, 3);
+    rig_close(&r);
+}
+
 /* Without a WebSocket, four blocks below the head. */
 static void test_confirmations(void **state)
 {
@@ -635,7 +651,7 @@ int main(void)
         cmocka_unit_test(test_confirmations), cmocka_unit_test(test_fork),
         cmocka_unit_test(test_wants),         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_tokens),        cmocka_unit_test(test_preview),
-        cmocka_unit_test(test_mined),
+        cmocka_unit_test(test_mined),         cmocka_unit_test(test_genesis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,7 @@ static void answer(node_rig *n, cd_buf *out, cd_json ask)
         n->lying -= n->lying != 0;
         cd_buf_str(out, "]");
     } else if (IS("debug_traceBlockByHash") || IS("debug_traceBlockByNumber")) {
+        assert_true(number != 0);
         n->traces++;
         cd_buf_str(out, "\"result\":[{\"txHash\":");
         tx_hash_put(out, number);
