@@ -1,5 +1,6 @@
 #include "services/common/follower.h"
 
+#include "base/hex.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "net/ws_client.h"
@@ -15,6 +16,7 @@ enum {
     ASK_PENDING = 2,
     ASK_NO_PENDING = 3,
     SUB_MAX = 128,
+    SEARCHES_MAX = 64, /* pending transactions that are being asked for */
 };
 
 typedef enum slot_state {
@@ -32,6 +34,14 @@ typedef struct slot {
     bool has_hash;           /* of the block to be fetched */
     cd_fetch *fetch;
 } slot;
+
+/* A pending transaction of which the node told only the hash. */
+typedef struct search {
+    cd_list link;
+    cd_follower *follower;
+    cd_arena mem;
+    cd_call *call;
+} search;
 
 struct cd_follower {
     cd_loop *loop;
@@ -60,6 +70,8 @@ struct cd_follower {
     cd_ws_dial *dial;
     cd_ws *ws;
     bool wants_pending; /* subscribed, or asked to be */
+    cd_list searches;
+    usize searches_cnt;
     char heads_sub[SUB_MAX], pending_sub[SUB_MAX];
     u32 dial_pause_ms;
     cd_timer *redial;
@@ -353,6 +365,51 @@ static void on_answer(cd_follower *f, u64 id, cd_json msg)
     }
 }
 
+static void search_release(search *x)
+{
+    cd_call_cancel(x->call);
+    cd_arena_fini(&x->mem);
+    cd_list_del(&x->link);
+    x->follower->searches_cnt--;
+    cd_free(x);
+}
+
+/* One that is not there is mined or dropped by now. */
+static void on_found(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
+{
+    search *x = ctx;
+    x->call = NULL;
+    if (err != CD_OK) {
+        trouble(x->follower, reason);
+    } else if (cd_json_has(answers[0].result) && !x->follower->is_stopped) {
+        x->follower->events->pending(x->follower->ctx, answers[0].result);
+    }
+    search_release(x);
+}
+
+/* Nodes tell a pending transaction as a whole or, older ones, by its hash. */
+static void on_pending(cd_follower *f, cd_json tx)
+{
+    cd_hash32 hash;
+    if (cd_json_kind_of(tx) != CD_JSON_STR) {
+        f->events->pending(f->ctx, tx);
+        return;
+    }
+    if (cd_json_fixed(hash.b, 32, tx, NULL) != CD_OK || f->searches_cnt == SEARCHES_MAX) {
+        trouble(f, "a pending transaction is not looked at: no hash, or too many at a time");
+        return;
+    }
+    search *x = cd_new(search);
+    char hex[65] = {0};
+    cd_hex_fmt(hex, cd_bytes_of(hash.b, 32));
+    x->follower = f;
+    cd_list_push_back(&f->searches, &x->link);
+    f->searches_cnt++;
+    const cd_ask ask = {.method = "eth_getTransactionByHash",
+                        .params = cd_arena_fmt(&x->mem, "[\"0x%s\"]", hex)};
+    x->call = cd_call_new(f->cfg.node, &x->mem, &ask, 1, 0, on_found, x);
+}
+
 static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
 {
     cd_follower *f = ctx;
@@ -378,7 +435,7 @@ static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
             head_set(f, number, &hash);
         }
     } else if (sub_is(f->pending_sub, cd_json_get(params, "subscription")) && !f->is_stopped) {
-        f->events->pending(f->ctx, result);
+        on_pending(f, result);
     }
     cd_arena_fini(&mem);
 }
@@ -460,6 +517,7 @@ cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *
     for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
         f->slots[i].follower = f;
     }
+    cd_list_init(&f->searches);
     f->has_next = cfg->has_cursor;
     f->has_last = cfg->has_cursor;
     f->next = cfg->has_cursor ? cfg->cursor + 1 : 0;
@@ -485,6 +543,10 @@ void cd_follower_stop(cd_follower *f)
         if (f->slots[i].state != SLOT_GIVEN) {
             slot_clear(&f->slots[i]);
         }
+    }
+    cd_list_each_safe(it, &f->searches)
+    {
+        search_release(cd_list_of(it, search, link));
     }
     cd_call_cancel(f->ask);
     cd_arena_fini(&f->ask_mem);

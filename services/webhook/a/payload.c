@@ -1,11 +1,6 @@
 /* Bodies of variant A: one flat object [spec:webhooks#3]. */
 #include "services/webhook/core/payload.h"
-
-static const char *const names[] = {
-    [CD_WH_A_TRANSFER] = "transfer",       [CD_WH_A_ERC20] = "erc20_transfer",
-    [CD_WH_A_ERC721] = "erc721_transfer",  [CD_WH_A_ERC1155] = "erc1155_transfer",
-    [CD_WH_A_CONTRACT] = "contract_event", [CD_WH_A_BLOCK] = "new_block",
-};
+#include "services/webhook/core/names.h"
 
 /* Who gave how much to whom: of a transfer its parties, else those of the transaction. */
 static void put_move(cd__wh_body *b)
@@ -64,7 +59,7 @@ void cd__wh_a_body(cd__wh_body *b)
     cd_wh_type type = hit->type;
     cd_json_w_obj(&b->w);
     cd__wh_put_str(b, "id", b->id);
-    cd__wh_put_str(b, "event", names[type]);
+    cd__wh_put_str(b, "event", cd_wh_type_name(type));
     cd__wh_put_str(b, "chain", b->chain->name);
     cd__wh_put_u64(b, "blockNumber", b->facts->number);
     if (type != CD_WH_A_BLOCK) {

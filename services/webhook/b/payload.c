@@ -1,15 +1,7 @@
 /* Bodies of variant B: an envelope with data in snake_case [spec:webhooks#3]. */
 #include "services/webhook/core/payload.h"
-
 #include "num/u256_text.h"
-
-static const char *const names[] = {
-    [CD_WH_B_ADDRESS] = "address_activity",
-    [CD_WH_B_TOKEN] = "token_transfer",
-    [CD_WH_B_NFT] = "nft_transfer",
-    [CD_WH_B_MINED] = "mined_transaction",
-    [CD_WH_B_LOG] = "log",
-};
+#include "services/webhook/core/names.h"
 
 /* B's fields are never null: what a token does not say is empty and zero. */
 static const char *symbol_of(const cd__wh_body *b)
@@ -79,7 +71,7 @@ void cd__wh_b_body(cd__wh_body *b)
     cd_wh_type type = b->hit->type;
     cd_json_w_obj(&b->w);
     cd__wh_put_str(b, "id", b->id);
-    cd__wh_put_str(b, "event_type", names[type]);
+    cd__wh_put_str(b, "event_type", cd_wh_type_name(type));
     cd__wh_put_str(b, "webhook_id", b->hit->hook_id);
     cd__wh_put_str(b, "created_at", b->time);
     cd_json_w_key(&b->w, "data");

@@ -1,18 +1,9 @@
 /* Bodies of variant C: an envelope with data in camelCase [spec:webhooks#3]. */
 #include "services/webhook/core/payload.h"
+#include "services/webhook/core/names.h"
 
 /* Decimals of the chain's own coin. */
 enum { COIN_DECIMALS = 18 };
-
-static const char *const names[] = {
-    [CD_WH_C_ADDRESS] = "ADDRESS_ACTIVITY",
-    [CD_WH_C_MINED] = "MINED_TRANSACTION",
-    [CD_WH_C_NFT] = "NFT_ACTIVITY",
-    [CD_WH_C_TOKEN] = "TOKEN_TRANSFER",
-    [CD_WH_C_INTERNAL] = "INTERNAL_TRANSFER",
-    [CD_WH_C_BLOCK] = "NEW_BLOCK",
-    [CD_WH_C_PENDING] = "PENDING_TRANSACTION",
-};
 
 static void put_null(cd__wh_body *b, const char *key)
 {
@@ -204,7 +195,7 @@ void cd__wh_c_body(cd__wh_body *b)
 {
     cd_json_w_obj(&b->w);
     cd__wh_put_str(b, "id", b->id);
-    cd__wh_put_str(b, "type", names[b->hit->type]);
+    cd__wh_put_str(b, "type", cd_wh_type_name(b->hit->type));
     cd__wh_put_str(b, "createdAt", b->time_ms);
     cd__wh_put_str(b, "chain", b->chain->name);
     cd__wh_put_u64(b, "chainId", b->chain->id);

@@ -2,6 +2,7 @@
 
 #include "crypto/sha2.h"
 #include "num/u256_text.h"
+#include "services/webhook/core/names.h"
 #include "services/webhook/core/payload.h"
 
 #include <stdio.h>
@@ -112,11 +113,6 @@ usize cd_wh_units_fmt(char out[CD_WH_UNITS_MAX], const cd_u256 *value, u32 decim
 }
 
 /* ---- identity ---- */
-
-static cd_wh_face face_of(cd_wh_type type)
-{
-    return type <= CD_WH_A_BLOCK ? CD_WH_A : type <= CD_WH_B_LOG ? CD_WH_B : CD_WH_C;
-}
 
 static void hash_make(u8 h[32], const cd_wh_chain *chain, const cd_wh_facts *facts,
                       const cd_wh_hit *hit)
@@ -240,7 +236,7 @@ static void event_make(cd_wh_event *out, cd_arena *mem, cd_buf *scratch, const f
 {
     static const cd_wh_token unknown = {.decimals = -1};
     cd_wh_need need = cd_wh_hit_need(hit);
-    cd_wh_face face = face_of(hit->type);
+    cd_wh_face face = cd_wh_type_face(hit->type);
     const cd_wh_token *token =
         need == CD_WH_NEED_NOTHING ? NULL : f->names->token(f->names->ctx, &hit->log->contract);
     cd__wh_body b = {

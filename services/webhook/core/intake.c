@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "services/webhook/core/names.h"
 #include "services/webhook/core/past.h"
 
 enum {
@@ -75,7 +76,7 @@ struct cd_wh_intake {
     cd__wh_past *past;
     cd_gauge *lag, *stopped;
     cd_hist *match_time;
-    cd_counter *blocks, *events, *dropped;
+    cd_counter *blocks, *dropped, *events[CD_WH_TYPES_CNT];
 };
 
 static void write_more(cd_wh_intake *in);
@@ -155,6 +156,13 @@ static void follower_block(void *ctx, cd_follower_block *b)
                      on_named, w);
 }
 
+static void events_count(const cd_wh_intake *in, const cd_wh_event *events, usize cnt)
+{
+    for (usize i = 0; i < cnt; i++) {
+        cd_counter_add(in->events[events[i].type], 1);
+    }
+}
+
 static cd_err write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     block_job *j = cd_list_of(job, block_job, job);
@@ -187,7 +195,7 @@ static void write_done(cd_wh_job *job)
     }
     for (usize i = 0; i < j->cnt; i++) {
         cd_counter_add(in->blocks, 1);
-        cd_counter_add(in->events, j->works[i]->cnt - j->made[i].known);
+        events_count(in, j->works[i]->events, j->works[i]->cnt);
         told(in, &j->made[i]);
     }
     for (usize i = 0; i < j->cnt; i++) {
@@ -261,7 +269,8 @@ static void pending_done(cd_wh_job *job)
     pending_job *p = cd_list_of(job, pending_job, job);
     cd_wh_intake *in = p->in;
     if (job->err == CD_OK) {
-        cd_counter_add(in->events, p->events.n / sizeof(cd_wh_event) - p->made.known);
+        events_count(in, (const cd_wh_event *)(void *)p->events.p,
+                     p->events.n / sizeof(cd_wh_event));
         told(in, &p->made);
     } else {
         cd_log_error(in->cfg.log, "pending transactions not written", CD_F("why", job->why.msg));
@@ -533,7 +542,15 @@ static void metrics_open(cd_wh_intake *in)
     in->match_time = cd_metrics_hist(m, "match_seconds", "Time to match a block.", &chain, 1,
                                      bounds, CD_COUNT(bounds), 1e9);
     in->blocks = cd_metrics_counter(m, "blocks_total", "Blocks matched.", &chain, 1);
-    in->events = cd_metrics_counter(m, "matches_total", "Events put into the ledger.", &chain, 1);
+    for (cd_wh_type t = 0; t < CD_WH_TYPES_CNT; t++) {
+        const cd_label labels[] = {
+            {.name = "chain", .value = in->cfg.chain.name},
+            {.name = "face", .value = cd_wh_face_name(cd_wh_type_face(t))},
+            {.name = "type", .value = cd_wh_type_name(t)},
+        };
+        in->events[t] =
+            cd_metrics_counter(m, "events_total", "Matches of webhooks.", labels, CD_COUNT(labels));
+    }
     in->dropped = cd_metrics_counter(m, "pending_dropped_total",
                                      "Events of the mempool that came faster than they could be "
                                      "written.",

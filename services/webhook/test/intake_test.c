@@ -486,8 +486,12 @@ static void test_wants(void **state)
     node_pend(&r.node, 500); /* once is enough */
     node_pend(&r.node, 501);
     until(&r, is_made);
-    const u64 none[] = {0, 0};
-    rows_check(&r, pending.key, none, 2);
+    r.node.tells_hashes = true;
+    r.want = 3;
+    node_pend(&r.node, 502);
+    until(&r, is_made);
+    const u64 none[] = {0, 0, 0};
+    rows_check(&r, pending.key, none, 3);
     r.node.no_traces = true; /* a node without them still tells of the rest */
     node_mine(&r.node, 13);
     wait_height(&r, 13);

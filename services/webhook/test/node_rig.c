@@ -125,6 +125,9 @@ static void answer(node_rig *n, cd_buf *out, cd_json ask)
     } else if (IS("eth_call")) {
         n->calls++;
         token_put(n, out, params);
+    } else if (IS("eth_getTransactionByHash")) {
+        cd_buf_str(out, "\"result\":");
+        tx_put(out, number);
     } else if (!is_there) {
         cd_buf_str(out, "\"result\":null");
     } else if (IS("eth_getTransactionReceipt")) {
@@ -277,7 +280,11 @@ void node_pend(node_rig *n, u64 nonce)
     assert_true(n->ws != NULL && n->pending_on);
     cd_buf_str(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"eth_subscription\",\"params\":{"
                       "\"subscription\":\"0x2\",\"result\":");
-    tx_put(&text, nonce);
+    if (n->tells_hashes) {
+        tx_hash_put(&text, nonce);
+    } else {
+        tx_put(&text, nonce);
+    }
     cd_buf_str(&text, "}}");
     ws_say(n, cd_buf_cstr(&text));
     cd_buf_fini(&text);

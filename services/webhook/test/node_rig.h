@@ -23,7 +23,8 @@ typedef struct node_rig {
     u64 lying;        /* so many blocks have the receipts of others */
     bool no_receipts; /* it does not know eth_getBlockReceipts */
     bool no_traces;
-    bool is_dumb; /* symbol() and the others revert */
+    bool tells_hashes; /* of pending transactions only that */
+    bool is_dumb;      /* symbol() and the others revert */
     u32 requests, calls, traces;
 } node_rig;
 
