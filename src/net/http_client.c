@@ -53,6 +53,7 @@ struct cd_http_client {
     char *user_agent;
     char *ca_file;
     u32 connect_timeout_ms;
+    bool keeps_no_names;
     cd_http_may_connect *may_connect;
     void *may_connect_ctx;
 };
@@ -61,7 +62,7 @@ struct cd_http_call {
     cd_list link;
     cd_http_client *client;
     CURL *easy;
-    struct curl_slist *headers;
+    struct curl_slist *nodes; /* headers; their text lies behind */
     struct curl_slist *route;
     cd_buf sent;
     cd_buf head;
@@ -251,7 +252,7 @@ static void call_free(cd_http_call *c)
         }
         easy_give(c);
     }
-    curl_slist_free_all(c->headers);
+    cd_free(c->nodes);
     curl_slist_free_all(c->route);
     if (c->sent.n != 0) {
         explicit_bzero(c->sent.p, c->sent.n);
@@ -402,6 +403,7 @@ cd_err cd_http_client_new(cd_http_client **out, cd_loop *loop, const cd_http_cli
     c->ca_file = cfg->ca_file != NULL ? dup_str(cfg->ca_file) : NULL;
     c->connect_timeout_ms =
         cfg->connect_timeout_ms != 0 ? cfg->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+    c->keeps_no_names = cfg->keeps_no_names;
     c->may_connect = cfg->may_connect;
     c->may_connect_ctx = cfg->may_connect_ctx;
     cd_list_init(&c->calls);
@@ -459,22 +461,44 @@ static bool set_route(cd_http_call *c, const char *address)
     return c->route != NULL && curl_easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->route) == CURLE_OK;
 }
 
+/* A list of curl's kind in our memory: it only reads it. */
+static char *add_node(cd_http_call *c, usize *cnt, char *text)
+{
+    struct curl_slist *node = &c->nodes[(*cnt)++];
+    *node = (struct curl_slist){.data = text};
+    if (*cnt > 1) {
+        node[-1].next = node;
+    }
+    return text;
+}
+
 static bool set_headers(cd_http_call *c, const cd_http_ask *ask)
 {
     /* No waiting for "100 Continue", and no content type that nobody chose. */
-    static const char *const plain[] = {"Expect:", "Content-Type:"};
-    for (usize i = 0; i < CD_COUNT(plain) + ask->headers_cnt; i++) {
-        const char *line = i < CD_COUNT(plain) ? plain[i] : ask->headers[i - CD_COUNT(plain)];
-        if (strpbrk(line, "\r\n") != NULL) {
+    static char none[][16] = {"Expect:", "Content-Type:"};
+    const usize most = CD_COUNT(none) + ask->headers_cnt + 1;
+    usize cnt = 0;
+    usize size = ask->lines.n;
+    for (usize i = 0; i < ask->headers_cnt; i++) {
+        if (strpbrk(ask->headers[i], "\r\n") != NULL) {
             return false;
         }
-        struct curl_slist *longer = curl_slist_append(c->headers, line);
-        if (longer == NULL) {
-            return false;
-        }
-        c->headers = longer;
+        size += strlen(ask->headers[i]) + 1;
     }
-    return curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers) == CURLE_OK;
+    c->nodes = cd_alloc(most * sizeof *c->nodes + size);
+    char *p = (char *)(c->nodes + most);
+    for (usize i = 0; i < CD_COUNT(none); i++) {
+        (void)add_node(c, &cnt, none[i]);
+    }
+    for (usize i = 0; i < ask->headers_cnt; i++) {
+        usize n = strlen(ask->headers[i]) + 1;
+        memcpy(add_node(c, &cnt, p), ask->headers[i], n);
+        p += n;
+    }
+    if (ask->lines.n > 2) { /* to curl they are one; it adds the last line end */
+        memcpy(add_node(c, &cnt, p), ask->lines.p, ask->lines.n - 2);
+    }
+    return curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->nodes) == CURLE_OK;
 }
 
 /* The handle may have done anything before: every one of these is set. */
@@ -550,6 +574,8 @@ static bool set_constants(CURL *easy, cd_http_client *client)
            curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) == CURLE_OK &&
+           (!client->keeps_no_names ||
+            curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L) == CURLE_OK) &&
            (client->ca_file == NULL ||
             curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file) == CURLE_OK);
 }

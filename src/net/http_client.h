@@ -21,10 +21,12 @@ typedef bool cd_http_may_connect(void *ctx, cd_bytes address, u16 port);
 
 /* Zero in a number means its default. Strings are copied. */
 typedef struct cd_http_client_cfg {
-    u32 conns_max;                    /* 64 connections; further calls wait for one */
-    u32 host_conns_max;               /* 8 to one host and port */
-    u32 connect_timeout_ms;           /* 10000, TLS included */
-    const char *user_agent;           /* "candela" */
+    u32 conns_max;          /* 64 connections; further calls wait for one */
+    u32 host_conns_max;     /* 8 to one host and port */
+    u32 connect_timeout_ms; /* 10000, TLS included */
+    const char *user_agent; /* "candela" */
+    bool
+        keeps_no_names; /* calls give addresses: no look-ups to keep, or to sift for old ones at every call */
     const char *ca_file;              /* PEM, instead of the system's certificates; NULL: those */
     cd_http_may_connect *may_connect; /* NULL: everything may */
     void *may_connect_ctx;
@@ -43,6 +45,8 @@ typedef struct cd_http_ask {
     const char *url;            /* http:// or https:// */
     const char *const *headers; /* "Name: value" */
     usize headers_cnt;
+    cd_bytes
+        lines; /* more of them: whole lines, each ended by CR LF, sent as they are behind the others */
     cd_bytes body;        /* sent when it is not empty, or the method is POST, PUT or PATCH */
     u32 timeout_ms;       /* 30000, from here to the end of the answer */
     usize body_max;       /* 8 MiB */

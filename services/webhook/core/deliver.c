@@ -632,9 +632,10 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
     char agent[100];
     (void)snprintf(agent, sizeof agent, "%s-Webhooks/1.0", cfg->brand);
     const cd_http_client_cfg client = {
-        .conns_max = d->cfg.in_flight,
+        .conns_max = d->cfg.in_flight > IN_FLIGHT ? d->cfg.in_flight : IN_FLIGHT,
         .host_conns_max = d->cfg.in_flight,
         .connect_timeout_ms = d->cfg.timeout_ms,
+        .keeps_no_names = true,
         .user_agent = agent,
         .ca_file = cfg->ca_file,
         .may_connect = may_connect,

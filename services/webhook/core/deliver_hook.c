@@ -5,6 +5,8 @@
 #include "base/secret.h"
 #include "codec/json.h"
 
+#include <stdio.h>
+
 enum {
     RESTING_MAX = 20000, /* kept without having work */
     LOADS_MAX = 256,     /* in one job */
@@ -74,14 +76,7 @@ void cd__wh_hook_rest(cd__wh_hook *h)
 
 /* --- preparing ------------------------------------------------------------------------------------ */
 
-static void add_line(cd__wh_hook *h, const char *line)
-{
-    if (h->fixed_cnt < CD_COUNT(h->fixed)) {
-        h->fixed[h->fixed_cnt++] = line;
-    }
-}
-
-static void read_settings(cd__wh_hook *h, cd_bytes text)
+static void read_settings(cd__wh_hook *h, cd_buf *lines, cd_bytes text)
 {
     cd_arena mem = {0};
     cd_json settings;
@@ -102,9 +97,8 @@ static void read_settings(cd__wh_hook *h, cd_bytes text)
         }
         for (cd_json_it it = cd_json_iter(cd_json_get(settings, "headers")); cd_json_next(&it);) {
             if (cd_json_str(&word, it.val, NULL) == CD_OK) {
-                add_line(h,
-                         cd_arena_fmt(&h->mem, "%.*s: %.*s", (int)it.key.n, (const char *)it.key.p,
-                                      (int)word.n, (const char *)word.p));
+                cd_buf_fmt(lines, "%.*s: %.*s\r\n", (int)it.key.n, (const char *)it.key.p,
+                           (int)word.n, (const char *)word.p);
             }
         }
     }
@@ -117,6 +111,22 @@ static const char *path_of(const char *url)
     const char *p = strstr(url, "://");
     p = p == NULL ? url : p + 3;
     return p + strcspn(p, "/?");
+}
+
+/* What curl writes on top of a request to this webhook. */
+static const char *head_of(cd__wh_hook *h)
+{
+    const char *path = path_of(h->view.url);
+    bool is_v6 = strchr(h->target.host, ':') != NULL;
+    char port[8] = "";
+    if (h->target.port != (h->target.is_https ? 443 : 80)) {
+        (void)snprintf(port, sizeof port, ":%u", h->target.port);
+    }
+    return cd_arena_fmt(&h->mem,
+                        "POST %s%s HTTP/1.1\r\nHost: %s%s%s%s\r\nUser-Agent: %s-Webhooks/1.0\r\n"
+                        "Accept: */*\r\nAccept-Encoding: gzip\r\n",
+                        *path == '/' ? "" : "/", path, is_v6 ? "[" : "", h->target.host,
+                        is_v6 ? "]" : "", port, h->owner->cfg.brand);
 }
 
 void cd__wh_hook_set(cd__wh_hook *h, const cd_wh_hook *from)
@@ -146,18 +156,13 @@ void cd__wh_hook_set(cd__wh_hook *h, const cd_wh_hook *from)
     cd_wh_sign_key_init(&h->key_next, from->secret_next);
     h->grace_until_ms = from->grace_until_ms;
     h->target_err = cd_wh_target_parse(&h->target, d->cfg.guard, cd_bytes_str(h->view.url), &why);
-    h->fixed_cnt = 0;
-    add_line(h, "Content-Type: application/json");
-    add_line(h, cd_arena_fmt(&h->mem, "X-%s-Webhook-Id: %s", d->cfg.brand, h->view.id));
-    read_settings(h, from->settings);
-    const char *path = path_of(h->view.url);
-    bool is_default = h->target.port == (h->target.is_https ? 443 : 80);
-    bool is_v6 = strchr(h->target.host, ':') != NULL;
-    h->head = cd_arena_fmt(&h->mem,
-                           is_default ? "POST %s%s HTTP/1.1\r\nHost: %s%s%s\r\n"
-                                      : "POST %s%s HTTP/1.1\r\nHost: %s%s%s:%u\r\n",
-                           *path == '/' ? "" : "/", path, is_v6 ? "[" : "", h->target.host,
-                           is_v6 ? "]" : "", h->target.port);
+    cd_buf lines = {0};
+    cd_buf_fmt(&lines, "Content-Type: application/json\r\nX-%s-Webhook-Id: %s\r\n", d->cfg.brand,
+               h->view.id);
+    read_settings(h, &lines, from->settings);
+    h->lines = cd_arena_str(&h->mem, cd_buf_bytes(&lines));
+    cd_buf_fini(&lines);
+    h->head = head_of(h);
     h->is_loaded = true;
     h->is_gone = false;
     h->loaded_ms = cd_loop_now_ms(d->loop);

@@ -14,10 +14,7 @@
 #include "services/webhook/core/schedule.h"
 #include "services/webhook/core/sign.h"
 
-enum {
-    CD__WH_HEADERS_MAX = 48, /* lines of a request: twenty of the owner, ours, signatures */
-    CD__WH_CAPTURE_MAX = 4096,
-};
+enum { CD__WH_CAPTURE_MAX = 4096 };
 
 typedef enum cd__wh_class {
     CD__WH_PROVEN,
@@ -48,9 +45,8 @@ typedef struct cd__wh_hook {
     cd_wh_standard standard;
     bool has_sequence;
     u64 grace_until_ms;
-    const char *head; /* request line, Host and what curl says by itself: for the record */
-    const char *fixed[CD__WH_HEADERS_MAX]; /* lines that are the same for all deliveries */
-    usize fixed_cnt;
+    const char *head;  /* of a request: what curl says by itself, for the record */
+    const char *lines; /* that are the same in all requests, each with CR LF */
 } cd__wh_hook;
 
 /* A delivery in hand. */

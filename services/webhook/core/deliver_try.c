@@ -2,9 +2,10 @@
 #include "services/webhook/core/deliver_priv.h"
 
 #include "base/hex.h"
+#include "base/num_text.h"
 #include "services/webhook/core/names.h"
 
-enum { BODY_READ_MAX = 64 << 10 };
+enum { BODY_READ_MAX = 64 << 10, HEAD_LEN = 1500 };
 
 /* An attempt that ends without a request. */
 static void end_early(cd__wh_item *item, const char *error)
@@ -87,21 +88,45 @@ static void on_result(void *ctx, const cd_http_result *r)
 
 /* --- the request ---------------------------------------------------------------------------------- */
 
+/* "X-BRAND-NAME: value" */
+static void put_line(cd_buf *out, const char *brand, const char *name, cd_bytes value)
+{
+    cd_buf_str(out, "X-");
+    cd_buf_str(out, brand);
+    cd_buf_str(out, name);
+    cd_buf_put(out, value);
+    cd_buf_str(out, "\r\n");
+}
+
+static void put_number(cd_buf *out, const char *brand, const char *name, u64 v)
+{
+    char text[CD_U64_TEXT_MAX];
+    put_line(out, brand, name, cd_bytes_of(text, cd_u64_fmt(text, v)));
+}
+
+static void put_hash(cd_buf *out, const char *brand, const char *name, const u8 hash[32])
+{
+    char text[64];
+    cd_hex_fmt(text, cd_bytes_of(hash, 32));
+    put_line(out, brand, name, cd_bytes_of(text, 64));
+}
+
 /* Lines that belong to this attempt alone, each with CR LF. */
 static void put_lines(cd_buf *out, const cd__wh_item *item, u64 now_s)
 {
     const cd__wh_hook *h = item->hook;
     const cd_wh_delivery *row = &item->d;
     const char *brand = h->owner->cfg.brand;
-    cd_buf_fmt(out, "X-%s-Delivery: %lld-%u\r\nX-%s-Attempt: %u\r\n", brand, (long long)row->key,
-               row->attempts + 1, brand, row->attempts + 1);
+    char id[2 * CD_U64_TEXT_MAX + 1];
+    usize n = cd_i64_fmt(id, row->key);
+    id[n++] = '-';
+    n += cd_u64_fmt(id + n, row->attempts + 1);
+    put_line(out, brand, "-Delivery: ", cd_bytes_of(id, n));
+    put_number(out, brand, "-Attempt: ", row->attempts + 1);
     if (h->has_sequence && row->sequence != 0) {
-        char h_hex[64];
-        char chain_hex[64];
-        cd_hex_fmt(h_hex, cd_bytes_of(row->event.h, 32));
-        cd_hex_fmt(chain_hex, cd_bytes_of(row->chain_hash, 32));
-        cd_buf_fmt(out, "X-%s-Sequence: %llu\r\nX-%s-Event-Hash: %.64s\r\nX-%s-Chain: %.64s\r\n",
-                   brand, (unsigned long long)row->sequence, brand, h_hex, brand, chain_hex);
+        put_number(out, brand, "-Sequence: ", row->sequence);
+        put_hash(out, brand, "-Event-Hash: ", row->event.h);
+        put_hash(out, brand, "-Chain: ", row->chain_hash);
     }
     if (h->view.face == CD_WH_C) {
         cd_buf_fmt(out, "X-Webhook-Event: %s\r\nX-Webhook-Idempotency-Key: %s\r\n",
@@ -129,38 +154,31 @@ static void rotate(cd__wh_hook *h, u64 now_ms)
     }
 }
 
+static void put_length(cd_buf *out, usize n)
+{
+    char text[CD_U64_TEXT_MAX];
+    cd_buf_str(out, "Content-Length: ");
+    cd_buf_put(out, cd_bytes_of(text, cd_u64_fmt(text, n)));
+    cd_buf_str(out, "\r\n\r\n");
+}
+
 static void post(cd__wh_item *item, const char *address)
 {
     cd__wh_hook *h = item->hook;
     cd_wh_deliverer *d = h->owner;
-    const char *lines[CD__WH_HEADERS_MAX + 16];
-    usize cnt = 0;
-    cd_buf own = {0};
     rotate(h, item->at_ms);
-    put_lines(&own, item, item->at_ms / 1000);
     cd_buf_clear(&item->head);
+    (void)cd_buf_reserve(&item->head, HEAD_LEN);
     cd_buf_str(&item->head, h->head);
-    cd_buf_fmt(&item->head,
-               "User-Agent: %s-Webhooks/1.0\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n",
-               d->cfg.brand);
-    for (usize i = 0; i < h->fixed_cnt; i++) {
-        lines[cnt++] = h->fixed[i];
-        cd_buf_str(&item->head, h->fixed[i]);
-        cd_buf_str(&item->head, "\r\n");
-    }
-    cd_buf_put(&item->head, cd_buf_bytes(&own));
-    cd_buf_fmt(&item->head, "Content-Length: %zu\r\n\r\n", item->d.event.body.n);
-    for (char *p = (char *)own.p, *end = p + own.n; p < end && cnt < CD_COUNT(lines);) {
-        char *eol = memchr(p, '\r', (usize)(end - p));
-        *eol = '\0';
-        lines[cnt++] = p;
-        p = eol + 2;
-    }
+    usize from = item->head.n;
+    cd_buf_str(&item->head, h->lines);
+    put_lines(&item->head, item, item->at_ms / 1000);
+    usize to = item->head.n;
+    put_length(&item->head, item->d.event.body.n);
     const cd_http_ask ask = {
         .method = CD_HTTP_POST,
         .url = h->view.url,
-        .headers = lines,
-        .headers_cnt = cnt,
+        .lines = cd_bytes_sub(cd_buf_bytes(&item->head), from, to - from),
         .body = item->d.event.body,
         .timeout_ms = d->cfg.timeout_ms > item->vet_ms ? d->cfg.timeout_ms - item->vet_ms : 1,
         .body_max = BODY_READ_MAX,
@@ -169,7 +187,6 @@ static void post(cd__wh_item *item, const char *address)
         .client_key = d->cfg.client_key,
     };
     item->call = cd_http_client_call(d->client, &ask, on_result, item);
-    cd_buf_fini(&own);
 }
 
 static void go(cd__wh_item *item, cd_err err, const char *address)

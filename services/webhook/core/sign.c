@@ -92,8 +92,12 @@ static void svc_line(cd_buf *out, const cd_wh_signing *s, const cd_wh_sign_key *
     } else {
         cd_wh_sign_c(hex, &key->mac, s->body);
     }
-    cd_buf_fmt(out, "X-%s-%s: %s%.64s\r\n", s->brand, name,
-               s->face == CD_WH_B ? "" : "sha256=", hex);
+    cd_buf_str(out, "X-");
+    cd_buf_str(out, s->brand);
+    cd_buf_str(out, name);
+    cd_buf_str(out, s->face == CD_WH_B ? ": " : ": sha256=");
+    cd_buf_put(out, cd_bytes_of(hex, 64));
+    cd_buf_str(out, "\r\n");
 }
 
 void cd_wh_sign(cd_buf *out, const cd_wh_signing *s)
@@ -104,9 +108,9 @@ void cd_wh_sign(cd_buf *out, const cd_wh_signing *s)
     char digits[CD_U64_TEXT_MAX];
     cd_bytes timestamp = cd_bytes_of(digits, cd_u64_fmt(digits, s->now_s));
     bool rotates = s->next != NULL && s->next->is_set;
-    svc_line(out, s, s->key, timestamp, "Signature");
+    svc_line(out, s, s->key, timestamp, "-Signature");
     if (rotates) {
-        svc_line(out, s, s->next, timestamp, "Signature-Next");
+        svc_line(out, s, s->next, timestamp, "-Signature-Next");
     }
     if (s->face == CD_WH_B) {
         cd_buf_fmt(out, "X-%s-Timestamp: %.*s\r\n", s->brand, (int)timestamp.n, digits);
