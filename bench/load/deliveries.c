@@ -1,17 +1,24 @@
-/* bench-deliveries - deliveries to receivers on loopback, beside bare POSTs by the same HTTP client.
+/* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
- *   bench-deliveries post [--seconds 5] [--connections 64]
+ *   bench-deliveries FOLDER SECONDS WEBHOOKS [HANGING]
  *
- * Prints one JSON line: {"name", "per_s", "cpu_us"}, the processor time of this process alone. [spec:webhooks#10] */
+ * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
+ * follow one another as they are done; beside HANGING webhooks that get events too and never answer. The store is made
+ * in FOLDER, or goes on in the one that is there. One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the
+ * processor time of this process, all threads, by deliveries; the receiver is a process of its own. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "net/http_client.h"
+#include "services/webhook/core/deliver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+
+enum { CONNS = 64, BLOCK = 5000, AHEAD = 2 * BLOCK, HOSTS = 250, HANGING_EVERY = 5 };
 
 static const char body[] =
     "{\"id\":\"evt_z9y8x7w6v5u5\",\"event_type\":\"token_transfer\",\"webhook_id\":\"wh_"
@@ -23,6 +30,12 @@ static const char body[] =
     "\"0xd8da6bf26964af9d7eed9e03e53415d37aa96045\",\"value\":\"50000000000\",\"symbol\":\"USDC\","
     "\"decimals\":6}}";
 
+static void die(const char *what)
+{
+    (void)fprintf(stderr, "bench-deliveries: %s\n", what);
+    exit(1);
+}
+
 static double cpu_s(void)
 {
     struct rusage u;
@@ -31,14 +44,52 @@ static double cpu_s(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+static u64 now_ns(void)
+{
+    return cd_clock_mono_ns(cd_clock_real());
+}
+
 typedef struct load {
     cd_loop *loop;
+    webhook_sink *sink;
+    u64 begin_ns, until_ns;
+    double begin_cpu;
+    u64 done;
+
     cd_http_client *client;
     char url[100];
-    u64 until_ns;
-    u64 done;
     u32 running;
+
+    cd_wh_db *db;
+    cd_wh_deliverer *deliverer;
+    i64 *hooks; /* the healthy first */
+    u32 healthy, hanging;
+    u64 block;
+    u64 made; /* for healthy ones */
+    cd_wh_job job;
+    cd_arena mem;
+    cd_wh_event *events;
+    cd_wh_enqueued enqueued;
+    bool is_enqueuing, is_over;
 } load;
+
+static void begin(load *l, u32 seconds)
+{
+    l->done = 0;
+    l->begin_cpu = cpu_s();
+    l->begin_ns = now_ns();
+    l->until_ns = l->begin_ns + seconds * CD_NS_PER_SEC;
+}
+
+static void end(const load *l, const char *name)
+{
+    double took = (double)(now_ns() - l->begin_ns) / 1e9;
+    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f}\n", name, (double)l->done / took,
+                 (cpu_s() - l->begin_cpu) * 1e6 / (double)l->done);
+    (void)fflush(stdout);
+}
+
+/* --- bare POSTs ----------------------------------------------------------------------------------- */
 
 static void post(load *l);
 
@@ -47,11 +98,10 @@ static void on_answer(void *ctx, const cd_http_result *r)
     load *l = ctx;
     l->running--;
     if (r->status != 200) {
-        (void)fprintf(stderr, "a POST failed: %s\n", r->reason);
-        exit(1);
+        die(r->reason);
     }
     l->done++;
-    if (cd_clock_mono_ns(cd_clock_real()) < l->until_ns) {
+    if (now_ns() < l->until_ns) {
         post(l);
     } else if (l->running == 0) {
         cd_loop_stop(l->loop);
@@ -73,32 +123,197 @@ static void post(load *l)
     (void)cd_http_client_call(l->client, &ask, on_answer, l);
 }
 
+static void run_posts(load *l, u32 seconds)
+{
+    const cd_http_client_cfg cfg = {.conns_max = CONNS, .host_conns_max = CONNS};
+    cd_errinfo why;
+    if (cd_http_client_new(&l->client, l->loop, &cfg, &why) != CD_OK) {
+        die(why.msg);
+    }
+    (void)snprintf(l->url, sizeof l->url, "http://127.0.0.1:%u/hook", l->sink->port);
+    begin(l, seconds);
+    for (u32 i = 0; i < CONNS; i++) {
+        post(l);
+    }
+    cd_loop_run(l->loop);
+    end(l, "post");
+    cd_http_client_free(l->client);
+}
+
+/* --- deliveries ----------------------------------------------------------------------------------- */
+
+static cd_err add_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, job);
+    u64 now = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS;
+    const cd_wh_project p = {
+        .id = "p", .name = "p", .tier = "enterprise", .email = "", .face = CD_WH_B};
+    u8 hash[32];
+    if (cd_wh_cursor_get(s, &l->block, hash, "lux", why) == CD_OK) {
+        l->block++; /* a store that was filled before */
+    }
+    CD_TRY(cd_wh_project_put(s, &p, why));
+    for (u32 i = 0; i < l->healthy + l->hanging; i++) {
+        bool hangs = i >= l->healthy;
+        cd_wh_hook h = {
+            .id = cd_arena_fmt(&l->mem, "wh_%llu_%u", (unsigned long long)l->block, i),
+            .project = "p",
+            .face = CD_WH_B,
+            .name = "",
+            .url = cd_arena_fmt(&l->mem, "http://127.%u.%u.%u:%u/%s/%u", hangs ? 1 : 0,
+                                hangs ? i / HOSTS % 250 : 0, 1 + i % HOSTS, l->sink->port,
+                                hangs ? "hang" : "hook", i),
+            .chain = "lux",
+            .network = "",
+            .types = 1u << CD_WH_B_TOKEN,
+            .config = cd_bytes_str("{}"),
+            .settings = cd_bytes_str("{}"),
+            .secret = cd_bytes_str("whsec_k7m9p2q4r6s8t0v2w4x6y8z0"),
+            .created_ms = now,
+            .updated_ms = now,
+        };
+        CD_TRY(cd_wh_hook_add(s, &h, 0, why));
+        l->hooks[i] = h.key;
+    }
+    return CD_OK;
+}
+
+static void on_added(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    cd_loop_stop(l->loop);
+}
+
+static cd_err enqueue(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, job);
+    u8 hash[32] = {0};
+    cd_put_be64(hash, l->block);
+    return cd_wh_enqueue(s, &l->enqueued, &l->mem, l->events, BLOCK, "lux", l->block, hash, why);
+}
+
+static void more(load *l);
+
+static void on_enqueued(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    cd_wh_deliver_offer(l->deliverer, l->enqueued.made, l->enqueued.cnt);
+    cd_arena_reset(&l->mem);
+    l->is_enqueuing = false;
+    more(l);
+}
+
+/* A block, when there is little left to do. */
+static void more(load *l)
+{
+    if (l->is_enqueuing || l->is_over || l->made - l->done > AHEAD) {
+        return;
+    }
+    l->is_enqueuing = true;
+    l->block++;
+    l->events = cd_arena_array(&l->mem, cd_wh_event, BLOCK);
+    for (u32 i = 0; i < BLOCK; i++) {
+        cd_wh_event *e = &l->events[i];
+        bool hangs = l->hanging != 0 && i % HANGING_EVERY == 0;
+        u64 nth = l->block * BLOCK + i;
+        e->hook = hangs ? l->hooks[l->healthy + nth / HANGING_EVERY % l->hanging]
+                        : l->hooks[nth % l->healthy];
+        e->type = CD_WH_B_TOKEN;
+        e->block = l->block;
+        cd_put_be64(e->h, nth * 0x9e3779b97f4a7c15ull);
+        cd_put_be64(e->h + 8, nth);
+        (void)snprintf(e->id, sizeof e->id, "evt_%012llx", (unsigned long long)nth);
+        e->body = cd_bytes_of(body, sizeof body - 1);
+        l->made += !hangs;
+    }
+    l->job.run = enqueue;
+    l->job.done = on_enqueued;
+    cd_wh_db_write(l->db, &l->job);
+}
+
+static void on_settled(void *ctx, const cd_wh_settled *s)
+{
+    load *l = ctx;
+    if (s->state == CD_WH_DELIVERED) {
+        l->done++;
+    }
+    if (!l->is_over && now_ns() >= l->until_ns) {
+        l->is_over = true;
+        end(l, l->hanging == 0 ? "deliver" : "deliver_hanging");
+        cd_loop_stop(l->loop);
+    }
+    more(l);
+}
+
+static void on_drained(void *ctx)
+{
+    cd_loop_stop(ctx);
+}
+
+static void run_deliveries(load *l, const char *folder, u32 seconds)
+{
+    static const char *const cidrs[] = {"127.0.0.0/8"};
+    static const u8 master[32] = {1};
+    char url[300];
+    cd_errinfo why;
+    cd_wh_guard *guard;
+    const cd_wh_guard_cfg rules = {.allow_http = true, .allow_cidrs = cidrs, .allow_cidrs_cnt = 1};
+    (void)snprintf(url, sizeof url, "sqlite:%s/webhooks.db", folder);
+    const cd_wh_store_cfg store = {
+        .url = url, .worker = "w", .master_key = master, .clock = cd_clock_real()};
+    if (cd_wh_db_open(&l->db, l->loop, &store, NULL, &why) != CD_OK ||
+        cd_wh_guard_new(&guard, l->loop, &rules, &why) != CD_OK) {
+        die(why.msg);
+    }
+    l->hooks = cd_new_array(i64, l->healthy + l->hanging);
+    l->job = (cd_wh_job){.run = add_hooks, .done = on_added};
+    cd_wh_db_write(l->db, &l->job);
+    cd_loop_run(l->loop);
+    cd_arena_reset(&l->mem);
+    const cd_wh_deliver_cfg cfg = {.db = l->db,
+                                   .guard = guard,
+                                   .brand = "Svc",
+                                   .in_flight = CONNS,
+                                   .ctx = l,
+                                   .settled = on_settled};
+    if (cd_wh_deliver_new(&l->deliverer, l->loop, &cfg, &why) != CD_OK) {
+        die(why.msg);
+    }
+    begin(l, seconds);
+    more(l);
+    cd_loop_run(l->loop);
+    cd_wh_deliver_drain(l->deliverer, 100, on_drained, l->loop);
+    cd_loop_run(l->loop);
+    cd_wh_db_close(l->db);
+    cd_wh_deliver_free(l->deliverer);
+    cd_wh_guard_free(guard);
+    cd_free(l->hooks);
+}
+
 int main(int argc, char **argv)
 {
-    u32 seconds = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 3;
-    u32 conns = argc > 3 ? (u32)strtoul(argv[3], NULL, 10) : 64;
-    webhook_sink *sink = webhook_sink_start();
     load l = {0};
-    cd_errinfo why = {0};
-    const cd_http_client_cfg cfg = {.conns_max = conns, .host_conns_max = conns};
-    if (cd_loop_new(&l.loop, &why) != CD_OK ||
-        cd_http_client_new(&l.client, l.loop, &cfg, &why) != CD_OK) {
-        (void)fprintf(stderr, "%s\n", why.msg);
-        return 1;
+    cd_errinfo why;
+    if (argc < 4) {
+        die("wants FOLDER SECONDS WEBHOOKS [HANGING]");
     }
-    (void)snprintf(l.url, sizeof l.url, "http://127.0.0.1:%u/hook", sink->port);
-    u64 begin = cd_clock_mono_ns(cd_clock_real());
-    double cpu = cpu_s();
-    l.until_ns = begin + seconds * CD_NS_PER_SEC;
-    for (u32 i = 0; i < conns; i++) {
-        post(&l);
+    u32 seconds = (u32)strtoul(argv[2], NULL, 10);
+    l.healthy = (u32)strtoul(argv[3], NULL, 10);
+    l.hanging = argc > 4 ? (u32)strtoul(argv[4], NULL, 10) : 0;
+    l.sink = webhook_sink_start();
+    if (cd_loop_new(&l.loop, &why) != CD_OK) {
+        die(why.msg);
     }
-    cd_loop_run(l.loop);
-    double took = (double)(cd_clock_mono_ns(cd_clock_real()) - begin) / 1e9;
-    (void)printf("{\"name\":\"post\",\"per_s\":%.0f,\"cpu_us\":%.2f}\n", (double)l.done / took,
-                 (cpu_s() - cpu) * 1e6 / (double)l.done);
-    cd_http_client_free(l.client);
+    run_posts(&l, seconds);
+    run_deliveries(&l, argv[1], seconds);
+    cd_arena_fini(&l.mem);
     cd_loop_free(l.loop);
-    webhook_sink_stop(sink);
+    webhook_sink_stop(l.sink);
     return 0;
 }
