@@ -1,5 +1,6 @@
 /* Requests in, answers out: routes, keys, rates, and the way of a call through loop and store. */
 #include "services/webhook/api/call.h"
+#include "services/webhook/api/path.h"
 
 #include "base/mem.h"
 #include "base/num_text.h"
@@ -550,35 +551,6 @@ static void on_account(void *arg, const cd_wh_account *found)
 
 /* ---- routes ---- */
 
-static cd_bytes segment(cd_bytes *rest)
-{
-    const u8 *slash = rest->n <= 1 ? NULL : memchr(rest->p + 1, '/', rest->n - 1);
-    usize n = slash == NULL ? rest->n : (usize)(slash - rest->p);
-    cd_bytes out = cd_bytes_sub(*rest, 0, n);
-    *rest = cd_bytes_sub(*rest, n, rest->n - n);
-    return out;
-}
-
-/* Does path fit? "{...}" takes one segment that is not empty. */
-static bool path_fits(const char *template, cd_bytes path, cd_bytes params[2])
-{
-    cd_bytes want = cd_bytes_str(template);
-    usize cnt = 0;
-    while (want.n != 0 && path.n != 0) {
-        cd_bytes w = segment(&want);
-        cd_bytes p = segment(&path);
-        if (w.n > 1 && w.p[1] == '{') {
-            if (p.n < 2 || p.n > CD_WH_ID_MAX) {
-                return false;
-            }
-            params[cnt++] = cd_bytes_sub(p, 1, p.n - 1);
-        } else if (!cd_bytes_eq(w, p)) {
-            return false;
-        }
-    }
-    return want.n == 0 && path.n == 0;
-}
-
 /* The route of a request; allow: methods of its path. A fixed path stands before one with a parameter. */
 static cd__wh_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2],
                                 u32 *allow)
@@ -588,7 +560,8 @@ static cd__wh_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes p
     for (u32 i = 0; i < CD__WH_OTHER; i++) {
         const cd__wh_route *r = &cd__wh_routes[i];
         cd_bytes own[2] = {{0}};
-        if (!path_fits(r->path, path, own) || (first != NULL && strcmp(first, r->path) != 0)) {
+        if (!cd_wh_path_fits(r->path, path, own) ||
+            (first != NULL && strcmp(first, r->path) != 0)) {
             continue;
         }
         first = r->path;

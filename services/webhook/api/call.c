@@ -178,13 +178,13 @@ void cd__wh_key(cd_json_w *w, cd_wh_face face, const char *name)
     cd_json_w_key(w, camel);
 }
 
-void cd__wh_put_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
+void cd__wh_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
 {
     cd__wh_key(w, face, name);
     cd_json_w_u64(w, v);
 }
 
-void cd__wh_put_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text)
+void cd__wh_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text)
 {
     cd__wh_key(w, face, name);
     if (text == NULL) {
@@ -194,13 +194,13 @@ void cd__wh_put_str(cd_json_w *w, cd_wh_face face, const char *name, const char 
     }
 }
 
-void cd__wh_put_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v)
+void cd__wh_w_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v)
 {
     cd__wh_key(w, face, name);
     cd_json_w_bool(w, v);
 }
 
-void cd__wh_put_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms)
+void cd__wh_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms)
 {
     cd__wh_key(w, face, name);
     cd_wh_w_time_value(w, ms, face == CD_WH_C);

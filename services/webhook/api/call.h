@@ -103,10 +103,10 @@ void cd__wh_link_next(cd__wh_call *c, const char *cursor);
 
 /* Names in answers: written in snake case here, in camel case by A. */
 void cd__wh_key(cd_json_w *w, cd_wh_face face, const char *name);
-void cd__wh_put_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v);
-void cd__wh_put_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text);
-void cd__wh_put_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v);
-void cd__wh_put_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms);
+void cd__wh_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v);
+void cd__wh_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text);
+void cd__wh_w_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v);
+void cd__wh_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms);
 
 /* cd__wh_find gets the webhook of the path into c->hook, or refuses with 404. */
 cd_err cd__wh_find(cd__wh_call *c, cd_wh_store *s, bool with_lists, cd_errinfo *why) CD_CHECK;

@@ -6,6 +6,7 @@
 #ifndef CD_WEBHOOK_API_ENGINE_H
 #define CD_WEBHOOK_API_ENGINE_H
 
+#include "base/arena.h"
 #include "services/webhook/core/model.h"
 
 /* refusal: why this address may not be used; NULL: it may. */
@@ -45,6 +46,8 @@ typedef struct cd_wh_engine {
     void (*back_fill)(void *ctx, const cd_wh_hook *hook, u64 from_block);
     void (*test)(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn,
                  void *arg);
+    /* The body of a made-up event, in mem. Any thread. */
+    cd_bytes (*example)(void *ctx, cd_arena *mem, const cd_wh_hook *hook, cd_wh_type type);
     void (*preview)(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_previewed_fn *fn,
                     void *arg);
 } cd_wh_engine;

@@ -146,13 +146,13 @@ static cd_err list_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     cd_json_w_arr_end(&w);
     if (face != CD_WH_C) {
-        cd__wh_put_u64(&w, face, "page", page);
+        cd__wh_w_u64(&w, face, "page", page);
         if (face == CD_WH_A) {
-            cd__wh_put_u64(&w, face, "limit", limit);
+            cd__wh_w_u64(&w, face, "limit", limit);
         }
-        cd__wh_put_u64(&w, face, "total", total);
+        cd__wh_w_u64(&w, face, "total", total);
         if (face == CD_WH_A) {
-            cd__wh_put_str(&w, face, "next_cursor", next);
+            cd__wh_w_str(&w, face, "next_cursor", next);
         }
         cd_json_w_obj_end(&w);
     }
@@ -185,7 +185,7 @@ static cd_err delete_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
         cd_wh_w_str(&w, "id", c->hook.id);
     } else {
         cd_wh_w_str(&w, "id", c->hook.id);
-        cd__wh_put_bool(&w, cd__wh_face(c), "deleted", true);
+        cd__wh_w_bool(&w, cd__wh_face(c), "deleted", true);
     }
     cd_json_w_obj_end(&w);
     return CD_OK;
@@ -264,7 +264,7 @@ static cd_err rotate_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_wh_w_str(&w, "id", c->hook.id);
     cd_json_w_key(&w, c->face->secret_key);
     cd_json_w_str(&w, c->hook.secret_next.n != 0 ? c->hook.secret_next : c->hook.secret);
-    cd__wh_put_time(&w, cd__wh_face(c), "grace_until", c->hook.grace_until_ms);
+    cd__wh_w_time(&w, cd__wh_face(c), "grace_until", c->hook.grace_until_ms);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
@@ -325,8 +325,8 @@ static cd_err addresses_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
-    cd__wh_put_u64(&w, cd__wh_face(c), "addresses", c->hook.filter.addresses.n);
-    cd__wh_put_u64(&w, cd__wh_face(c), "effective_from_block", err == CD_OK ? height + 1 : 0);
+    cd__wh_w_u64(&w, cd__wh_face(c), "addresses", c->hook.filter.addresses.n);
+    cd__wh_w_u64(&w, cd__wh_face(c), "effective_from_block", err == CD_OK ? height + 1 : 0);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }

@@ -29,25 +29,25 @@ static cd_err usage_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_usage(s, &used, p->id, cd__wh_now_ms(c->api), why));
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_str(&w, face, "project", p->name);
-    cd__wh_put_str(&w, face, "tier", tier->name);
+    cd__wh_w_str(&w, face, "project", p->name);
+    cd__wh_w_str(&w, face, "tier", tier->name);
     cd__wh_key(&w, face, "webhooks");
     cd_json_w_obj(&w);
-    cd__wh_put_u64(&w, face, "used", total);
-    cd__wh_put_u64(&w, face, "limit", tier->webhooks);
+    cd__wh_w_u64(&w, face, "used", total);
+    cd__wh_w_u64(&w, face, "limit", tier->webhooks);
     cd_json_w_obj_end(&w);
     cd__wh_key(&w, face, "events");
     cd_json_w_obj(&w);
-    cd__wh_put_u64(&w, face, "used", used);
+    cd__wh_w_u64(&w, face, "used", used);
     cd__wh_key(&w, face, "limit");
     if (p->quota_period == CD_WH_NO_QUOTA) {
         cd_json_w_null(&w);
     } else {
         cd_json_w_u64(&w, p->quota);
     }
-    cd__wh_put_str(&w, face, "period", periods[p->quota_period]);
+    cd__wh_w_str(&w, face, "period", periods[p->quota_period]);
     cd_json_w_obj_end(&w);
-    cd__wh_put_u64(&w, face, "requests_per_second", tier->requests_per_s);
+    cd__wh_w_u64(&w, face, "requests_per_second", tier->requests_per_s);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
@@ -67,9 +67,9 @@ static bool put_chains(cd__wh_call *c, cd_json_w *w)
         is_ready = is_ready && head.is_connected;
         cd_json_w_obj(w);
         cd_wh_w_str(w, "chain", head.chain);
-        cd__wh_put_bool(w, CD_WH_C, "connected", head.is_connected);
-        cd__wh_put_u64(w, CD_WH_C, "block_number", head.height);
-        cd__wh_put_u64(w, CD_WH_C, "behind", head.lag);
+        cd__wh_w_bool(w, CD_WH_C, "connected", head.is_connected);
+        cd__wh_w_u64(w, CD_WH_C, "block_number", head.height);
+        cd__wh_w_u64(w, CD_WH_C, "behind", head.lag);
         cd_json_w_obj_end(w);
     }
     cd_json_w_arr_end(w);
@@ -158,15 +158,15 @@ static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, c
     }
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_bool(&w, face, "success", a->status >= 200 && a->status < 300);
+    cd__wh_w_bool(&w, face, "success", a->status >= 200 && a->status < 300);
     cd__wh_key(&w, face, "status_code");
     if (a->status != 0) {
         cd_json_w_u64(&w, a->status);
     } else {
         cd_json_w_null(&w);
     }
-    cd__wh_put_u64(&w, face, "response_time_ms", a->ms);
-    cd__wh_put_str(&w, face, "error", a->error[0] != '\0' ? a->error : NULL);
+    cd__wh_w_u64(&w, face, "response_time_ms", a->ms);
+    cd__wh_w_str(&w, face, "error", a->error[0] != '\0' ? a->error : NULL);
     cd__wh_key(&w, face, "response_body");
     cd_json_w_str(&w, a->body);
     if (body != NULL && body->n != 0) {
@@ -223,9 +223,9 @@ static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
     }
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_u64(&w, face, "blocks", p->blocks);
-    cd__wh_put_u64(&w, face, "matched_blocks", p->matched_blocks);
-    cd__wh_put_u64(&w, face, "events", p->events);
+    cd__wh_w_u64(&w, face, "blocks", p->blocks);
+    cd__wh_w_u64(&w, face, "matched_blocks", p->matched_blocks);
+    cd__wh_w_u64(&w, face, "events", p->events);
     cd__wh_key(&w, face, "payloads");
     cd_json_w_arr(&w);
     for (usize i = 0; i < p->bodies_cnt; i++) {

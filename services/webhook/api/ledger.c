@@ -47,15 +47,15 @@ static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
     } else {
         cd_json_w_null(w);
     }
-    cd__wh_put_bool(w, face, "success", d->state == CD_WH_DELIVERED);
-    cd__wh_put_u64(w, face, "attempt_count", d->attempts);
-    cd__wh_put_str(w, face, "error", last != NULL && last->error[0] != '\0' ? last->error : NULL);
-    cd__wh_put_time(w, face, "delivered_at", d->delivered_ms);
-    cd__wh_put_str(w, face, "status", cd_wh_state_name(d->state));
-    cd__wh_put_str(w, face, "event_id", d->event.id);
-    cd__wh_put_str(w, face, "event_type", cd_wh_type_name(d->event.type));
+    cd__wh_w_bool(w, face, "success", d->state == CD_WH_DELIVERED);
+    cd__wh_w_u64(w, face, "attempt_count", d->attempts);
+    cd__wh_w_str(w, face, "error", last != NULL && last->error[0] != '\0' ? last->error : NULL);
+    cd__wh_w_time(w, face, "delivered_at", d->delivered_ms);
+    cd__wh_w_str(w, face, "status", cd_wh_state_name(d->state));
+    cd__wh_w_str(w, face, "event_id", d->event.id);
+    cd__wh_w_str(w, face, "event_type", cd_wh_type_name(d->event.type));
     bool waits = d->state == CD_WH_PENDING || d->state == CD_WH_RETRYING || d->state == CD_WH_HELD;
-    cd__wh_put_time(w, face, "next_attempt_at", waits ? d->next_ms : 0);
+    cd__wh_w_time(w, face, "next_attempt_at", waits ? d->next_ms : 0);
     cd__wh_key(w, face, "response_time_ms");
     if (last != NULL) {
         cd_json_w_u64(w, last->ms);
@@ -68,32 +68,32 @@ static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
     } else {
         cd_json_w_null(w);
     }
-    cd__wh_put_u64(w, face, "sequence", d->sequence);
-    cd__wh_put_u64(w, face, "block_number", d->event.block);
-    cd__wh_put_time(w, face, "created_at", d->created_ms);
-    cd__wh_put_bool(w, face, "is_test", d->is_test);
-    cd__wh_put_bool(w, face, "is_replay", d->is_replay);
+    cd__wh_w_u64(w, face, "sequence", d->sequence);
+    cd__wh_w_u64(w, face, "block_number", d->event.block);
+    cd__wh_w_time(w, face, "created_at", d->created_ms);
+    cd__wh_w_bool(w, face, "is_test", d->is_test);
+    cd__wh_w_bool(w, face, "is_replay", d->is_replay);
 }
 
 static void put_attempt(cd_json_w *w, cd_wh_face face, const cd_wh_attempt *a)
 {
     cd_json_w_obj(w);
-    cd__wh_put_u64(w, face, "number", a->number);
-    cd__wh_put_time(w, face, "at", a->at_ms);
+    cd__wh_w_u64(w, face, "number", a->number);
+    cd__wh_w_time(w, face, "at", a->at_ms);
     cd__wh_key(w, face, "status_code");
     if (a->status != 0) {
         cd_json_w_u64(w, a->status);
     } else {
         cd_json_w_null(w);
     }
-    cd__wh_put_str(w, face, "error", a->error[0] != '\0' ? a->error : NULL);
-    cd__wh_put_u64(w, face, "response_time_ms", a->ms);
+    cd__wh_w_str(w, face, "error", a->error[0] != '\0' ? a->error : NULL);
+    cd__wh_w_u64(w, face, "response_time_ms", a->ms);
     cd__wh_key(w, face, "timings");
     cd_json_w_obj(w);
-    cd__wh_put_u64(w, face, "dns_ms", a->dns_ms);
-    cd__wh_put_u64(w, face, "connect_ms", a->connect_ms);
-    cd__wh_put_u64(w, face, "tls_ms", a->tls_ms);
-    cd__wh_put_u64(w, face, "ttfb_ms", a->ttfb_ms);
+    cd__wh_w_u64(w, face, "dns_ms", a->dns_ms);
+    cd__wh_w_u64(w, face, "connect_ms", a->connect_ms);
+    cd__wh_w_u64(w, face, "tls_ms", a->tls_ms);
+    cd__wh_w_u64(w, face, "ttfb_ms", a->ttfb_ms);
     cd_json_w_obj_end(w);
     put_text(w, face, "request", cd_bytes_str(a->request));
     put_text(w, face, "response", cd_bytes_str(a->response));
@@ -146,7 +146,7 @@ static void close_list(cd__wh_call *c, cd_json_w *w, const char *next)
 {
     cd_json_w_arr_end(w);
     if (cd__wh_face(c) != CD_WH_C) {
-        cd__wh_put_str(w, cd__wh_face(c), "next_cursor", next);
+        cd__wh_w_str(w, cd__wh_face(c), "next_cursor", next);
         cd_json_w_obj_end(w);
     }
     cd__wh_link_next(c, next);
@@ -261,7 +261,7 @@ static cd_err replay_one_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     usize n = cd_i64_fmt(text, made);
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_u64(&w, cd__wh_face(c), "queued", 1);
+    cd__wh_w_u64(&w, cd__wh_face(c), "queued", 1);
     put_text(&w, cd__wh_face(c), "delivery_id", cd_bytes_of(text, n));
     cd_json_w_obj_end(&w);
     return CD_OK;
@@ -303,7 +303,7 @@ static cd_err replay_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     c->status = 202;
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_u64(&w, cd__wh_face(c), "queued", queued);
+    cd__wh_w_u64(&w, cd__wh_face(c), "queued", queued);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
@@ -331,10 +331,10 @@ static cd_err ledger_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w_arr(&w);
     for (usize i = 0; i < cnt; i++) {
         cd_json_w_obj(&w);
-        cd__wh_put_u64(&w, face, "block_number", rows[i].block);
-        cd__wh_put_u64(&w, face, "matches", rows[i].matches);
-        cd__wh_put_u64(&w, face, "first_sequence", rows[i].first_sequence);
-        cd__wh_put_u64(&w, face, "last_sequence", rows[i].last_sequence);
+        cd__wh_w_u64(&w, face, "block_number", rows[i].block);
+        cd__wh_w_u64(&w, face, "matches", rows[i].matches);
+        cd__wh_w_u64(&w, face, "first_sequence", rows[i].first_sequence);
+        cd__wh_w_u64(&w, face, "last_sequence", rows[i].last_sequence);
         cd__wh_key(&w, face, "statuses");
         cd_json_w_obj(&w);
         for (u32 k = 0; k < CD_WH_STATES_CNT; k++) {
@@ -397,13 +397,13 @@ static cd_err events_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     for (usize i = 0; i < cnt; i++) {
         CD_TRY(id_of(&ids[i], c, s, list, ids, i, why));
         cd_json_w_obj(&w);
-        cd__wh_put_str(&w, face, "id", list[i].event.id);
-        cd__wh_put_str(&w, face, "event_type", cd_wh_type_name(list[i].event.type));
-        cd__wh_put_str(&w, face, "webhook_id", ids[i]);
-        cd__wh_put_u64(&w, face, "block_number", list[i].event.block);
-        cd__wh_put_u64(&w, face, "sequence", list[i].sequence);
-        cd__wh_put_str(&w, face, "status", cd_wh_state_name(list[i].state));
-        cd__wh_put_time(&w, face, "created_at", list[i].created_ms);
+        cd__wh_w_str(&w, face, "id", list[i].event.id);
+        cd__wh_w_str(&w, face, "event_type", cd_wh_type_name(list[i].event.type));
+        cd__wh_w_str(&w, face, "webhook_id", ids[i]);
+        cd__wh_w_u64(&w, face, "block_number", list[i].event.block);
+        cd__wh_w_u64(&w, face, "sequence", list[i].sequence);
+        cd__wh_w_str(&w, face, "status", cd_wh_state_name(list[i].state));
+        cd__wh_w_time(&w, face, "created_at", list[i].created_ms);
         cd_json_w_obj_end(&w);
     }
     close_list(c, &w, next);
@@ -416,10 +416,10 @@ const cd__wh_steps cd__wh_do_EVENTS = {.run = events_run};
 
 static void put_stat(cd_json_w *w, cd_wh_face face, const cd_wh_stat *st)
 {
-    cd__wh_put_u64(w, face, "attempts", st->attempts);
-    cd__wh_put_u64(w, face, "delivered", st->delivered);
-    cd__wh_put_u64(w, face, "failed", st->failed);
-    cd__wh_put_u64(w, face, "retried", st->retried);
+    cd__wh_w_u64(w, face, "attempts", st->attempts);
+    cd__wh_w_u64(w, face, "delivered", st->delivered);
+    cd__wh_w_u64(w, face, "failed", st->failed);
+    cd__wh_w_u64(w, face, "retried", st->retried);
 }
 
 static cd_err stats_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
@@ -446,8 +446,8 @@ static cd_err stats_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_put_str(&w, face, "webhook_id", c->hook.id);
-    cd__wh_put_u64(&w, face, "hours", hours);
+    cd__wh_w_str(&w, face, "webhook_id", c->hook.id);
+    cd__wh_w_u64(&w, face, "hours", hours);
     put_stat(&w, face, &all);
     cd__wh_key(&w, face, "latency_ms");
     cd_json_w_obj(&w);
@@ -460,7 +460,7 @@ static cd_err stats_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w_arr(&w);
     for (usize i = 0; i < cnt; i++) {
         cd_json_w_obj(&w);
-        cd__wh_put_time(&w, face, "hour", list[i].hour * MS_PER_HOUR);
+        cd__wh_w_time(&w, face, "hour", list[i].hour * MS_PER_HOUR);
         put_stat(&w, face, &list[i]);
         cd_json_w_obj_end(&w);
     }

@@ -1,5 +1,4 @@
-/* How deliveries of one webhook are made: order, concurrency, headers, a second address for what happens to it. Kept as
- * a JSON object whose names are those of the request. */
+/* How deliveries of one webhook are made: order, concurrency, headers. Kept as a JSON object whose names are those of the request. */
 #include "services/webhook/api/face.h"
 
 enum {
@@ -123,8 +122,11 @@ static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json b
         cd_json_w_cstr(w, text);
         return CD_OK;
     }
-    if (strcmp(key, "ops_url") == 0) {
-        CD_TRY(cd_wh_read_str(r, &text, body, key, CD_WH_URL_MAX, true));
+    if (strcmp(key, "standard_headers") == 0 && cd_json_kind_of(v) == CD_JSON_STR) {
+        CD_TRY(cd_wh_read_str(r, &text, body, key, 8, true));
+        if (strcmp(text, "v1") != 0 && strcmp(text, "v1a") != 0) {
+            return cd_wh_bad_shape(r, "value_error", key, "must be true, false, v1 or v1a");
+        }
         cd_json_w_cstr(w, text);
         return CD_OK;
     }

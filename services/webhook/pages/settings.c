@@ -1,0 +1,317 @@
+/* The rest of the dashboard: event catalogue, keys, notifications, audit log. */
+#include "services/webhook/pages/visit.h"
+
+#include "base/num_text.h"
+#include "web/fmt.h"
+#include "web/json_view.h"
+
+enum { AUDIT_ROWS = 50 };
+
+static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *action, const char *target,
+                    cd_errinfo *why)
+{
+    const cd_wh_audit a = {
+        .at_ms = v->now_s * 1000,
+        .project = v->account.project.id,
+        .actor = v->account.key.id,
+        .action = action,
+        .target = target,
+        .address = "",
+    };
+    return cd_wh_audit_add(s, &a, why);
+}
+
+/* ---- event catalogue ---- */
+
+static const struct {
+    const char *text;
+} meanings[CD_WH_TYPES_CNT] = {
+    [CD_WH_A_TRANSFER] = {"Native coins moved."},
+    [CD_WH_A_ERC20] = {"Tokens of an ERC-20 contract moved."},
+    [CD_WH_A_ERC721] = {"An NFT of an ERC-721 contract moved."},
+    [CD_WH_A_ERC1155] = {"Tokens of an ERC-1155 contract moved; one event for each id."},
+    [CD_WH_A_CONTRACT] = {"A contract wrote a log."},
+    [CD_WH_A_BLOCK] = {"A block was accepted."},
+    [CD_WH_B_ADDRESS] = {"A transaction or token transfer involves a watched address."},
+    [CD_WH_B_TOKEN] = {"ERC-20 tokens moved to or from watched addresses or contracts."},
+    [CD_WH_B_NFT] = {"An NFT moved, ERC-721 or ERC-1155."},
+    [CD_WH_B_MINED] = {"A transaction, known by its hash, is in a block. Fires once."},
+    [CD_WH_B_LOG] = {"A log fits addresses and topics."},
+    [CD_WH_C_ADDRESS] = {"Coins, tokens or calls involve a watched address."},
+    [CD_WH_C_MINED] = {"A transaction, known by its hash, is in a block."},
+    [CD_WH_C_NFT] = {"An NFT was minted, moved or burned, with its metadata."},
+    [CD_WH_C_TOKEN] = {"ERC-20 tokens moved."},
+    [CD_WH_C_INTERNAL] = {"Coins moved inside a transaction, from its trace."},
+    [CD_WH_C_BLOCK] = {"A block was accepted."},
+    [CD_WH_C_PENDING] = {"A transaction entered the mempool."},
+};
+
+static bool types_begin(cd__wh_visit *v)
+{
+    const cd_wh_engine *e = v->pages->cfg.engine;
+    cd_wh_face face = v->account.project.face;
+    const cd_wh_hook hook = {.id = face == CD_WH_C   ? "8c1f5b7a-2f62-4b0e-9d2e-6a1f0c9be111"
+                                   : face == CD_WH_B ? "wh_k70t9rbmk2lo"
+                                                     : "wh-3f9c1a7be2",
+                             .face = face};
+    cd__wh_page_open(v, cd_bytes_str("Event catalogue"));
+    cd_html_put(&v->h,
+                "<h1>Event catalogue</h1><p class=\"say\">What a webhook can be told, with the "
+                "body that its receiver gets.</p>");
+    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+        cd_json json;
+        if (cd_wh_type_face((cd_wh_type)t) != face) {
+            continue;
+        }
+        cd_bytes body = e->example(e->ctx, &v->mem, &hook, (cd_wh_type)t);
+        cd_html_put(&v->h,
+                    "<section class=\"panel\"><header><h2 class=\"mono\">{}</h2><p class=\"mut\">{}"
+                    "</p></header><div class=\"body\">",
+                    cd_wh_type_name((cd_wh_type)t), meanings[t].text);
+        if (cd_json_parse(&json, &v->mem, body, 0, NULL) == CD_OK) {
+            cd_json_view(&v->h, json);
+        }
+        cd_html_put(&v->h, "</div></section>");
+    }
+    cd__wh_page_close(v);
+    return true;
+}
+
+const cd__wh_page_steps cd__wh_at_TYPES = {.begin = types_begin};
+
+/* ---- keys ---- */
+
+static void put_key(cd__wh_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
+{
+    cd_html *h = &v->h;
+    bool is_dead = k->revoked_ms != 0 || (k->expires_ms != 0 && k->expires_ms / 1000 < v->now_s);
+    cd_html_put(h, "<tr>");
+    cd_ui_cell(h, &cols[0]);
+    cd_html_put(h, "{}<span class=\"sub mono\">sk_…{}</span></td>",
+                cd_foreign_of(cd_bytes_str(k->label[0] != '\0' ? k->label : k->id)), k->last4);
+    cd_ui_cell(h, &cols[1]);
+    cd_html_put(h, "{}</td>", k->may_write ? "read and write" : "read");
+    cd_ui_cell(h, &cols[2]);
+    cd_ui_time(h, &v->mem, k->created_ms / 1000, v->now_s);
+    cd_html_put(h, "</td>");
+    cd_ui_cell(h, &cols[3]);
+    if (k->used_ms != 0) {
+        cd_ui_time(h, &v->mem, k->used_ms / 1000, v->now_s);
+    } else {
+        cd_html_put(h, "never");
+    }
+    cd_html_put(h, "</td>");
+    cd_ui_cell(h, &cols[4]);
+    if (is_dead) {
+        cd_ui_pill(h, CD_PILL_NEUTRAL, cd_bytes_str(k->revoked_ms != 0 ? "Revoked" : "Expired"));
+    } else {
+        cd_html_put(h, "<form method=\"post\" action=\"/keys/{}/revoke\">",
+                    cd_url_part_of(cd_bytes_str(k->id)));
+        cd__wh_csrf_put(v);
+        cd_html_put(h,
+                    "<button class=\"btn s\">Revoke<span class=\"sr\"> {}</span></button></form>",
+                    k->id);
+    }
+    cd_html_put(h, "</td></tr>");
+}
+
+static cd_err put_keys(cd__wh_visit *v, cd_wh_store *s, const char *fresh, cd_errinfo *why)
+{
+    static const cd_ui_col cols[] = {{.name = "Key", .flags = CD_COL_FILL},
+                                     {.name = "May"},
+                                     {.name = "Made", .flags = CD_COL_P2},
+                                     {.name = "Last used"},
+                                     {.name = "State"}};
+    cd_wh_key *keys;
+    usize cnt;
+    cd_html *h = &v->h;
+    CD_TRY(cd_wh_key_list(s, &keys, &cnt, &v->mem, v->account.project.id, why));
+    cd__wh_page_open(v, cd_bytes_str("API keys"));
+    cd_html_put(h, "<h1>API keys</h1>");
+    if (fresh != NULL) {
+        cd_html_put(h, "<section class=\"panel\"><header><h2>New key</h2></header>"
+                       "<div class=\"body stack\"><p>It is shown this once.</p>");
+        cd_ui_code(h, cd_bytes_str(fresh), "key");
+        cd_html_put(h, "</div></section>");
+    }
+    cd_html_put(h, "<section class=\"panel\"><header><h2>Keys of this project</h2></header>");
+    cd_ui_table_begin(h, "API keys", cols, CD_COUNT(cols), NULL, NULL);
+    for (usize i = 0; i < cnt; i++) {
+        put_key(v, cols, &keys[i]);
+    }
+    cd_ui_table_end(h);
+    cd_html_put(h, "</section><section class=\"panel narrow\"><header><h2>New key</h2></header>"
+                   "<div class=\"body\"><form class=\"stack\" method=\"post\" action=\"/keys\">");
+    cd__wh_csrf_put(v);
+    cd_html_put(h,
+                "<label class=\"stack s\">Label<input class=\"field\" name=\"label\" "
+                "maxlength=\"60\" required></label><label class=\"row\"><input type=\"checkbox\" "
+                "name=\"write\">It may change things</label><div>"
+                "<button class=\"btn go\">Make key</button></div></form></div></section>");
+    cd__wh_page_close(v);
+    return CD_OK;
+}
+
+static cd_err keys_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    return put_keys(v, s, NULL, why);
+}
+
+const cd__wh_page_steps cd__wh_at_KEYS = {.run = keys_run};
+
+static cd_err do_key_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    char text[48];
+    cd_wh_key made;
+    const cd_wh_key init = {
+        .project = v->account.project.id,
+        .label = cd__wh_field(v, "label", 60),
+        .may_write = cd__wh_field(v, "write", 4)[0] != '\0',
+    };
+    CD_TRY(cd_wh_key_make(s, &made, text, &v->mem, &init, why));
+    CD_TRY(audit(v, s, "key.create", made.id, why));
+    return put_keys(v, s, text, why);
+}
+
+const cd__wh_page_steps cd__wh_at_DO_KEY = {.run = do_key_run};
+
+static cd_err revoke_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    CD_TRY(cd_wh_key_revoke(s, v->account.project.id, v->id, why));
+    CD_TRY(audit(v, s, "key.revoke", v->id, why));
+    v->to = "/keys?done=revoked";
+    return CD_OK;
+}
+
+const cd__wh_page_steps cd__wh_at_DO_REVOKE = {.run = revoke_run};
+
+/* ---- notifications ---- */
+
+static const struct {
+    const char *name, *text;
+} mails[] = {
+    {"mail_paused", "A webhook was paused or disabled, and every day while it is"},
+    {"mail_quota", "80 % and all of the quota are used"},
+    {"mail_dead", "A daily digest of what was never delivered"},
+};
+
+static cd_err notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_wh_project p;
+    cd_html *h = &v->h;
+    CD_TRY(cd_wh_project_get(s, &p, &v->mem, v->account.project.id, why));
+    cd__wh_page_open(v, cd_bytes_str("Notifications"));
+    cd_html_put(h, "<h1>Notifications</h1><section class=\"panel narrow\"><div class=\"body\">"
+                   "<form class=\"stack\" method=\"post\" action=\"/notifications\">");
+    cd__wh_csrf_put(v);
+    cd_html_put(h,
+                "<label class=\"stack s\">E-mail address<input class=\"field\" type=\"email\" "
+                "name=\"email\" maxlength=\"200\" autocomplete=\"email\" value=\"{}\"></label>"
+                "<fieldset class=\"choices\"><legend>Send a mail when</legend>",
+                p.email);
+    for (usize i = 0; i < CD_COUNT(mails); i++) {
+        cd_bytes value = {0};
+        cd_err err = cd_wh_setting_get(s, &value, &v->mem, p.id, mails[i].name, why);
+        if (err != CD_OK && err != CD_ENOENT) {
+            return err;
+        }
+        if (err == CD_ENOENT || cd_bytes_eq(value, cd_bytes_str("on"))) {
+            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\" checked>{}</label>",
+                        mails[i].name, mails[i].text);
+        } else {
+            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\">{}</label>", mails[i].name,
+                        mails[i].text);
+        }
+    }
+    cd_html_put(
+        h, "</fieldset><div><button class=\"btn go\">Save</button></div></form></div></section>");
+    cd__wh_page_close(v);
+    return CD_OK;
+}
+
+const cd__wh_page_steps cd__wh_at_NOTIFY = {.run = notify_run};
+
+static bool is_address(const char *text)
+{
+    const char *at = strchr(text, '@');
+    return text[0] == '\0' ||
+           (at != NULL && at != text && at[1] != '\0' && strpbrk(text, " \t\r\n<>,;\"") == NULL &&
+            strchr(at + 1, '@') == NULL);
+}
+
+static cd_err do_notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_wh_project p;
+    const char *email = cd__wh_field(v, "email", 200);
+    if (!is_address(email)) {
+        cd__wh_page_message(v, 400, "That is no e-mail address", "Go back and correct it.");
+        return CD_OK;
+    }
+    CD_TRY(cd_wh_project_get(s, &p, &v->mem, v->account.project.id, why));
+    p.email = email;
+    CD_TRY(cd_wh_project_put(s, &p, why));
+    for (usize i = 0; i < CD_COUNT(mails); i++) {
+        const char *word = cd__wh_field(v, mails[i].name, 4)[0] != '\0' ? "on" : "off";
+        CD_TRY(cd_wh_setting_put(s, cd_bytes_str(word), p.id, mails[i].name, why));
+    }
+    CD_TRY(audit(v, s, "notifications.change", "", why));
+    v->to = "/notifications?done=saved";
+    return CD_OK;
+}
+
+const cd__wh_page_steps cd__wh_at_DO_NOTIFY = {.run = do_notify_run};
+
+/* ---- audit log ---- */
+
+static cd_err audit_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    static const cd_ui_col cols[] = {{.name = "When"},
+                                     {.name = "What"},
+                                     {.name = "On", .flags = CD_COL_FILL},
+                                     {.name = "By", .flags = CD_COL_P2}};
+    cd_wh_audit *list;
+    usize cnt;
+    i64 before;
+    cd_html *h = &v->h;
+    if (cd_i64_parse(&before, cd_bytes_str(cd__wh_arg(v, "before", 20))) != CD_OK) {
+        before = 0;
+    }
+    CD_TRY(cd_wh_audit_list(s, &list, &cnt, &v->mem, v->account.project.id, before, AUDIT_ROWS + 1,
+                            why));
+    bool has_more = cnt > AUDIT_ROWS;
+    cnt = has_more ? AUDIT_ROWS : cnt;
+    cd__wh_page_open(v, cd_bytes_str("Audit log"));
+    cd_html_put(h, "<h1>Audit log</h1><section class=\"panel\">");
+    if (cnt == 0) {
+        cd_ui_empty(h, "Nothing yet", "What keys and people change in this project is kept here.",
+                    (cd_markup){0});
+    } else {
+        cd_ui_table_begin(h, "Audit log", cols, CD_COUNT(cols), NULL, NULL);
+        for (usize i = 0; i < cnt; i++) {
+            cd_html_put(h, "<tr>");
+            cd_ui_cell(h, &cols[0]);
+            cd_ui_time(h, &v->mem, list[i].at_ms / 1000, v->now_s);
+            cd_html_put(h, "</td>");
+            cd_ui_cell(h, &cols[1]);
+            cd_ui_tag(h, cd_foreign_of(cd_bytes_str(list[i].action)));
+            cd_html_put(h, "</td>");
+            cd_ui_cell(h, &cols[2]);
+            cd_html_put(h, "<span class=\"mono\">{}</span></td>",
+                        cd_foreign_of(cd_bytes_str(list[i].target)));
+            cd_ui_cell(h, &cols[3]);
+            cd_html_put(h, "<span class=\"mono\">{}</span></td></tr>",
+                        cd_foreign_of(cd_bytes_str(list[i].actor)));
+        }
+        cd_ui_table_end(h);
+    }
+    cd_html_put(h, "<footer>");
+    cd_ui_pager(h, cd_bytes_str(before != 0 ? "/audit" : ""),
+                has_more ? cd_bytes_str(cd_arena_fmt(&v->mem, "/audit?before=%lld",
+                                                     (long long)list[cnt - 1].key))
+                         : (cd_bytes){0});
+    cd_html_put(h, "</footer></section>");
+    cd__wh_page_close(v);
+    return CD_OK;
+}
+
+const cd__wh_page_steps cd__wh_at_AUDIT = {.run = audit_run};

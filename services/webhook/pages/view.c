@@ -1,0 +1,543 @@
+/* What pages share: frame, messages, webhooks and deliveries as rows, the chart of hours; signing in. */
+#include "services/webhook/pages/visit.h"
+
+#include "base/mem.h"
+#include "base/siphash.h"
+#include "web/chart.h"
+#include "web/fmt.h"
+
+#include <stdio.h>
+
+enum { KEY_TEXT_MAX = 256, HOUR_S = 3600, MS_PER_HOUR = 3600 * 1000, SPARK_HOURS = 24 };
+
+static const cd_page_link tabs[] = {
+    {.name = "Overview", .href = "/", .key = "h"},
+    {.name = "Webhooks", .href = "/webhooks", .key = "w"},
+    {.name = "Dead letters", .href = "/dead-letters", .key = "d"},
+    {.name = "Event catalogue", .href = "/events", .key = "e"},
+    {.name = "API keys", .href = "/keys", .key = "k"},
+    {.name = "Notifications", .href = "/notifications", .key = "n"},
+    {.name = "Audit log", .href = "/audit", .key = "a"},
+};
+
+static const cd_page_link foot[] = {
+    {.name = "OpenAPI", .href = "/openapi.json"},
+    {.name = "Metrics", .href = "/metrics"},
+    {.name = "Health", .href = "/v1/health"},
+};
+
+static const cd_page_site site = {
+    .product = "Webhooks",
+    .home = "/",
+    .assets = "/assets/",
+    .tabs = tabs,
+    .tabs_cnt = CD_COUNT(tabs),
+    .foot = foot,
+    .foot_cnt = CD_COUNT(foot),
+    .search_action = "/webhooks",
+    .search_label = "Webhook, URL or name",
+};
+
+/* For those who are not signed in. */
+static const cd_page_site door = {
+    .product = "Webhooks",
+    .home = "/",
+    .assets = "/assets/",
+    .foot = foot,
+    .foot_cnt = CD_COUNT(foot),
+};
+
+/* What ?done= says: the same verb as the button. */
+static const struct {
+    const char *word, *text;
+} done[] = {
+    {"resumed", "Resumed. What was held is on its way."},
+    {"replayed", "Queued. What is delivered again shows up below."},
+    {"paused", "Paused. New matches are recorded as skipped and can be replayed."},
+    {"confirmed", "The new secret is the current one."},
+    {"deleted", "Deleted."},
+    {"revoked", "Revoked. Calls with this key are refused within two seconds."},
+    {"saved", "Saved."},
+    {"none", "Nothing was chosen."},
+};
+
+/* ---- frame ---- */
+
+void cd__wh_csrf_put(cd__wh_visit *v)
+{
+    cd_html_put(&v->h, "<input type=\"hidden\" name=\"csrf\" value=\"{}\">", (const char *)v->csrf);
+}
+
+void cd__wh_page_open(cd__wh_visit *v, cd_bytes title)
+{
+    static const char *const sections[] = {
+#define CD_PLACE(name, method, path, tab, flags) [CD__WH_AT_##name] = tab,
+#include "services/webhook/pages/places.def"
+#undef CD_PLACE
+    };
+    bool is_in = v->account.project.id != NULL;
+    cd_html b = {.out = &v->bar};
+    cd_buf_clear(v->h.out);
+    v->h = (cd_html){.out = v->h.out};
+    cd_buf_clear(&v->bar);
+    if (is_in) {
+        cd_html_put(&b,
+                    "<span class=\"opt\">{}</span><form method=\"post\" action=\"/sign-out\">"
+                    "<input type=\"hidden\" name=\"csrf\" value=\"{}\">"
+                    "<button class=\"btn s\">Sign out</button></form>"
+                    "<a class=\"btn s go\" href=\"/webhooks/new\">New webhook</a>",
+                    cd_foreign_of(cd_bytes_str(v->account.project.name)), (const char *)v->csrf);
+    }
+    v->page = (cd_page){
+        .site = is_in ? &site : &door,
+        .title = title,
+        .tab = sections[v->place],
+        .bar_end = cd_markup_of(&b),
+    };
+    cd_page_begin(&v->h, &v->page);
+    const char *word = cd__wh_arg(v, "done", 16);
+    for (usize i = 0; i < CD_COUNT(done); i++) {
+        if (strcmp(word, done[i].word) == 0) {
+            cd_ui_note(&v->h, CD_NOTE_INFO, done[i].text, (cd_markup){0});
+        }
+    }
+}
+
+void cd__wh_page_close(cd__wh_visit *v)
+{
+    cd_page_end(&v->h, &v->page);
+}
+
+void cd__wh_page_message(cd__wh_visit *v, u32 status, const char *title, const char *text)
+{
+    cd_buf act = {0};
+    cd_html b = {.out = &act};
+    v->status = status;
+    cd__wh_page_open(v, cd_bytes_str(title));
+    cd_html_put(&b, "<a class=\"btn\" href=\"{}\">{}</a>",
+                v->account.project.id != NULL ? "/" : "/sign-in",
+                v->account.project.id != NULL ? "Overview" : "Sign in");
+    cd_html_put(&v->h, "<h1 class=\"sr\">{}</h1><section class=\"panel\">", title);
+    cd_ui_empty(&v->h, title, text, cd_markup_of(&b));
+    cd_html_put(&v->h, "</section>");
+    cd__wh_page_close(v);
+    cd_buf_fini(&act);
+}
+
+/* ---- parts ---- */
+
+void cd__wh_put_status(cd__wh_visit *v, const cd_wh_hook *hook)
+{
+    static const cd_pill kinds[] = {[CD_WH_ACTIVE] = CD_PILL_OK,
+                                    [CD_WH_PAUSED] = CD_PILL_BAD,
+                                    [CD_WH_DISABLED] = CD_PILL_NEUTRAL};
+    static const char *const words[][3] = {
+        [CD_WH_A] = {"Enabled", "Disabled", "Disabled"},
+        [CD_WH_B] = {"Active", "Paused", "Disabled"},
+        [CD_WH_C] = {"Active", "Inactive", "Inactive"},
+    };
+    bool is_stopped = hook->status != CD_WH_ACTIVE && hook->failures != 0;
+    cd_pill kind = is_stopped                                            ? CD_PILL_BAD
+                   : hook->status == CD_WH_ACTIVE && hook->failures != 0 ? CD_PILL_WARN
+                                                                         : kinds[hook->status];
+    cd_ui_pill(&v->h, kind, cd_bytes_str(words[hook->face][hook->status]));
+}
+
+void cd__wh_put_state(cd__wh_visit *v, cd_wh_state s)
+{
+    static const struct {
+        const char *word;
+        cd_pill kind;
+    } states[] = {
+        [CD_WH_PENDING] = {"Waiting", CD_PILL_NEUTRAL},
+        [CD_WH_DELIVERING] = {"Delivering", CD_PILL_LIVE},
+        [CD_WH_DELIVERED] = {"Delivered", CD_PILL_OK},
+        [CD_WH_RETRYING] = {"Retrying", CD_PILL_WARN},
+        [CD_WH_FAILED] = {"Failed", CD_PILL_BAD},
+        [CD_WH_HELD] = {"Held", CD_PILL_WARN},
+        [CD_WH_SKIPPED] = {"Skipped", CD_PILL_NEUTRAL},
+        [CD_WH_QUOTA_EXCEEDED] = {"Over quota", CD_PILL_BAD},
+        [CD_WH_CANCELLED] = {"Cancelled", CD_PILL_NEUTRAL},
+    };
+    cd_ui_pill(&v->h, states[s].kind, cd_bytes_str(states[s].word));
+}
+
+void cd__wh_put_types(cd__wh_visit *v, u32 types)
+{
+    bool is_first = true;
+    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+        if ((types & 1u << t) != 0) {
+            cd_html_put(&v->h, "{}", is_first ? "" : " ");
+            cd_ui_tag(&v->h, cd_foreign_of(cd_bytes_str(cd_wh_type_name((cd_wh_type)t))));
+            is_first = false;
+        }
+    }
+}
+
+/* Host, and path below it; the query is left out for keys that may only read. */
+void cd__wh_put_receiver(cd__wh_visit *v, const cd_wh_hook *hook)
+{
+    cd_bytes url = cd_bytes_str(hook->url);
+    const char *colon = strstr(hook->url, "://");
+    usize begin = colon == NULL ? 0 : (usize)(colon - hook->url) + 3;
+    usize end = begin + strcspn(hook->url + begin, "/?");
+    usize stop = v->account.key.may_write ? url.n : strcspn(hook->url, "?");
+    cd_html_put(&v->h, "<a href=\"/webhooks/{}\">{}</a>", cd_url_part_of(cd_bytes_str(hook->id)),
+                cd_foreign_of(hook->name[0] != '\0' ? cd_bytes_str(hook->name)
+                                                    : cd_bytes_sub(url, begin, end - begin)));
+    cd_bytes rest = hook->name[0] != '\0' ? cd_bytes_sub(url, begin, stop - begin)
+                                          : cd_bytes_sub(url, end, stop > end ? stop - end : 0);
+    cd_html_put(&v->h, "<span class=\"sub mono\">{}</span>",
+                cd_foreign_of(rest.n == 0 ? cd_bytes_str("/") : rest));
+}
+
+cd_wh_stat cd__wh_stat_sum(const cd_wh_stat *list, usize cnt)
+{
+    cd_wh_stat all = {0};
+    for (usize i = 0; i < cnt; i++) {
+        all.attempts += list[i].attempts;
+        all.delivered += list[i].delivered;
+        all.failed += list[i].failed;
+        all.retried += list[i].retried;
+        for (usize k = 0; k < CD_WH_BUCKETS; k++) {
+            all.latency[k] += list[i].latency[k];
+        }
+    }
+    return all;
+}
+
+/* ---- the chart of hours ---- */
+
+static const cd_wh_stat *hour_of(const cd_wh_stat *list, usize cnt, u64 hour)
+{
+    for (usize i = 0; i < cnt; i++) {
+        if (list[i].hour == hour) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
+
+void cd__wh_put_chart(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, u32 hours)
+{
+    cd_bar *bars = cd_arena_array(&v->mem, cd_bar, hours);
+    u64 first = v->now_s / HOUR_S + 1 - hours;
+    double tops[2] = {0, 1};
+    for (u32 i = 0; i < hours; i++) {
+        static const cd_wh_stat none;
+        const cd_wh_stat *st = hour_of(list, cnt, first + i);
+        st = st == NULL ? &none : st;
+        u64 late = st->retried < st->delivered ? st->retried : st->delivered;
+        bars[i] = (cd_bar){
+            .part = {(double)(st->delivered - late), (double)late, (double)st->failed},
+            .colour = {1, 4, 6},
+            .title = cd_bytes_str(cd_arena_fmt(
+                &v->mem, "%02llu:00: %llu delivered, %llu after a retry, %llu failed",
+                (unsigned long long)((first + i) % 24), (unsigned long long)st->delivered,
+                (unsigned long long)late, (unsigned long long)st->failed)),
+        };
+        double sum = bars[i].part[0] + bars[i].part[1] + bars[i].part[2];
+        tops[1] = sum > tops[1] ? sum : tops[1];
+    }
+    cd_axis axis = cd_axis_around((cd_series){.v = tops, .cnt = 2}, true);
+    cd_wh_stat all = cd__wh_stat_sum(list, cnt);
+    cd_html_put(&v->h, "<div class=\"chart\"><div class=\"y\" aria-hidden=\"true\">");
+    for (u32 i = 0; i <= axis.steps; i++) {
+        double at = axis.high - (axis.high - axis.low) * i / axis.steps;
+        cd_html_put(&v->h, "<span>{}</span>", cd_fmt_count(&v->mem, (u64)(at < 0 ? 0 : at)));
+    }
+    cd_html_put(&v->h, "</div>");
+    cd_chart_bars(&v->h, bars, hours, hours, axis.high,
+                  cd_arena_fmt(&v->mem, "%llu delivered and %llu failed in %u hours",
+                               (unsigned long long)all.delivered, (unsigned long long)all.failed,
+                               hours));
+    cd_html_put(&v->h, "<div class=\"x\" aria-hidden=\"true\">");
+    for (u32 i = 0; i < 4; i++) {
+        cd_html_put(
+            &v->h, "<span>{}</span>",
+            (const char *)cd_arena_fmt(&v->mem, "%02llu:00",
+                                       (unsigned long long)((first + (u64)i * (hours / 4)) % 24)));
+    }
+    cd_html_put(&v->h, "<span>now</span></div></div>");
+}
+
+/* ---- rows ---- */
+
+static void put_spark(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, bool is_bad)
+{
+    double values[SPARK_HOURS];
+    u64 first = v->now_s / HOUR_S + 1 - SPARK_HOURS;
+    for (u32 i = 0; i < SPARK_HOURS; i++) {
+        const cd_wh_stat *st = hour_of(list, cnt, first + i);
+        values[i] = st == NULL ? 0 : (double)st->delivered;
+    }
+    cd_chart_spark(&v->h, (cd_series){.v = values, .cnt = SPARK_HOURS}, is_bad ? 6 : 1,
+                   "Deliveries per hour, 24 hours");
+}
+
+cd_err cd__wh_put_hooks(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+                        cd_errinfo *why)
+{
+    static const cd_ui_col cols[] = {
+        {.name = "Receiver", .flags = CD_COL_FILL},
+        {.name = "Event", .flags = CD_COL_P2},
+        {.name = "Status"},
+        {.name = "24 h", .flags = CD_COL_P2},
+        {.name = "Success", .flags = CD_COL_NUM},
+        {.name = "p95", .flags = CD_COL_NUM | CD_COL_P2},
+        {.name = "Last", .flags = CD_COL_NUM | CD_COL_P3},
+    };
+    cd_html *h = &v->h;
+    cd_ui_table_begin(h, "Webhooks", cols, CD_COUNT(cols), NULL, NULL);
+    for (usize i = 0; i < cnt; i++) {
+        const cd_wh_hook *hook = &hooks[i];
+        cd_wh_stat *list;
+        usize n;
+        CD_TRY(cd_wh_stats(s, &list, &n, &v->mem, hook->key, v->account.project.id,
+                           v->now_s / HOUR_S + 1 - SPARK_HOURS, why));
+        cd_wh_stat all = cd__wh_stat_sum(list, n);
+        cd_html_put(h, "<tr>");
+        cd_ui_cell(h, &cols[0]);
+        cd__wh_put_receiver(v, hook);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[1]);
+        cd__wh_put_types(v, hook->types);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[2]);
+        cd__wh_put_status(v, hook);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[3]);
+        put_spark(v, list, n, hook->status != CD_WH_ACTIVE);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[4]);
+        cd_html_put(h, "{}</td>",
+                    cd_fmt_percent(&v->mem, all.delivered, all.delivered + all.failed));
+        cd_ui_cell(h, &cols[5]);
+        cd_html_put(h, "{}</td>",
+                    all.attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
+                                      : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, 95)));
+        cd_ui_cell(h, &cols[6]);
+        if (hook->last_ms != 0) {
+            cd_ui_time(h, &v->mem, hook->last_ms / 1000, v->now_s);
+        } else {
+            cd_html_put(h, CD_FMT_NONE);
+        }
+        cd_html_put(h, "</td></tr>");
+    }
+    cd_ui_table_end(h);
+    return CD_OK;
+}
+
+static void put_last(cd__wh_visit *v, const cd_wh_attempt *a)
+{
+    if (a == NULL) {
+        cd_html_put(&v->h, CD_FMT_NONE);
+    } else if (a->status != 0) {
+        cd_html_put(&v->h, "<span class=\"{}\">{}</span>",
+                    a->status / 100 == 2 ? "mono up" : "mono down", a->status);
+    } else {
+        cd_html_put(&v->h, "<span class=\"mono down\">{}</span>", a->error);
+    }
+}
+
+cd_err cd__wh_put_deliveries(cd__wh_visit *v, cd_wh_store *s, const cd_wh_delivery *list, usize cnt,
+                             const cd_wh_hook *hook, bool choose, cd_errinfo *why)
+{
+    static const cd_ui_col cols[] = {
+        {.name = "Event", .flags = CD_COL_FILL},
+        {.name = "Type", .flags = CD_COL_P2},
+        {.name = "State"},
+        {.name = "Answer", .flags = CD_COL_P2},
+        {.name = "Attempts", .flags = CD_COL_NUM | CD_COL_P3},
+        {.name = "Block", .flags = CD_COL_NUM | CD_COL_P3},
+        {.name = "Sequence", .flags = CD_COL_NUM | CD_COL_P2},
+        {.name = "When", .flags = CD_COL_NUM},
+    };
+    cd_html *h = &v->h;
+    cd_ui_table_begin(h, "Deliveries", cols, CD_COUNT(cols), NULL, NULL);
+    for (usize i = 0; i < cnt; i++) {
+        const cd_wh_delivery *d = &list[i];
+        cd_wh_delivery whole;
+        cd_wh_attempt *attempts;
+        usize n;
+        cd_wh_hook own;
+        const cd_wh_hook *at = hook;
+        if (at == NULL) {
+            CD_TRY(cd_wh_hook_by_key(s, &own, &v->mem, d->hook, false, why));
+            at = &own;
+        }
+        CD_TRY(cd_wh_delivery_get(s, &whole, &attempts, &n, &v->mem, d->hook, d->key, why));
+        cd_html_put(h, "<tr>");
+        cd_ui_cell(h, &cols[0]);
+        if (choose) {
+            cd_html_put(h,
+                        "<label class=\"row\"><input type=\"checkbox\" name=\"d{}\" value=\"{}\">"
+                        "<span class=\"sr\">Choose {}</span></label>",
+                        (u64)d->key, at->id, (const char *)d->event.id);
+        }
+        cd_html_put(h, "<a class=\"mono\" href=\"/webhooks/{}/deliveries/{}\">{}</a>",
+                    cd_url_part_of(cd_bytes_str(at->id)), (u64)d->key, (const char *)d->event.id);
+        if (hook == NULL) {
+            cd_html_put(h, "<span class=\"sub\">{}</span>",
+                        cd_foreign_of(cd_bytes_str(at->name[0] != '\0' ? at->name : at->url)));
+        }
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[1]);
+        cd__wh_put_types(v, 1u << d->event.type);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[2]);
+        cd__wh_put_state(v, d->state);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[3]);
+        put_last(v, n == 0 ? NULL : &attempts[n - 1]);
+        cd_html_put(h, "</td>");
+        cd_ui_cell(h, &cols[4]);
+        cd_html_put(h, "{}</td>", d->attempts);
+        cd_ui_cell(h, &cols[5]);
+        cd_html_put(h, "{}</td>", cd_fmt_count(&v->mem, d->event.block));
+        cd_ui_cell(h, &cols[6]);
+        if (d->is_test) {
+            cd_html_put(h, "test</td>");
+        } else {
+            cd_html_put(h, "{}</td>", cd_fmt_count(&v->mem, d->sequence));
+        }
+        cd_ui_cell(h, &cols[7]);
+        cd_ui_time(h, &v->mem, d->created_ms / 1000, v->now_s);
+        cd_html_put(h, "</td></tr>");
+    }
+    cd_ui_table_end(h);
+    return CD_OK;
+}
+
+cd_err cd__wh_hook_find(cd__wh_visit *v, cd_wh_store *s, bool with_lists, cd_errinfo *why)
+{
+    return cd_wh_hook_get(s, &v->hook, &v->mem, v->account.project.id, v->id, with_lists, why);
+}
+
+/* ---- the live tail ---- */
+
+static u64 topic_of(const char *project)
+{
+    static const cd_sipkey key = {.k0 = 0x7461696c, .k1 = 1};
+    return cd_siphash13(key, cd_bytes_str(project));
+}
+
+static bool wants(const void *ctx, u64 topic)
+{
+    return *(const u64 *)ctx == topic;
+}
+
+static bool live_begin(cd__wh_visit *v)
+{
+    u64 *topic = cd_new(u64);
+    *topic = topic_of(v->account.project.id);
+    cd_http_req *r = v->req;
+    cd_wh_pages *p = v->pages;
+    cd_list_del(&v->link);
+    cd_buf_fini(&v->bar);
+    cd_arena_fini(&v->mem);
+    cd_free(v);
+    if (!cd_sse_listen(p->tail, r, wants, topic)) {
+        cd_free(topic);
+        cd_http_reply_error(r, 503, "too many watch already");
+    }
+    return false;
+}
+
+const cd__wh_page_steps cd__wh_at_LIVE = {.begin = live_begin};
+
+void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d,
+                         const cd_wh_attempt *a, cd_wh_state state)
+{
+    if (cd_sse_cnt(p->tail) == 0) {
+        return;
+    }
+    char clock[CD_TIME_TEXT_LEN];
+    cd_buf row = {0};
+    cd_buf event = {0};
+    cd_html h = {.out = &row};
+    (void)state;
+    cd_time_fmt(clock, a->at_ms * CD_NS_PER_MS);
+    cd_html_put(&h, "<tr><td class=\"mut mono\">{}</td>", cd_bytes_of(clock + 11, 8));
+    if (a->status != 0) {
+        cd_html_put(&h, "<td class=\"{}\">{}</td>", a->status / 100 == 2 ? "mono up" : "mono down",
+                    a->status);
+    } else {
+        cd_html_put(&h, "<td class=\"mono down\">{}</td>", a->error);
+    }
+    cd_html_put(&h,
+                "<td><a href=\"/webhooks/{}/deliveries/{}\">{}</a></td><td class=\"num mut\">{} "
+                "ms</td></tr>",
+                cd_url_part_of(cd_bytes_str(hook->id)), (u64)d->key, cd_wh_type_name(d->event.type),
+                a->ms);
+    cd_json_w w = {.out = &event};
+    cd_json_w_obj(&w);
+    cd_json_w_key(&w, "html");
+    cd_json_w_str(&w, cd_buf_bytes(&row));
+    cd_json_w_obj_end(&w);
+    cd_sse_send(p->tail, topic_of(hook->project), "", cd_buf_bytes(&event));
+    cd_buf_fini(&row);
+    cd_buf_fini(&event);
+}
+
+/* ---- signing in ---- */
+
+static void put_sign_in(cd__wh_visit *v, const char *problem)
+{
+    cd__wh_page_open(v, cd_bytes_str("Sign in"));
+    cd_html_put(&v->h, "<section class=\"panel narrow\"><header><h1>Sign in</h1></header>"
+                       "<div class=\"body stack\">");
+    if (problem != NULL) {
+        cd_ui_note(&v->h, CD_NOTE_BAD, problem, (cd_markup){0});
+    }
+    cd_html_put(&v->h, "<p>Use an API key of your project. An operator makes one with "
+                       "<code class=\"mono\">candela-webhooks keys create</code>.</p>"
+                       "<form class=\"stack\" method=\"post\" action=\"/sign-in\">");
+    cd__wh_csrf_put(v);
+    cd_html_put(&v->h,
+                "<label class=\"stack s\">API key<input class=\"field\" name=\"key\" "
+                "type=\"password\" autocomplete=\"current-password\" required maxlength=\"256\" "
+                "placeholder=\"sk_…\"></label><div><button class=\"btn go\">Sign in</button></div>"
+                "</form></div></section>");
+    cd__wh_page_close(v);
+}
+
+static bool sign_in_begin(cd__wh_visit *v)
+{
+    cd__wh_sign_in(v, (cd_bytes){0});
+    put_sign_in(v, NULL);
+    return true;
+}
+
+const cd__wh_page_steps cd__wh_at_SIGN_IN = {.begin = sign_in_begin};
+
+static void on_key(void *arg, const cd_wh_account *found)
+{
+    cd__wh_visit *v = arg;
+    if (found == NULL) {
+        v->status = 401;
+        put_sign_in(v, "This key is not valid, was revoked, or has expired");
+    } else {
+        cd__wh_sign_in(v, cd_bytes_str(cd__wh_field(v, "key", KEY_TEXT_MAX)));
+        v->to = "/";
+    }
+    cd__wh_visit_end(v);
+}
+
+static bool do_sign_in_begin(cd__wh_visit *v)
+{
+    cd_wh_api_account(v->pages->cfg.api, cd_bytes_str(cd__wh_field(v, "key", KEY_TEXT_MAX)), on_key,
+                      v);
+    return false;
+}
+
+const cd__wh_page_steps cd__wh_at_DO_SIGN_IN = {.begin = do_sign_in_begin};
+
+static bool do_sign_out_begin(cd__wh_visit *v)
+{
+    cd__wh_sign_in(v, (cd_bytes){0});
+    v->to = "/sign-in";
+    return true;
+}
+
+const cd__wh_page_steps cd__wh_at_DO_SIGN_OUT = {.begin = do_sign_out_begin};
