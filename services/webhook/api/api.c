@@ -22,7 +22,7 @@ enum {
 
 static const char json_type[] = "application/json";
 
-const cd__wh_route cd__wh_routes[CD__WH_OTHER + 1] = {
+const cd__wapi_route cd__wapi_routes[CD__WH_OTHER + 1] = {
 #define CD_ROUTE(name_, method_, path_, flags_, audit_, summary_)                                  \
     [CD__WH_##name_] = {.name = #name_,                                                            \
                         .path = path_,                                                             \
@@ -35,13 +35,13 @@ const cd__wh_route cd__wh_routes[CD__WH_OTHER + 1] = {
     [CD__WH_OTHER] = {.name = "OTHER", .path = "other"},
 };
 
-static const cd__wh_steps *const steps[CD__WH_OTHER] = {
-#define CD_ROUTE(name, method, path, flags, audit, summary) [CD__WH_##name] = &cd__wh_do_##name,
+static const cd__wapi_steps *const steps[CD__WH_OTHER] = {
+#define CD_ROUTE(name, method, path, flags, audit, summary) [CD__WH_##name] = &cd__wapi_do_##name,
 #include "services/webhook/api/routes.def"
 #undef CD_ROUTE
 };
 
-u64 cd__wh_now_ms(const cd_wh_api *a)
+u64 cd__wapi_now_ms(const cd_wh_api *a)
 {
     return cd_clock_wall_ns(a->cfg.clock) / CD_NS_PER_MS;
 }
@@ -62,8 +62,8 @@ const cd_wh_tier *cd_wh_tier_of(const char *name)
 
 /* ---- answers ---- */
 
-cd_err cd__wh_refuse(cd__wh_call *c, u32 status, const char *code, const char *field,
-                     const char *fmt, ...)
+cd_err cd__wapi_refuse(cd__wapi_call *c, u32 status, const char *code, const char *field,
+                       const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -77,12 +77,12 @@ cd_err cd__wh_refuse(cd__wh_call *c, u32 status, const char *code, const char *f
     return CD_EINVAL;
 }
 
-static void note(cd_wh_api *a, cd_http_req *r, cd__wh_route_id route, u32 status)
+static void note(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, u32 status)
 {
     if (a->cfg.metrics != NULL) {
         char code[CD_U64_TEXT_MAX + 1];
         code[cd_u64_fmt(code, status)] = '\0';
-        const cd_label labels[] = {{"route", cd__wh_routes[route].path}, {"code", code}};
+        const cd_label labels[] = {{"route", cd__wapi_routes[route].path}, {"code", code}};
         cd_counter_add(cd_metrics_counter(a->cfg.metrics, "requests_total",
                                           "Management requests answered", labels, CD_COUNT(labels)),
                        1);
@@ -93,7 +93,7 @@ static void note(cd_wh_api *a, cd_http_req *r, cd__wh_route_id route, u32 status
                 CD_F("bytes", cd_http_req_out(r)->n));
 }
 
-static void fail(cd_wh_api *a, cd_http_req *r, cd__wh_route_id route, cd_wh_face face,
+static void fail(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, cd_wh_face face,
                  const cd_wh_problem *p)
 {
     cd_buf *out = cd_http_req_out(r);
@@ -111,16 +111,16 @@ static void fail_text(cd_wh_api *a, cd_http_req *r, cd_wh_face face, u32 status,
     fail(a, r, CD__WH_OTHER, face, &p);
 }
 
-void cd__wh_answer(cd__wh_call *c)
+void cd__wapi_answer(cd__wapi_call *c)
 {
     cd_wh_api *a = c->api;
     cd_wh_problem *p = &c->read.problem;
     cd_http_req *r = c->req;
     if (p->status != 0) {
-        if (cd__wh_face(c) == CD_WH_C && p->status == 400 && p->kind != NULL) {
+        if (cd__wapi_face(c) == CD_WH_C && p->status == 400 && p->kind != NULL) {
             p->status = 422;
         }
-        fail(a, r, c->route, cd__wh_face(c), p);
+        fail(a, r, c->route, cd__wapi_face(c), p);
     } else {
         cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
         note(a, r, c->route, c->status);
@@ -135,18 +135,19 @@ void cd__wh_answer(cd__wh_call *c)
 
 static void on_done(cd_wh_job *job)
 {
-    cd__wh_call *c = cd_list_of(job, cd__wh_call, job);
-    const cd__wh_steps *s = steps[c->route];
+    cd__wapi_call *c = cd_list_of(job, cd__wapi_call, job);
+    const cd__wapi_steps *s = steps[c->route];
     if (job->err != CD_OK && c->read.problem.status == 0) {
-        cd_log_error(c->api->cfg.access_log, "call failed",
-                     CD_F("route", cd__wh_routes[c->route].name), CD_F("why", job->why.msg));
-        (void)!cd__wh_refuse(c, 500, "internal", "", "the call failed; nothing was changed");
+        cd_log_error(c->api->cfg.log, "call failed", CD_F("route", cd__wapi_routes[c->route].name),
+                     CD_F("why", job->why.msg));
+        (void)!cd__wapi_refuse(c, 500, "internal", "", "the call failed; nothing was changed");
     }
     if (c->read.problem.status != 0) {
-        cd__wh_answer(c);
+        cd__wapi_answer(c);
         return;
     }
     const cd_wh_engine *e = c->api->cfg.engine;
+    bool is_async = (cd__wapi_routes[c->route].flags & R_ASYNC) != 0;
     if (c->gone) {
         e->gone(e->ctx, c->hook.key);
     }
@@ -159,20 +160,20 @@ static void on_done(cd_wh_job *job)
     if (s->after != NULL) {
         s->after(c);
     }
-    if ((cd__wh_routes[c->route].flags & R_ASYNC) == 0) {
-        cd__wh_answer(c);
+    if (!is_async) { // otherwise the call may be over
+        cd__wapi_answer(c);
     }
 }
 
 /* What of the project's quota is left, on every answer. */
-static cd_err add_quota(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err add_quota(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_project *p = &c->account.project;
     u64 used;
     if (p->quota_period == CD_WH_NO_QUOTA) {
         return CD_OK;
     }
-    CD_TRY(cd_wh_usage(s, &used, p->id, cd__wh_now_ms(c->api), why));
+    CD_TRY(cd_wh_usage(s, &used, p->id, cd__wapi_now_ms(c->api), why));
     const char *name = cd_arena_fmt(&c->mem, "X-%s-Quota-Remaining", c->read.brand);
     const char *left =
         cd_arena_fmt(&c->mem, "%llu", (unsigned long long)(used < p->quota ? p->quota - used : 0));
@@ -180,15 +181,15 @@ static cd_err add_quota(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err add_audit(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err add_audit(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    const char *action = cd__wh_routes[c->route].audit;
+    const char *action = cd__wapi_routes[c->route].audit;
     if (action == NULL) {
         return CD_OK;
     }
     const char *target = c->hook.id != NULL ? c->hook.id : "";
     const cd_wh_audit audit = {
-        .at_ms = cd__wh_now_ms(c->api),
+        .at_ms = cd__wapi_now_ms(c->api),
         .project = c->account.project.id,
         .actor = c->account.key.id,
         .action = action,
@@ -199,7 +200,7 @@ static cd_err add_audit(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
 }
 
 /* The answer that the same call got before. 0: it is a new one. */
-static cd_err recall(cd__wh_call *c, cd_wh_store *s, bool *known, cd_errinfo *why)
+static cd_err recall(cd__wapi_call *c, cd_wh_store *s, bool *known, cd_errinfo *why)
 {
     cd_wh_kept kept;
     *known = false;
@@ -212,8 +213,8 @@ static cd_err recall(cd__wh_call *c, cd_wh_store *s, bool *known, cd_errinfo *wh
     }
     CD_TRY(err);
     if (memcmp(kept.request, c->idem_hash, 32) != 0) {
-        return cd__wh_refuse(c, 409, "idempotency_conflict", "",
-                             "this Idempotency-Key was used for another request");
+        return cd__wapi_refuse(c, 409, "idempotency_conflict", "",
+                               "this Idempotency-Key was used for another request");
     }
     cd_buf_put(cd_http_req_out(c->req), kept.body);
     c->status = kept.status;
@@ -221,11 +222,11 @@ static cd_err recall(cd__wh_call *c, cd_wh_store *s, bool *known, cd_errinfo *wh
     return CD_OK;
 }
 
-static cd_err keep(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err keep(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_kept kept = {.status = c->status,
                        .body = cd_buf_bytes(cd_http_req_out(c->req)),
-                       .at_ms = cd__wh_now_ms(c->api)};
+                       .at_ms = cd__wapi_now_ms(c->api)};
     memcpy(kept.request, c->idem_hash, 32);
     return c->idem_key.n == 0 ? CD_OK
                               : cd_wh_kept_put(s, &kept, c->account.project.id, c->idem_key, why);
@@ -233,7 +234,7 @@ static cd_err keep(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
 
 static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
-    cd__wh_call *c = cd_list_of(job, cd__wh_call, job);
+    cd__wapi_call *c = cd_list_of(job, cd__wapi_call, job);
     bool is_known;
     CD_TRY(recall(c, s, &is_known, why));
     if (!is_known) {
@@ -244,10 +245,10 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return add_quota(c, s, why);
 }
 
-static void post(cd__wh_call *c)
+static void post(cd__wapi_call *c)
 {
     c->job = (cd_wh_job){.run = on_run, .done = on_done};
-    if ((cd__wh_routes[c->route].flags & R_WRITE) != 0) {
+    if ((cd__wapi_routes[c->route].flags & R_WRITE) != 0) {
         cd_wh_db_write(c->api->cfg.db, &c->job);
     } else {
         cd_wh_db_read(c->api->cfg.db, &c->job);
@@ -256,7 +257,7 @@ static void post(cd__wh_call *c)
 
 static void on_checked(void *arg, const char *refusal)
 {
-    cd__wh_call *c = arg;
+    cd__wapi_call *c = arg;
     if (refusal != NULL) {
         c->read.problem = (cd_wh_problem){
             .status = 400,
@@ -265,21 +266,21 @@ static void on_checked(void *arg, const char *refusal)
             .message = cd_arena_str(&c->mem, cd_bytes_str(refusal)),
             .kind = "value_error.url",
         };
-        cd__wh_answer(c);
+        cd__wapi_answer(c);
         return;
     }
     post(c);
 }
 
-static cd_err read_idem(cd__wh_call *c)
+static cd_err read_idem(cd__wapi_call *c)
 {
     c->idem_key = cd_http_req_header(c->req, "idempotency-key");
     if (c->route != CD__WH_CREATE) {
         c->idem_key = (cd_bytes){0};
     }
     if (c->idem_key.n > IDEM_KEY_MAX) {
-        return cd__wh_refuse(c, 400, "invalid_value", "Idempotency-Key",
-                             "Idempotency-Key is longer than %d bytes", IDEM_KEY_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "Idempotency-Key",
+                               "Idempotency-Key is longer than %d bytes", IDEM_KEY_MAX);
     }
     cd_hash32 hash;
     cd_sha256(&hash, cd_http_req_body(c->req));
@@ -298,16 +299,16 @@ static bool is_json_type(cd_bytes type)
            (type.n == n || type.p[n] == ';' || type.p[n] == ' ');
 }
 
-static cd_err read_body(cd__wh_call *c)
+static cd_err read_body(cd__wapi_call *c)
 {
     cd_bytes text = cd_http_req_body(c->req);
-    if ((cd__wh_routes[c->route].flags & R_BODY) == 0) {
+    if ((cd__wapi_routes[c->route].flags & R_BODY) == 0) {
         return CD_OK;
     }
     if (!is_json_type(cd_http_req_header(c->req, "content-type"))) {
-        return cd__wh_refuse(c, 415, "unsupported_media_type", "", "Content-Type must be JSON");
+        return cd__wapi_refuse(c, 415, "unsupported_media_type", "", "Content-Type must be JSON");
     }
-    const char *is_active = cd__wh_query(c, "is_active");
+    const char *is_active = cd__wapi_query(c, "is_active");
     if (text.n == 0 && c->route == CD__WH_PATCH && is_active != NULL) {
         bool on = strcmp(is_active, "true") == 0 || strcmp(is_active, "1") == 0;
         text = cd_bytes_str(on ? "{\"is_active\":true}" : "{\"is_active\":false}");
@@ -319,11 +320,11 @@ static cd_err read_body(cd__wh_call *c)
     return cd_wh_read_body(&c->read, &c->body, text);
 }
 
-static cd_err begin(cd__wh_call *c)
+static cd_err begin(cd__wapi_call *c)
 {
-    const cd__wh_route *route = &cd__wh_routes[c->route];
+    const cd__wapi_route *route = &cd__wapi_routes[c->route];
     if ((route->flags & (R_WRITE | R_SCOPE)) != 0 && !c->account.key.may_write) {
-        return cd__wh_refuse(c, 403, "insufficient_scope", "", "this key may only read");
+        return cd__wapi_refuse(c, 403, "insufficient_scope", "", "this key may only read");
     }
     CD_TRY(read_idem(c));
     CD_TRY(read_body(c));
@@ -344,7 +345,7 @@ static void drop_val(void *ctx, void *val)
     cd_free(val);
 }
 
-static bool take(cd__wh_call *c)
+static bool take(cd__wapi_call *c)
 {
     cd_wh_api *a = c->api;
     char key[CD_WH_ID_MAX] = {0};
@@ -413,7 +414,7 @@ static cd_err run_asking(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 static cd_err run_noting(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     asking *q = cd_list_of(job, asking, job);
-    return cd_wh_key_used(s, (const char *)q->text, cd__wh_now_ms(q->api), why);
+    return cd_wh_key_used(s, (const char *)q->text, cd__wapi_now_ms(q->api), why);
 }
 
 static void done_noting(cd_wh_job *job)
@@ -427,7 +428,7 @@ static void done_asking(cd_wh_job *job)
     cd_wh_api *a = q->api;
     account *acc = q->found;
     if (job->err == CD_OK) {
-        acc->checked_ms = cd__wh_now_ms(a);
+        acc->checked_ms = cd__wapi_now_ms(a);
         account *old = cd_lru_get(a->accounts, q->hash.b);
         acc->noted_ms = old != NULL ? old->noted_ms : acc->a.key.used_ms;
         bool is_late = acc->checked_ms - cd_min_u64(acc->noted_ms, acc->checked_ms) > USED_MS;
@@ -460,7 +461,7 @@ void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *a
     }
     cd_sha256(&hash, key);
     account *acc = cd_lru_get(a->accounts, hash.b);
-    if (acc != NULL && cd__wh_now_ms(a) - acc->checked_ms < FRESH_MS) {
+    if (acc != NULL && cd__wapi_now_ms(a) - acc->checked_ms < FRESH_MS) {
         fn(arg, &acc->a);
         return;
     }
@@ -476,7 +477,7 @@ void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *a
     cd_wh_db_read(a->cfg.db, &q->job);
 }
 
-static void copy_account(cd__wh_call *c, const cd_wh_account *from)
+static void copy_account(cd__wapi_call *c, const cd_wh_account *from)
 {
     cd_wh_account *to = &c->account;
     *to = *from;
@@ -508,9 +509,9 @@ static cd_bytes bearer(cd_http_req *r)
 }
 
 /* A takes Bearer, B X-API-Key, C both. */
-static bool fits(const cd__wh_call *c, bool is_bearer)
+static bool fits(const cd__wapi_call *c, bool is_bearer)
 {
-    cd_wh_face face = cd__wh_face(c);
+    cd_wh_face face = cd__wapi_face(c);
     u32 faces = c->api->cfg.faces;
     bool is_here = faces == 0 || (faces & 1u << face) != 0;
     return is_here && (face == CD_WH_C || (face == CD_WH_A) == is_bearer);
@@ -518,7 +519,7 @@ static bool fits(const cd__wh_call *c, bool is_bearer)
 
 static void on_account(void *arg, const cd_wh_account *found)
 {
-    cd__wh_call *c = arg;
+    cd__wapi_call *c = arg;
     bool is_bearer = bearer(c->req).n != 0;
     cd_err err = CD_OK;
     if (found != NULL) {
@@ -528,19 +529,19 @@ static void on_account(void *arg, const cd_wh_account *found)
         if (found == NULL) {
             c->account.project.face = is_bearer ? CD_WH_A : CD_WH_B;
         }
-        if (cd__wh_face(c) != CD_WH_B) {
+        if (cd__wapi_face(c) != CD_WH_B) {
             cd_http_req_add_header(c->req, "WWW-Authenticate", "Bearer");
         }
-        err = cd__wh_refuse(c, 401, "unauthorized", "",
-                            found == NULL ? "the API key is missing or not valid"
-                                          : "this key is not taken in this header");
+        err = cd__wapi_refuse(c, 401, "unauthorized", "",
+                              found == NULL ? "the API key is missing or not valid"
+                                            : "this key is not taken in this header");
     } else if (!take(c)) {
-        err = cd__wh_refuse(c, 429, "rate_limited", "", "too many requests in this second");
+        err = cd__wapi_refuse(c, 429, "rate_limited", "", "too many requests in this second");
     } else {
         err = begin(c);
     }
     if (err != CD_OK) {
-        cd__wh_answer(c);
+        cd__wapi_answer(c);
     } else if (c->check_url != NULL) {
         const cd_wh_engine *e = c->api->cfg.engine;
         e->check_url(e->ctx, c->check_url, on_checked, c);
@@ -552,13 +553,13 @@ static void on_account(void *arg, const cd_wh_account *found)
 /* ---- routes ---- */
 
 /* The route of a request; allow: methods of its path. A fixed path stands before one with a parameter. */
-static cd__wh_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2],
-                                u32 *allow)
+static cd__wapi_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2],
+                                  u32 *allow)
 {
     const char *first = NULL;
     *allow = 0;
     for (u32 i = 0; i < CD__WH_OTHER; i++) {
-        const cd__wh_route *r = &cd__wh_routes[i];
+        const cd__wapi_route *r = &cd__wapi_routes[i];
         cd_bytes own[2] = {{0}};
         if (!cd_wh_path_fits(r->path, path, own) ||
             (first != NULL && strcmp(first, r->path) != 0)) {
@@ -569,7 +570,7 @@ static cd__wh_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes p
         if (r->method == method || (r->method == CD_HTTP_GET && method == CD_HTTP_HEAD)) {
             params[0] = own[0];
             params[1] = own[1];
-            return (cd__wh_route_id)i;
+            return (cd__wapi_route_id)i;
         }
     }
     return CD__WH_OTHER;
@@ -615,7 +616,7 @@ static void on_request(void *ctx, cd_http_req *r)
     cd_http_method method = cd_http_req_method(r);
     cd_bytes params[2] = {{0}};
     u32 allow;
-    cd__wh_route_id id = route_of(path, method, params, &allow);
+    cd__wapi_route_id id = route_of(path, method, params, &allow);
     if (id == CD__WH_OTHER && allow == 0 && !is_api_path(path) && a->cfg.page != NULL &&
         a->cfg.page(a->cfg.page_ctx, r)) {
         return;
@@ -634,8 +635,8 @@ static void on_request(void *ctx, cd_http_req *r)
         }
         return;
     }
-    cd__wh_call *c = cd_new(cd__wh_call);
-    *c = (cd__wh_call){.api = a, .req = r, .route = id, .status = 200, .rng = cd_rng_os()};
+    cd__wapi_call *c = cd_new(cd__wapi_call);
+    *c = (cd__wapi_call){.api = a, .req = r, .route = id, .status = 200, .rng = cd_rng_os()};
     cd_list_push_back(&a->calls, &c->link);
     c->read = (cd_wh_read){.mem = &c->mem,
                            .rng = &c->rng,
@@ -644,7 +645,7 @@ static void on_request(void *ctx, cd_http_req *r)
                            .brand = a->cfg.brand};
     c->id = params[0].n == 0 ? NULL : cd_arena_str(&c->mem, params[0]);
     c->sub = params[1].n == 0 ? NULL : cd_arena_str(&c->mem, params[1]);
-    if ((cd__wh_routes[id].flags & R_OPEN) != 0) {
+    if ((cd__wapi_routes[id].flags & R_OPEN) != 0) {
         steps[id]->after(c);
         return;
     }

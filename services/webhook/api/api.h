@@ -23,6 +23,7 @@ typedef struct cd_wh_api_cfg {
     cd_wh_db *db;
     const cd_wh_engine *engine;
     cd_metrics *metrics;   /* shown at /metrics; NULL: none */
+    cd_logger *log;        /* what fails here; NULL: none */
     cd_logger *access_log; /* a line a request; NULL: none */
     const cd_clock *clock; /* NULL: the real one */
     u32 faces;             /* mask of 1 << face: whose keys are taken here; 0: all */

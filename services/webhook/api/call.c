@@ -9,7 +9,7 @@
 
 enum { QUERY_MAX = 1024 };
 
-const char *cd__wh_query(cd__wh_call *c, const char *name)
+const char *cd__wapi_query(cd__wapi_call *c, const char *name)
 {
     cd_buf text = {0};
     const char *out = NULL;
@@ -20,16 +20,16 @@ const char *cd__wh_query(cd__wh_call *c, const char *name)
     return out != NULL && out[0] != '\0' ? out : NULL;
 }
 
-cd_err cd__wh_query_u64(cd__wh_call *c, u64 *out, const char *name, u64 min, u64 max)
+cd_err cd__wapi_query_u64(cd__wapi_call *c, u64 *out, const char *name, u64 min, u64 max)
 {
-    const char *text = cd__wh_query(c, name);
+    const char *text = cd__wapi_query(c, name);
     u64 v;
     if (text == NULL) {
         return CD_OK;
     }
     if (cd_u64_parse(&v, cd_bytes_str(text)) != CD_OK || v < min || v > max) {
-        return cd__wh_refuse(c, 400, "invalid_value", name, "%s must be %llu to %llu", name,
-                             (unsigned long long)min, (unsigned long long)max);
+        return cd__wapi_refuse(c, 400, "invalid_value", name, "%s must be %llu to %llu", name,
+                               (unsigned long long)min, (unsigned long long)max);
     }
     *out = v;
     return CD_OK;
@@ -91,7 +91,7 @@ static bool read_date(u64 *out_ms, const char *text)
     return true;
 }
 
-cd_err cd__wh_time(cd__wh_call *c, u64 *out_ms, const char *field, const char *text)
+cd_err cd__wapi_time(cd__wapi_call *c, u64 *out_ms, const char *field, const char *text)
 {
     u64 s;
     if (text == NULL) {
@@ -102,15 +102,15 @@ cd_err cd__wh_time(cd__wh_call *c, u64 *out_ms, const char *field, const char *t
         return CD_OK;
     }
     if (!read_date(out_ms, text)) {
-        return cd__wh_refuse(c, 400, "invalid_value", field,
-                             "%s must be a time as 2026-01-31T12:00:00Z, or Unix seconds", field);
+        return cd__wapi_refuse(c, 400, "invalid_value", field,
+                               "%s must be a time as 2026-01-31T12:00:00Z, or Unix seconds", field);
     }
     return CD_OK;
 }
 
-cd_err cd__wh_cursor(cd__wh_call *c, i64 *before)
+cd_err cd__wapi_cursor(cd__wapi_call *c, i64 *before)
 {
-    const char *text = cd__wh_query(c, "cursor");
+    const char *text = cd__wapi_query(c, "cursor");
     u64 v;
     *before = 0;
     if (text == NULL) {
@@ -118,19 +118,19 @@ cd_err cd__wh_cursor(cd__wh_call *c, i64 *before)
     }
     if (text[0] != 'c' || cd_u64_parse(&v, cd_bytes_str(text + 1)) != CD_OK || v == 0 ||
         v > INT64_MAX) {
-        return cd__wh_refuse(c, 400, "invalid_value", "cursor", "not a cursor of this service");
+        return cd__wapi_refuse(c, 400, "invalid_value", "cursor", "not a cursor of this service");
     }
     *before = (i64)v;
     return CD_OK;
 }
 
-const char *cd__wh_cursor_fmt(cd__wh_call *c, i64 last)
+const char *cd__wapi_cursor_fmt(cd__wapi_call *c, i64 last)
 {
     return last == 0 ? NULL : cd_arena_fmt(&c->mem, "c%lld", (long long)last);
 }
 
 /* The same query with another cursor. */
-void cd__wh_link_next(cd__wh_call *c, const char *cursor)
+void cd__wapi_link_next(cd__wapi_call *c, const char *cursor)
 {
     cd_bytes query = cd_http_req_query(c->req);
     cd_bytes path = cd_http_req_path(c->req);
@@ -158,7 +158,7 @@ void cd__wh_link_next(cd__wh_call *c, const char *cursor)
     cd_buf_fini(&line);
 }
 
-void cd__wh_key(cd_json_w *w, cd_wh_face face, const char *name)
+void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name)
 {
     char camel[64];
     usize n = 0;
@@ -178,15 +178,15 @@ void cd__wh_key(cd_json_w *w, cd_wh_face face, const char *name)
     cd_json_w_key(w, camel);
 }
 
-void cd__wh_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
+void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
 {
-    cd__wh_key(w, face, name);
+    cd__wapi_key(w, face, name);
     cd_json_w_u64(w, v);
 }
 
-void cd__wh_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text)
+void cd__wapi_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text)
 {
-    cd__wh_key(w, face, name);
+    cd__wapi_key(w, face, name);
     if (text == NULL) {
         cd_json_w_null(w);
     } else {
@@ -194,24 +194,24 @@ void cd__wh_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *t
     }
 }
 
-void cd__wh_w_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v)
+void cd__wapi_w_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v)
 {
-    cd__wh_key(w, face, name);
+    cd__wapi_key(w, face, name);
     cd_json_w_bool(w, v);
 }
 
-void cd__wh_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms)
+void cd__wapi_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms)
 {
-    cd__wh_key(w, face, name);
+    cd__wapi_key(w, face, name);
     cd_wh_w_time_value(w, ms, face == CD_WH_C);
 }
 
-cd_err cd__wh_find(cd__wh_call *c, cd_wh_store *s, bool with_lists, cd_errinfo *why)
+cd_err cd__wapi_find(cd__wapi_call *c, cd_wh_store *s, bool with_lists, cd_errinfo *why)
 {
     cd_err err =
         cd_wh_hook_get(s, &c->hook, &c->mem, c->account.project.id, c->id, with_lists, why);
     if (err == CD_ENOENT) {
-        return cd__wh_refuse(c, 404, "not_found", "", "no such webhook");
+        return cd__wapi_refuse(c, 404, "not_found", "", "no such webhook");
     }
     return err;
 }

@@ -4,12 +4,12 @@
 
 enum { LIMIT_DFLT = 25, LIMIT_MAX = 100, GRACE_DFLT_S = 86400, GRACE_MAX_S = 30 * 86400 };
 
-static cd_json_w writer(cd__wh_call *c)
+static cd_json_w writer(cd__wapi_call *c)
 {
     return (cd_json_w){.out = cd_http_req_out(c->req)};
 }
 
-static void put_warnings(cd__wh_call *c, cd_json_w *w)
+static void put_warnings(cd__wapi_call *c, cd_json_w *w)
 {
     if (c->read.warnings_cnt == 0) {
         return;
@@ -22,7 +22,7 @@ static void put_warnings(cd__wh_call *c, cd_json_w *w)
     cd_json_w_arr_end(w);
 }
 
-static void answer_record(cd__wh_call *c, u32 show)
+static void answer_record(cd__wapi_call *c, u32 show)
 {
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
@@ -33,7 +33,7 @@ static void answer_record(cd__wh_call *c, u32 show)
 
 /* ---- make ---- */
 
-static cd_err create_prepare(cd__wh_call *c)
+static cd_err create_prepare(cd__wapi_call *c)
 {
     u64 from;
     cd_json v = cd_json_get(c->body, "from_block");
@@ -49,14 +49,14 @@ static cd_err create_prepare(cd__wh_call *c)
     return CD_OK;
 }
 
-static cd_err create_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_tier *tier = cd_wh_tier_of(c->account.project.tier);
     cd_err err = cd_wh_op_create(s, &c->draft, &c->account.project, tier->webhooks,
-                                 cd__wh_now_ms(c->api), why);
+                                 cd__wapi_now_ms(c->api), why);
     if (err == CD_EFULL) {
-        return cd__wh_refuse(c, 403, "webhook_limit_reached", "",
-                             "the %s tier has at most %u webhooks", tier->name, tier->webhooks);
+        return cd__wapi_refuse(c, 403, "webhook_limit_reached", "",
+                               "the %s tier has at most %u webhooks", tier->name, tier->webhooks);
     }
     CD_TRY(err);
     c->hook = c->draft.hook;
@@ -66,7 +66,7 @@ static cd_err create_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void create_after(cd__wh_call *c)
+static void create_after(cd__wapi_call *c)
 {
     const cd_wh_engine *e = c->api->cfg.engine;
     if (c->changed && c->draft.has_from) {
@@ -74,35 +74,35 @@ static void create_after(cd__wh_call *c)
     }
 }
 
-const cd__wh_steps cd__wh_do_CREATE = {create_prepare, create_run, create_after};
+const cd__wapi_steps cd__wapi_do_CREATE = {create_prepare, create_run, create_after};
 
 /* ---- list ---- */
 
-static cd_err read_status(cd__wh_call *c, cd_wh_hook_query *q)
+static cd_err read_status(cd__wapi_call *c, cd_wh_hook_query *q)
 {
-    const char *text = cd__wh_query(c, "status");
+    const char *text = cd__wapi_query(c, "status");
     q->status = -1;
     if (text == NULL) {
         return CD_OK;
     }
     for (int i = CD_WH_ACTIVE; i <= CD_WH_DISABLED; i++) {
-        if (strcmp(text, cd_wh_status_name(cd__wh_face(c), (cd_wh_status)i)) == 0) {
+        if (strcmp(text, cd_wh_status_name(cd__wapi_face(c), (cd_wh_status)i)) == 0) {
             q->status = i;
             /* what A and C call by one word is stored as the last of the two */
-            if (cd__wh_face(c) == CD_WH_B || i == CD_WH_ACTIVE) {
+            if (cd__wapi_face(c) == CD_WH_B || i == CD_WH_ACTIVE) {
                 return CD_OK;
             }
         }
     }
     if (q->status < 0) {
-        return cd__wh_refuse(c, 400, "invalid_value", "status", "%.40s is no status", text);
+        return cd__wapi_refuse(c, 400, "invalid_value", "status", "%.40s is no status", text);
     }
     return CD_OK;
 }
 
-static cd_err list_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err list_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    cd_wh_face face = cd__wh_face(c);
+    cd_wh_face face = cd__wapi_face(c);
     u64 page = 1;
     u64 limit = LIMIT_DFLT;
     u64 total;
@@ -110,20 +110,20 @@ static cd_err list_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     usize cnt;
     cd_wh_type type;
     cd_wh_hook_query q = {.project = c->account.project.id};
-    const char *type_name = cd__wh_query(c, "event_type");
-    CD_TRY(cd__wh_query_u64(c, &page, "page", 1, 1 << 20));
-    CD_TRY(cd__wh_query_u64(c, &limit, "limit", 1, LIMIT_MAX));
-    CD_TRY(cd__wh_cursor(c, &q.before));
+    const char *type_name = cd__wapi_query(c, "event_type");
+    CD_TRY(cd__wapi_query_u64(c, &page, "page", 1, 1 << 20));
+    CD_TRY(cd__wapi_query_u64(c, &limit, "limit", 1, LIMIT_MAX));
+    CD_TRY(cd__wapi_cursor(c, &q.before));
     CD_TRY(read_status(c, &q));
-    q.chain = cd__wh_query(c, "chain");
+    q.chain = cd__wapi_query(c, "chain");
     if (q.chain != NULL) {
         const char *known = c->read.chain(c->read.chain_ctx, cd_bytes_str(q.chain));
         q.chain = known != NULL ? known : q.chain;
     }
     if (type_name != NULL) {
         if (cd_wh_type_of(&type, face, cd_bytes_str(type_name)) != CD_OK) {
-            return cd__wh_refuse(c, 400, "unknown_event_type", "event_type",
-                                 "%.40s is no event type", type_name);
+            return cd__wapi_refuse(c, 400, "unknown_event_type", "event_type",
+                                   "%.40s is no event type", type_name);
         }
         q.types = 1u << type;
     }
@@ -132,7 +132,7 @@ static cd_err list_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &c->mem, &q, why));
     bool has_more = cnt > limit;
     cnt = has_more ? limit : cnt;
-    const char *next = cd__wh_cursor_fmt(c, has_more ? hooks[cnt - 1].key : 0);
+    const char *next = cd__wapi_cursor_fmt(c, has_more ? hooks[cnt - 1].key : 0);
     cd_json_w w = writer(c);
     if (face != CD_WH_C) {
         cd_json_w_obj(&w);
@@ -146,56 +146,56 @@ static cd_err list_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     cd_json_w_arr_end(&w);
     if (face != CD_WH_C) {
-        cd__wh_w_u64(&w, face, "page", page);
+        cd__wapi_w_u64(&w, face, "page", page);
         if (face == CD_WH_A) {
-            cd__wh_w_u64(&w, face, "limit", limit);
+            cd__wapi_w_u64(&w, face, "limit", limit);
         }
-        cd__wh_w_u64(&w, face, "total", total);
+        cd__wapi_w_u64(&w, face, "total", total);
         if (face == CD_WH_A) {
-            cd__wh_w_str(&w, face, "next_cursor", next);
+            cd__wapi_w_str(&w, face, "next_cursor", next);
         }
         cd_json_w_obj_end(&w);
     }
-    cd__wh_link_next(c, next);
+    cd__wapi_link_next(c, next);
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_LIST = {.run = list_run};
+const cd__wapi_steps cd__wapi_do_LIST = {.run = list_run};
 
 /* ---- get, delete ---- */
 
-static cd_err get_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err get_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_find(c, s, false, why));
+    CD_TRY(cd__wapi_find(c, s, false, why));
     answer_record(c, 0);
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_GET = {.run = get_run};
+const cd__wapi_steps cd__wapi_do_GET = {.run = get_run};
 
-static cd_err delete_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err delete_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_json_w w = writer(c);
-    CD_TRY(cd__wh_find(c, s, false, why));
+    CD_TRY(cd__wapi_find(c, s, false, why));
     CD_TRY(cd_wh_hook_delete(s, c->hook.key, why));
     c->gone = true;
     cd_json_w_obj(&w);
-    if (cd__wh_face(c) == CD_WH_C) {
+    if (cd__wapi_face(c) == CD_WH_C) {
         cd_wh_w_str(&w, "status", "deleted");
         cd_wh_w_str(&w, "id", c->hook.id);
     } else {
         cd_wh_w_str(&w, "id", c->hook.id);
-        cd__wh_w_bool(&w, cd__wh_face(c), "deleted", true);
+        cd__wapi_w_bool(&w, cd__wapi_face(c), "deleted", true);
     }
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_DELETE = {.run = delete_run};
+const cd__wapi_steps cd__wapi_do_DELETE = {.run = delete_run};
 
 /* ---- change ---- */
 
-static cd_err patch_prepare(cd__wh_call *c)
+static cd_err patch_prepare(cd__wapi_call *c)
 {
     if (cd_json_kind_of(cd_json_get(c->body, "url")) == CD_JSON_STR) {
         CD_TRY(cd_wh_read_str(&c->read, &c->check_url, c->body, "url", CD_WH_URL_MAX, true));
@@ -203,16 +203,16 @@ static cd_err patch_prepare(cd__wh_call *c)
     return CD_OK;
 }
 
-static cd_err patch_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_find(c, s, true, why));
+    CD_TRY(cd__wapi_find(c, s, true, why));
     c->draft = (cd_wh_draft){.hook = c->hook};
     CD_TRY(c->face->patch(&c->read, &c->draft, c->body));
     cd_err err =
-        cd_wh_op_change(s, &c->draft, &c->due, &c->hook, cd__wh_now_ms(c->api), &c->mem, why);
+        cd_wh_op_change(s, &c->draft, &c->due, &c->hook, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
-        return cd__wh_refuse(c, 400, "invalid_value", "", "more than %d addresses",
-                             CD_WH_ADDRESSES_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "", "more than %d addresses",
+                               CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(err);
     c->hook = c->draft.hook;
@@ -221,33 +221,33 @@ static cd_err patch_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_PATCH = {patch_prepare, patch_run, NULL};
+const cd__wapi_steps cd__wapi_do_PATCH = {patch_prepare, patch_run, NULL};
 
-static cd_err set_status(cd__wh_call *c, cd_wh_store *s, bool is_on, cd_errinfo *why)
+static cd_err set_status(cd__wapi_call *c, cd_wh_store *s, bool is_on, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_find(c, s, true, why));
+    CD_TRY(cd__wapi_find(c, s, true, why));
     CD_TRY(cd_wh_op_status(s, &c->hook, &c->due, is_on, CD_WH_AGAIN_NONE, why));
     c->changed = true;
     answer_record(c, CD_WH_SHOW_UPDATED);
     return CD_OK;
 }
 
-static cd_err enable_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err enable_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     return set_status(c, s, true, why);
 }
 
-static cd_err disable_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err disable_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     return set_status(c, s, false, why);
 }
 
-const cd__wh_steps cd__wh_do_ENABLE = {.run = enable_run};
-const cd__wh_steps cd__wh_do_DISABLE = {.run = disable_run};
+const cd__wapi_steps cd__wapi_do_ENABLE = {.run = enable_run};
+const cd__wapi_steps cd__wapi_do_DISABLE = {.run = disable_run};
 
 /* ---- secrets ---- */
 
-static cd_err rotate_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err rotate_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     u64 grace_s = GRACE_DFLT_S;
     cd_json v = cd_json_get(c->body, "grace_seconds");
@@ -256,25 +256,25 @@ static cd_err rotate_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
         return cd_wh_bad_shape(&c->read, "value_error", "grace_seconds", "must be 0 to %d",
                                GRACE_MAX_S);
     }
-    CD_TRY(cd__wh_find(c, s, true, why));
-    CD_TRY(cd_wh_op_rotate(s, &c->hook, &c->read, grace_s * 1000, cd__wh_now_ms(c->api), why));
+    CD_TRY(cd__wapi_find(c, s, true, why));
+    CD_TRY(cd_wh_op_rotate(s, &c->hook, &c->read, grace_s * 1000, cd__wapi_now_ms(c->api), why));
     c->changed = true;
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd_json_w_key(&w, c->face->secret_key);
     cd_json_w_str(&w, c->hook.secret_next.n != 0 ? c->hook.secret_next : c->hook.secret);
-    cd__wh_w_time(&w, cd__wh_face(c), "grace_until", c->hook.grace_until_ms);
+    cd__wapi_w_time(&w, cd__wapi_face(c), "grace_until", c->hook.grace_until_ms);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
 
-static cd_err confirm_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err confirm_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_find(c, s, true, why));
-    cd_err err = cd_wh_op_confirm(s, &c->hook, cd__wh_now_ms(c->api), why);
+    CD_TRY(cd__wapi_find(c, s, true, why));
+    cd_err err = cd_wh_op_confirm(s, &c->hook, cd__wapi_now_ms(c->api), why);
     if (err == CD_ENOENT) {
-        return cd__wh_refuse(c, 409, "no_rotation", "", "no new secret waits to be confirmed");
+        return cd__wapi_refuse(c, 409, "no_rotation", "", "no new secret waits to be confirmed");
     }
     CD_TRY(err);
     c->changed = true;
@@ -282,12 +282,12 @@ static cd_err confirm_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_ROTATE = {.run = rotate_run};
-const cd__wh_steps cd__wh_do_CONFIRM = {.run = confirm_run};
+const cd__wapi_steps cd__wapi_do_ROTATE = {.run = rotate_run};
+const cd__wapi_steps cd__wapi_do_CONFIRM = {.run = confirm_run};
 
 /* ---- addresses ---- */
 
-static cd_err read_list(cd__wh_call *c, cd_wh_addrs *out, const char *key)
+static cd_err read_list(cd__wapi_call *c, cd_wh_addrs *out, const char *key)
 {
     static const cd_wh_filter_key keys[] = {
         {.name = "add", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, addresses)},
@@ -301,7 +301,7 @@ static cd_err read_list(cd__wh_call *c, cd_wh_addrs *out, const char *key)
     return CD_OK;
 }
 
-static cd_err addresses_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_addrs add;
     cd_wh_addrs remove;
@@ -310,11 +310,12 @@ static cd_err addresses_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(read_list(c, &add, "add"));
     CD_TRY(read_list(c, &remove, "remove"));
     c->read.warnings_cnt = 0;
-    CD_TRY(cd__wh_find(c, s, false, why));
-    cd_err err = cd_wh_op_addresses(s, &c->hook, add, remove, cd__wh_now_ms(c->api), &c->mem, why);
+    CD_TRY(cd__wapi_find(c, s, false, why));
+    cd_err err =
+        cd_wh_op_addresses(s, &c->hook, add, remove, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
-        return cd__wh_refuse(c, 400, "invalid_value", "add", "more than %d addresses",
-                             CD_WH_ADDRESSES_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "add", "more than %d addresses",
+                               CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(err);
     err = cd_wh_cursor_get(s, &height, hash, c->hook.chain, why);
@@ -325,10 +326,10 @@ static cd_err addresses_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
-    cd__wh_w_u64(&w, cd__wh_face(c), "addresses", c->hook.filter.addresses.n);
-    cd__wh_w_u64(&w, cd__wh_face(c), "effective_from_block", err == CD_OK ? height + 1 : 0);
+    cd__wapi_w_u64(&w, cd__wapi_face(c), "addresses", c->hook.filter.addresses.n);
+    cd__wapi_w_u64(&w, cd__wapi_face(c), "effective_from_block", err == CD_OK ? height + 1 : 0);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_ADDRESSES = {.run = addresses_run};
+const cd__wapi_steps cd__wapi_do_ADDRESSES = {.run = addresses_run};

@@ -6,14 +6,14 @@
 
 enum { PREVIEW_DFLT = 500, PREVIEW_MAX = 5000, DAY_S = 86400 };
 
-static cd_json_w writer(cd__wh_call *c)
+static cd_json_w writer(cd__wapi_call *c)
 {
     return (cd_json_w){.out = cd_http_req_out(c->req)};
 }
 
 /* ---- usage ---- */
 
-static cd_err usage_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err usage_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     static const char *const periods[] = {
         [CD_WH_NO_QUOTA] = NULL, [CD_WH_PER_DAY] = "day", [CD_WH_PER_MONTH] = "month"};
@@ -26,37 +26,37 @@ static cd_err usage_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
     u64 total;
     u64 used;
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &c->mem, &q, why));
-    CD_TRY(cd_wh_usage(s, &used, p->id, cd__wh_now_ms(c->api), why));
+    CD_TRY(cd_wh_usage(s, &used, p->id, cd__wapi_now_ms(c->api), why));
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_w_str(&w, face, "project", p->name);
-    cd__wh_w_str(&w, face, "tier", tier->name);
-    cd__wh_key(&w, face, "webhooks");
+    cd__wapi_w_str(&w, face, "project", p->name);
+    cd__wapi_w_str(&w, face, "tier", tier->name);
+    cd__wapi_key(&w, face, "webhooks");
     cd_json_w_obj(&w);
-    cd__wh_w_u64(&w, face, "used", total);
-    cd__wh_w_u64(&w, face, "limit", tier->webhooks);
+    cd__wapi_w_u64(&w, face, "used", total);
+    cd__wapi_w_u64(&w, face, "limit", tier->webhooks);
     cd_json_w_obj_end(&w);
-    cd__wh_key(&w, face, "events");
+    cd__wapi_key(&w, face, "events");
     cd_json_w_obj(&w);
-    cd__wh_w_u64(&w, face, "used", used);
-    cd__wh_key(&w, face, "limit");
+    cd__wapi_w_u64(&w, face, "used", used);
+    cd__wapi_key(&w, face, "limit");
     if (p->quota_period == CD_WH_NO_QUOTA) {
         cd_json_w_null(&w);
     } else {
         cd_json_w_u64(&w, p->quota);
     }
-    cd__wh_w_str(&w, face, "period", periods[p->quota_period]);
+    cd__wapi_w_str(&w, face, "period", periods[p->quota_period]);
     cd_json_w_obj_end(&w);
-    cd__wh_w_u64(&w, face, "requests_per_second", tier->requests_per_s);
+    cd__wapi_w_u64(&w, face, "requests_per_second", tier->requests_per_s);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }
 
-const cd__wh_steps cd__wh_do_USAGE = {.run = usage_run};
+const cd__wapi_steps cd__wapi_do_USAGE = {.run = usage_run};
 
 /* ---- without a key ---- */
 
-static bool put_chains(cd__wh_call *c, cd_json_w *w)
+static bool put_chains(cd__wapi_call *c, cd_json_w *w)
 {
     const cd_wh_engine *e = c->api->cfg.engine;
     bool is_ready = true;
@@ -67,16 +67,16 @@ static bool put_chains(cd__wh_call *c, cd_json_w *w)
         is_ready = is_ready && head.is_connected;
         cd_json_w_obj(w);
         cd_wh_w_str(w, "chain", head.chain);
-        cd__wh_w_bool(w, CD_WH_C, "connected", head.is_connected);
-        cd__wh_w_u64(w, CD_WH_C, "block_number", head.height);
-        cd__wh_w_u64(w, CD_WH_C, "behind", head.lag);
+        cd__wapi_w_bool(w, CD_WH_C, "connected", head.is_connected);
+        cd__wapi_w_u64(w, CD_WH_C, "block_number", head.height);
+        cd__wapi_w_u64(w, CD_WH_C, "behind", head.lag);
         cd_json_w_obj_end(w);
     }
     cd_json_w_arr_end(w);
     return is_ready;
 }
 
-static void health_after(cd__wh_call *c)
+static void health_after(cd__wapi_call *c)
 {
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
@@ -84,10 +84,10 @@ static void health_after(cd__wh_call *c)
     cd_wh_w_str(&w, "version", CD_VERSION);
     (void)put_chains(c, &w);
     cd_json_w_obj_end(&w);
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
-static void ready_after(cd__wh_call *c)
+static void ready_after(cd__wapi_call *c)
 {
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
@@ -95,50 +95,50 @@ static void ready_after(cd__wh_call *c)
     cd_wh_w_str(&w, "status", is_ready ? "ready" : "starting");
     cd_json_w_obj_end(&w);
     c->status = is_ready ? 200 : 503;
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
-static void metrics_after(cd__wh_call *c)
+static void metrics_after(cd__wapi_call *c)
 {
     if (c->api->cfg.metrics != NULL) {
         cd_process_metrics(c->api->cfg.metrics);
         cd_metrics_fmt(c->api->cfg.metrics, cd_http_req_out(c->req));
     }
     c->type = CD_METRICS_CONTENT_TYPE;
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
 /* One face only, or ?variant=. */
-static void openapi_after(cd__wh_call *c)
+static void openapi_after(cd__wapi_call *c)
 {
-    const char *name = cd__wh_query(c, "variant");
+    const char *name = cd__wapi_query(c, "variant");
     u32 faces = c->api->cfg.faces;
     cd_wh_face face = faces == 0 ? CD_WH_A : (cd_wh_face)__builtin_ctz(faces);
     if (name == NULL || cd_wh_face_of(&face, cd_bytes_str(name)) == CD_OK) {
         cd_buf_put(cd_http_req_out(c->req), cd_buf_bytes(&c->api->openapi[face]));
     } else {
-        (void)!cd__wh_refuse(c, 404, "not_found", "", "variants are a, b and c");
+        (void)!cd__wapi_refuse(c, 404, "not_found", "", "variants are a, b and c");
     }
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
-const cd__wh_steps cd__wh_do_HEALTH = {.after = health_after};
-const cd__wh_steps cd__wh_do_READY = {.after = ready_after};
-const cd__wh_steps cd__wh_do_METRICS = {.after = metrics_after};
-const cd__wh_steps cd__wh_do_OPENAPI = {.after = openapi_after};
+const cd__wapi_steps cd__wapi_do_HEALTH = {.after = health_after};
+const cd__wapi_steps cd__wapi_do_READY = {.after = ready_after};
+const cd__wapi_steps cd__wapi_do_METRICS = {.after = metrics_after};
+const cd__wapi_steps cd__wapi_do_OPENAPI = {.after = openapi_after};
 
 /* ---- test events ---- */
 
-static cd_err test_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err test_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_type type;
     cd_json v = cd_json_get(c->body, "event_type");
-    CD_TRY(cd__wh_find(c, s, true, why));
+    CD_TRY(cd__wapi_find(c, s, true, why));
     if (cd_json_has(v)) {
-        CD_TRY(cd_wh_read_type(&c->read, &type, cd__wh_face(c), v, "event_type"));
+        CD_TRY(cd_wh_read_type(&c->read, &type, cd__wapi_face(c), v, "event_type"));
         if ((c->hook.types & 1u << type) == 0) {
-            return cd__wh_refuse(c, 400, "invalid_value", "event_type",
-                                 "this webhook does not take %s", cd_wh_type_name(type));
+            return cd__wapi_refuse(c, 400, "invalid_value", "event_type",
+                                   "this webhook does not take %s", cd_wh_type_name(type));
         }
         c->draft.hook.types = 1u << type;
     } else {
@@ -149,45 +149,45 @@ static cd_err test_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
 
 static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, const char *why)
 {
-    cd__wh_call *c = arg;
-    cd_wh_face face = cd__wh_face(c);
+    cd__wapi_call *c = arg;
+    cd_wh_face face = cd__wapi_face(c);
     if (a == NULL) {
-        (void)!cd__wh_refuse(c, 503, "unavailable", "", "the test event was not sent: %s", why);
-        cd__wh_answer(c);
+        (void)!cd__wapi_refuse(c, 503, "unavailable", "", "the test event was not sent: %s", why);
+        cd__wapi_answer(c);
         return;
     }
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_w_bool(&w, face, "success", a->status >= 200 && a->status < 300);
-    cd__wh_key(&w, face, "status_code");
+    cd__wapi_w_bool(&w, face, "success", a->status >= 200 && a->status < 300);
+    cd__wapi_key(&w, face, "status_code");
     if (a->status != 0) {
         cd_json_w_u64(&w, a->status);
     } else {
         cd_json_w_null(&w);
     }
-    cd__wh_w_u64(&w, face, "response_time_ms", a->ms);
-    cd__wh_w_str(&w, face, "error", a->error[0] != '\0' ? a->error : NULL);
-    cd__wh_key(&w, face, "response_body");
+    cd__wapi_w_u64(&w, face, "response_time_ms", a->ms);
+    cd__wapi_w_str(&w, face, "error", a->error[0] != '\0' ? a->error : NULL);
+    cd__wapi_key(&w, face, "response_body");
     cd_json_w_str(&w, a->body);
     if (body != NULL && body->n != 0) {
-        cd__wh_key(&w, face, "payload");
+        cd__wapi_key(&w, face, "payload");
         cd_json_w_raw(&w, *body);
     }
     cd_json_w_obj_end(&w);
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
-static void test_after(cd__wh_call *c)
+static void test_after(cd__wapi_call *c)
 {
     const cd_wh_engine *e = c->api->cfg.engine;
     e->test(e->ctx, &c->hook, (cd_wh_type)__builtin_ctz(c->draft.hook.types), on_tested, c);
 }
 
-const cd__wh_steps cd__wh_do_TEST = {.run = test_run, .after = test_after};
+const cd__wapi_steps cd__wapi_do_TEST = {.run = test_run, .after = test_after};
 
 /* ---- previews ---- */
 
-static cd_err preview_prepare(cd__wh_call *c)
+static cd_err preview_prepare(cd__wapi_call *c)
 {
     u64 blocks = PREVIEW_DFLT;
     cd_json v = cd_json_get(c->body, "blocks");
@@ -199,12 +199,12 @@ static cd_err preview_prepare(cd__wh_call *c)
         return cd_wh_bad_shape(&c->read, "value_error", "blocks", "must be 1 to %d", PREVIEW_MAX);
     }
     c->draft.hook.from_block = blocks;
-    c->draft.hook.face = cd__wh_face(c);
+    c->draft.hook.face = cd__wapi_face(c);
     c->draft.hook.project = c->account.project.id;
     return CD_OK;
 }
 
-static cd_err preview_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
+static cd_err preview_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     (void)c;
     (void)s;
@@ -214,32 +214,32 @@ static cd_err preview_run(cd__wh_call *c, cd_wh_store *s, cd_errinfo *why)
 
 static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
 {
-    cd__wh_call *c = arg;
-    cd_wh_face face = cd__wh_face(c);
+    cd__wapi_call *c = arg;
+    cd_wh_face face = cd__wapi_face(c);
     if (p == NULL) {
-        (void)!cd__wh_refuse(c, 502, "node_unavailable", "", "the node did not answer: %s", why);
-        cd__wh_answer(c);
+        (void)!cd__wapi_refuse(c, 502, "node_unavailable", "", "the node did not answer: %s", why);
+        cd__wapi_answer(c);
         return;
     }
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    cd__wh_w_u64(&w, face, "blocks", p->blocks);
-    cd__wh_w_u64(&w, face, "matched_blocks", p->matched_blocks);
-    cd__wh_w_u64(&w, face, "events", p->events);
-    cd__wh_key(&w, face, "payloads");
+    cd__wapi_w_u64(&w, face, "blocks", p->blocks);
+    cd__wapi_w_u64(&w, face, "matched_blocks", p->matched_blocks);
+    cd__wapi_w_u64(&w, face, "events", p->events);
+    cd__wapi_key(&w, face, "payloads");
     cd_json_w_arr(&w);
     for (usize i = 0; i < p->bodies_cnt; i++) {
         cd_json_w_raw(&w, p->bodies[i]);
     }
     cd_json_w_arr_end(&w);
     cd_json_w_obj_end(&w);
-    cd__wh_answer(c);
+    cd__wapi_answer(c);
 }
 
-static void preview_after(cd__wh_call *c)
+static void preview_after(cd__wapi_call *c)
 {
     const cd_wh_engine *e = c->api->cfg.engine;
     e->preview(e->ctx, &c->draft.hook, (u32)c->draft.hook.from_block, on_previewed, c);
 }
 
-const cd__wh_steps cd__wh_do_PREVIEW = {preview_prepare, preview_run, preview_after};
+const cd__wapi_steps cd__wapi_do_PREVIEW = {preview_prepare, preview_run, preview_after};

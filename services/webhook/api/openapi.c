@@ -152,7 +152,7 @@ static void put_params(cd_json_w *w, const char *path)
     cd_json_w_arr_end(w);
 }
 
-static const char *answer_schema(cd__wh_route_id id)
+static const char *answer_schema(cd__wapi_route_id id)
 {
     switch ((u32)id) {
     case CD__WH_CREATE:
@@ -167,10 +167,10 @@ static const char *answer_schema(cd__wh_route_id id)
     }
 }
 
-static void put_route(cd_json_w *w, cd__wh_route_id id, cd_wh_face face)
+static void put_route(cd_json_w *w, cd__wapi_route_id id, cd_wh_face face)
 {
     static const char *const words[] = {"get", "post", "patch", "delete"};
-    const cd__wh_route *r = &cd__wh_routes[id];
+    const cd__wapi_route *r = &cd__wapi_routes[id];
     bool is_open = (r->flags & R_OPEN) != 0;
     bool is_queued = id == CD__WH_REPLAY || id == CD__WH_REPLAY_ONE;
     cd_json_w_key(w, words[r->method == CD_HTTP_GET     ? 0
@@ -247,12 +247,12 @@ static void put_paths(cd_json_w *w, cd_wh_face face)
         if (done[i]) {
             continue;
         }
-        cd_json_w_key(w, cd__wh_routes[i].path);
+        cd_json_w_key(w, cd__wapi_routes[i].path);
         cd_json_w_obj(w);
         for (u32 k = i; k < CD__WH_OTHER; k++) {
-            if (strcmp(cd__wh_routes[k].path, cd__wh_routes[i].path) == 0) {
+            if (strcmp(cd__wapi_routes[k].path, cd__wapi_routes[i].path) == 0) {
                 done[k] = true;
-                put_route(w, (cd__wh_route_id)k, face);
+                put_route(w, (cd__wapi_route_id)k, face);
             }
         }
         cd_json_w_obj_end(w);

@@ -82,26 +82,26 @@ static void put_list(cd_json_w *w, const char *text, bool keeps_blank)
     cd_json_w_arr_end(w);
 }
 
-static cd_bytes body_of(cd__wh_visit *v)
+static cd_bytes body_of(cd__wpage_visit *v)
 {
     cd_wh_face face = v->account.project.face;
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
     cd_json_w_obj(&w);
     if (face == CD_WH_C) {
-        cd_wh_w_str(&w, "name", cd__wh_field(v, "name", 200));
+        cd_wh_w_str(&w, "name", cd__wpage_field(v, "name", 200));
     }
     cd_wh_w_str(&w, "url",
-                (const char *)trim(cd_bytes_str(cd__wh_field(v, "url", CD_WH_URL_MAX + 1))).p);
-    cd_wh_w_str(&w, "chain", cd__wh_field(v, "chain", 64));
+                (const char *)trim(cd_bytes_str(cd__wpage_field(v, "url", CD_WH_URL_MAX + 1))).p);
+    cd_wh_w_str(&w, "chain", cd__wpage_field(v, "chain", 64));
     if (face == CD_WH_B) {
-        cd_wh_w_str(&w, "event_type", cd__wh_field(v, "type", 40));
+        cd_wh_w_str(&w, "event_type", cd__wpage_field(v, "type", 40));
     } else {
         cd_json_w_key(&w, face == CD_WH_A ? "events" : "event_types");
         cd_json_w_arr(&w);
         for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
             const char *name = cd_wh_type_name((cd_wh_type)t);
-            if (cd_wh_type_face((cd_wh_type)t) == face && cd__wh_field(v, name, 4)[0] != '\0') {
+            if (cd_wh_type_face((cd_wh_type)t) == face && cd__wpage_field(v, name, 4)[0] != '\0') {
                 cd_json_w_cstr(&w, name);
             }
         }
@@ -110,7 +110,7 @@ static cd_bytes body_of(cd__wh_visit *v)
     cd_json_w_key(&w, face == CD_WH_B ? "config" : "filters");
     cd_json_w_obj(&w);
     for (const field *f = fields_of(face); f->name != NULL; f++) {
-        const char *value = cd__wh_field(v, f->name, LIST_MAX);
+        const char *value = cd__wpage_field(v, f->name, LIST_MAX);
         cd_bytes one = trim(cd_bytes_str(value));
         if (one.n == 0) {
             continue;
@@ -123,7 +123,7 @@ static cd_bytes body_of(cd__wh_visit *v)
         }
     }
     cd_json_w_obj_end(&w);
-    if (cd__wh_field(v, "strict", 4)[0] != '\0') {
+    if (cd__wpage_field(v, "strict", 4)[0] != '\0') {
         cd_wh_w_str(&w, "ordering", "strict");
     }
     cd_json_w_obj_end(&w);
@@ -132,7 +132,7 @@ static cd_bytes body_of(cd__wh_visit *v)
     return out;
 }
 
-static cd_err read_form(cd__wh_visit *v)
+static cd_err read_form(cd__wpage_visit *v)
 {
     cd_json body;
     CD_TRY(cd_wh_read_body(&v->read, &body, body_of(v)));
@@ -141,7 +141,7 @@ static cd_err read_form(cd__wh_visit *v)
 
 /* ---- the page ---- */
 
-static void put_input(cd__wh_visit *v, const char *name, const char *label, const char *hint,
+static void put_input(cd__wpage_visit *v, const char *name, const char *label, const char *hint,
                       const char *value, bool is_required)
 {
     if (is_required) {
@@ -158,10 +158,10 @@ static void put_input(cd__wh_visit *v, const char *name, const char *label, cons
     }
 }
 
-static void put_chains(cd__wh_visit *v)
+static void put_chains(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
-    const char *chosen = cd__wh_field(v, "chain", 64);
+    const char *chosen = cd__wpage_field(v, "chain", 64);
     cd_wh_head head;
     cd_html_put(&v->h, "<label class=\"stack s\">Chain<select class=\"field\" name=\"chain\">");
     for (usize i = 0; e->head(e->ctx, &head, i); i++) {
@@ -174,10 +174,10 @@ static void put_chains(cd__wh_visit *v)
     cd_html_put(&v->h, "</select></label>");
 }
 
-static void put_event_choice(cd__wh_visit *v)
+static void put_event_choice(cd__wpage_visit *v)
 {
     cd_wh_face face = v->account.project.face;
-    const char *chosen = cd__wh_field(v, "type", 40);
+    const char *chosen = cd__wpage_field(v, "type", 40);
     cd_html_put(&v->h, "<fieldset class=\"choices\"><legend>Events</legend>");
     bool is_first = true;
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
@@ -186,7 +186,7 @@ static void put_event_choice(cd__wh_visit *v)
             continue;
         }
         bool is_on = face == CD_WH_B ? strcmp(chosen, name) == 0 || (chosen[0] == '\0' && is_first)
-                                     : cd__wh_field(v, name, 4)[0] != '\0';
+                                     : cd__wpage_field(v, name, 4)[0] != '\0';
         const char *kind = face == CD_WH_B ? "radio" : "checkbox";
         const char *key = face == CD_WH_B ? "type" : name;
         const char *value = face == CD_WH_B ? name : "on";
@@ -203,10 +203,10 @@ static void put_event_choice(cd__wh_visit *v)
     cd_html_put(&v->h, "</fieldset>");
 }
 
-static void put_fields(cd__wh_visit *v)
+static void put_fields(cd__wpage_visit *v)
 {
     for (const field *f = fields_of(v->account.project.face); f->name != NULL; f++) {
-        const char *value = cd__wh_field(v, f->name, LIST_MAX);
+        const char *value = cd__wpage_field(v, f->name, LIST_MAX);
         if (f->is_list) {
             cd_html_put(&v->h,
                         "<label class=\"stack s\">{}<textarea class=\"field mono\" name=\"{}\" "
@@ -218,7 +218,7 @@ static void put_fields(cd__wh_visit *v)
     }
 }
 
-static void put_preview(cd__wh_visit *v)
+static void put_preview(cd__wpage_visit *v)
 {
     const cd_wh_previewed *p = v->previewed;
     cd_html *h = &v->h;
@@ -250,11 +250,11 @@ static void put_preview(cd__wh_visit *v)
     cd_html_put(h, "</div></section>");
 }
 
-static void put_page(cd__wh_visit *v)
+static void put_page(cd__wpage_visit *v)
 {
     cd_html *h = &v->h;
     const cd_wh_problem *p = &v->read.problem;
-    cd__wh_page_open(v, cd_bytes_str("New webhook"));
+    cd__wpage_page_open(v, cd_bytes_str("New webhook"));
     cd_html_put(h, "<h1>New webhook</h1>");
     if (p->status != 0) {
         cd_buf text = {0};
@@ -266,16 +266,16 @@ static void put_page(cd__wh_visit *v)
     cd_html_put(h, "<div class=\"cols side\"><section class=\"panel\"><div class=\"body stack\">"
                    "<form class=\"stack\" method=\"post\" action=\"/webhooks/new\" "
                    "data-preview=\"/webhooks/preview\">");
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     if (v->account.project.face == CD_WH_C) {
-        put_input(v, "name", "Name", "what you call it", cd__wh_field(v, "name", 200), true);
+        put_input(v, "name", "Name", "what you call it", cd__wpage_field(v, "name", 200), true);
     }
     put_input(v, "url", "Receiver", "https://example.com/hook",
-              cd__wh_field(v, "url", CD_WH_URL_MAX), true);
+              cd__wpage_field(v, "url", CD_WH_URL_MAX), true);
     put_chains(v);
     put_event_choice(v);
     put_fields(v);
-    if (cd__wh_field(v, "strict", 4)[0] != '\0') {
+    if (cd__wpage_field(v, "strict", 4)[0] != '\0') {
         cd_html_put(h, "<label class=\"row\"><input type=\"checkbox\" name=\"strict\" checked>"
                        "Strict order: one delivery at a time</label>");
     } else {
@@ -287,40 +287,40 @@ static void put_page(cd__wh_visit *v)
                    "</button></div></form></div></section>");
     put_preview(v);
     cd_html_put(h, "</div>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
 }
 
-static bool new_begin(cd__wh_visit *v)
+static bool new_begin(cd__wpage_visit *v)
 {
     put_page(v);
     return true;
 }
 
-const cd__wh_page_steps cd__wh_at_NEW = {.begin = new_begin};
+const cd__wpage_page_steps cd__wpage_at_NEW = {.begin = new_begin};
 
 /* ---- preview ---- */
 
 static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     if (p == NULL) {
         v->preview_failed = cd_arena_fmt(&v->mem, "No preview: %s", why);
     } else {
         v->previewed = p;
     }
     put_page(v);
-    cd__wh_visit_end(v);
+    cd__wpage_visit_end(v);
 }
 
 static void on_checked(void *arg, const char *refusal)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     const cd_wh_engine *e = v->pages->cfg.engine;
     v->refusal = refusal == NULL ? "" : cd_arena_str(&v->mem, cd_bytes_str(refusal));
     e->preview(e->ctx, &v->draft.hook, PREVIEW_BLOCKS, on_previewed, v);
 }
 
-static bool preview_begin(cd__wh_visit *v)
+static bool preview_begin(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
     v->read.is_dry = true;
@@ -330,7 +330,7 @@ static bool preview_begin(cd__wh_visit *v)
         v->preview_failed = v->read.problem.message;
         v->read.problem.status = 0;
         put_page(v);
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
         return false;
     }
     v->draft.hook.face = v->account.project.face;
@@ -343,16 +343,16 @@ static bool preview_begin(cd__wh_visit *v)
     return false;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_PREVIEW = {.begin = preview_begin};
+const cd__wpage_page_steps cd__wpage_at_DO_PREVIEW = {.begin = preview_begin};
 
 /* ---- make ---- */
 
-static bool do_new_begin(cd__wh_visit *v)
+static bool do_new_begin(cd__wpage_visit *v)
 {
     if (read_form(v) != CD_OK) {
         v->status = 400;
         put_page(v);
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
         return false;
     }
     v->check_url = v->draft.hook.url;
@@ -373,11 +373,11 @@ static const char *verify_hint(cd_wh_face face)
                  "sha256).hexdigest()\n    return hmac.compare_digest(want, signature)\n";
 }
 
-static void put_made(cd__wh_visit *v)
+static void put_made(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
-    cd__wh_page_open(v, cd_bytes_str("Webhook made"));
+    cd__wpage_page_open(v, cd_bytes_str("Webhook made"));
     cd_html_put(h, "<h1>Webhook made</h1><section class=\"panel\"><div class=\"body stack\">");
     const cd_ui_id id = {.text = cd_bytes_str(hook->id), .flags = CD_ID_FULL | CD_ID_COPY};
     cd_ui_ident(h, &id);
@@ -397,15 +397,15 @@ static void put_made(cd__wh_visit *v)
     }
     cd_html_put(h, "<div class=\"row\"><form method=\"post\" action=\"/webhooks/{}/test\">",
                 cd_url_part_of(cd_bytes_str(hook->id)));
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<button class=\"btn go\">Send a test event</button></form>"
                 "<a class=\"btn\" href=\"/webhooks/{}\">Open it</a></div></div></section>",
                 cd_url_part_of(cd_bytes_str(hook->id)));
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
 }
 
-static cd_err do_new_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err do_new_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_tier *tier = cd_wh_tier_of(v->account.project.tier);
     cd_wh_problem *p = &v->read.problem;
@@ -443,4 +443,4 @@ static cd_err do_new_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_NEW = {.begin = do_new_begin, .run = do_new_run};
+const cd__wpage_page_steps cd__wpage_at_DO_NEW = {.begin = do_new_begin, .run = do_new_run};

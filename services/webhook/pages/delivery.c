@@ -8,11 +8,11 @@
 
 enum { DEAD_ROWS = 50 };
 
-static cd_err find(cd__wh_visit *v, cd_wh_store *s, cd_wh_delivery *d, cd_wh_attempt **attempts,
+static cd_err find(cd__wpage_visit *v, cd_wh_store *s, cd_wh_delivery *d, cd_wh_attempt **attempts,
                    usize *cnt, cd_errinfo *why)
 {
     i64 key;
-    CD_TRY(cd__wh_hook_find(v, s, false, why));
+    CD_TRY(cd__wpage_hook_find(v, s, false, why));
     if (cd_i64_parse(&key, cd_bytes_str(v->sub)) != CD_OK) {
         return CD_ENOENT;
     }
@@ -21,7 +21,7 @@ static cd_err find(cd__wh_visit *v, cd_wh_store *s, cd_wh_delivery *d, cd_wh_att
 
 /* ---- attempts as a schedule ---- */
 
-static void put_schedule(cd__wh_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
+static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
                          usize cnt)
 {
     cd_html *h = &v->h;
@@ -82,7 +82,7 @@ static void put_quoted(cd_buf *out, cd_bytes text)
 }
 
 /* The same request as a command for a shell. */
-static cd_bytes curl_of(cd__wh_visit *v, const cd_wh_attempt *a, cd_bytes body)
+static cd_bytes curl_of(cd__wpage_visit *v, const cd_wh_attempt *a, cd_bytes body)
 {
     cd_buf out = {0};
     cd_bytes head = cd_bytes_str(a->request);
@@ -114,11 +114,11 @@ static cd_bytes curl_of(cd__wh_visit *v, const cd_wh_attempt *a, cd_bytes body)
     return text;
 }
 
-static const cd_wh_attempt *chosen(cd__wh_visit *v, const cd_wh_attempt *attempts, usize cnt,
+static const cd_wh_attempt *chosen(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize cnt,
                                    usize *idx)
 {
     u64 n;
-    const char *text = cd__wh_arg(v, "attempt", 8);
+    const char *text = cd__wpage_arg(v, "attempt", 8);
     *idx = cnt - 1;
     if (cd_u64_parse(&n, cd_bytes_str(text)) == CD_OK && n >= 1 && n <= cnt) {
         *idx = (usize)n - 1;
@@ -126,7 +126,7 @@ static const cd_wh_attempt *chosen(cd__wh_visit *v, const cd_wh_attempt *attempt
     return &attempts[*idx];
 }
 
-static void put_request(cd__wh_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
+static void put_request(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
                         usize cnt)
 {
     cd_html *h = &v->h;
@@ -168,12 +168,12 @@ static void put_request(cd__wh_visit *v, const cd_wh_delivery *d, const cd_wh_at
     cd_html_put(h, "</div></section>");
 }
 
-static void put_ms(cd__wh_visit *v, const char *name, u32 ms)
+static void put_ms(cd__wpage_visit *v, const char *name, u32 ms)
 {
     cd_html_put(&v->h, "<dt>{}</dt><dd>{} ms</dd>", name, ms);
 }
 
-static void put_answer(cd__wh_visit *v, const cd_wh_attempt *attempts, usize cnt)
+static void put_answer(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize cnt)
 {
     cd_html *h = &v->h;
     usize idx;
@@ -203,7 +203,7 @@ static void put_answer(cd__wh_visit *v, const cd_wh_attempt *attempts, usize cnt
     cd_html_put(h, "</dl></div></section>");
 }
 
-static void put_event(cd__wh_visit *v, const cd_wh_delivery *d)
+static void put_event(cd__wpage_visit *v, const cd_wh_delivery *d)
 {
     cd_html *h = &v->h;
     const cd_ui_id id = {.text = cd_bytes_str(d->event.id), .flags = CD_ID_COPY | CD_ID_PAGE};
@@ -211,7 +211,7 @@ static void put_event(cd__wh_visit *v, const cd_wh_delivery *d)
                    "<dl class=\"kv\"><dt>Id</dt><dd>");
     cd_ui_ident(h, &id);
     cd_html_put(h, "</dd><dt>Type</dt><dd>");
-    cd__wh_put_types(v, 1u << d->event.type);
+    cd__wpage_put_types(v, 1u << d->event.type);
     cd_html_put(h, "</dd>");
     if (d->event.block != 0) {
         cd_html_put(h, "<dt>Block</dt><dd>{}</dd>", cd_fmt_count(&v->mem, d->event.block));
@@ -226,27 +226,27 @@ static void put_event(cd__wh_visit *v, const cd_wh_delivery *d)
     cd_html_put(h, "</dl></div></section>");
 }
 
-static cd_err delivery_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err delivery_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_delivery d;
     cd_wh_attempt *attempts;
     usize cnt;
     cd_html *h = &v->h;
     CD_TRY(find(v, s, &d, &attempts, &cnt, why));
-    cd__wh_page_open(v, cd_bytes_str(cd_arena_fmt(&v->mem, "Delivery %s", d.event.id)));
+    cd__wpage_page_open(v, cd_bytes_str(cd_arena_fmt(&v->mem, "Delivery %s", d.event.id)));
     cd_html_put(h,
                 "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><a href=\"/webhooks\">"
                 "Webhooks</a> / <a href=\"/webhooks/{}\">{}</a></p><h1>Delivery</h1></div>",
                 cd_url_part_of(cd_bytes_str(v->hook.id)),
                 cd_foreign_of(cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id)));
-    cd__wh_put_state(v, d.state);
+    cd__wpage_put_state(v, d.state);
     bool is_over = d.state == CD_WH_DELIVERED || d.state == CD_WH_FAILED ||
                    d.state == CD_WH_SKIPPED || d.state == CD_WH_QUOTA_EXCEEDED ||
                    d.state == CD_WH_CANCELLED;
     if (is_over && d.event.body.n != 0) {
         cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/deliveries/{}\">",
                     cd_url_part_of(cd_bytes_str(v->hook.id)), (u64)d.key);
-        cd__wh_csrf_put(v);
+        cd__wpage_csrf_put(v);
         cd_html_put(h, "<button class=\"btn go\">Deliver again</button></form>");
     }
     cd_html_put(h, "</div>");
@@ -257,13 +257,13 @@ static cd_err delivery_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     put_answer(v, attempts, cnt);
     put_event(v, &d);
     cd_html_put(h, "</div></div>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DELIVERY = {.run = delivery_run};
+const cd__wpage_page_steps cd__wpage_at_DELIVERY = {.run = delivery_run};
 
-static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *target, cd_errinfo *why)
+static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *target, cd_errinfo *why)
 {
     const cd_wh_audit a = {
         .at_ms = v->now_s * 1000,
@@ -276,7 +276,7 @@ static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *target, cd_erri
     return cd_wh_audit_add(s, &a, why);
 }
 
-static cd_err replay_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err replay_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_delivery d;
     cd_wh_attempt *attempts;
@@ -291,38 +291,38 @@ static cd_err replay_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_REPLAY = {.run = replay_run};
+const cd__wpage_page_steps cd__wpage_at_DO_REPLAY = {.run = replay_run};
 
 /* ---- dead letters ---- */
 
 static const u32 dead_states =
     1u << CD_WH_FAILED | 1u << CD_WH_SKIPPED | 1u << CD_WH_QUOTA_EXCEEDED;
 
-static cd_err dead_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_delivery_query q = {
         .project = v->account.project.id, .states = dead_states, .limit = DEAD_ROWS + 1};
     cd_wh_delivery *list;
     usize cnt;
     cd_html *h = &v->h;
-    if (cd_i64_parse(&q.before, cd_bytes_str(cd__wh_arg(v, "before", 20))) != CD_OK) {
+    if (cd_i64_parse(&q.before, cd_bytes_str(cd__wpage_arg(v, "before", 20))) != CD_OK) {
         q.before = 0;
     }
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &v->mem, &q, why));
     bool has_more = cnt > DEAD_ROWS;
     cnt = has_more ? DEAD_ROWS : cnt;
-    cd__wh_page_open(v, cd_bytes_str("Dead letters"));
+    cd__wpage_page_open(v, cd_bytes_str("Dead letters"));
     cd_html_put(h, "<h1>Dead letters</h1><form class=\"stack\" method=\"post\" "
                    "action=\"/dead-letters\"><section class=\"panel\"><header><h2>Never delivered"
                    "</h2><div class=\"end\">failed, skipped while paused, or over the quota</div>"
                    "</header>");
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     if (cnt == 0) {
         cd_ui_empty(h, "No dead letters",
                     "What no receiver took, after its last attempt, would be here.",
                     (cd_markup){0});
     } else {
-        CD_TRY(cd__wh_put_deliveries(v, s, list, cnt, NULL, true, why));
+        CD_TRY(cd__wpage_put_deliveries(v, s, list, cnt, NULL, true, why));
         cd_html_put(h, "<footer><button class=\"btn s\" name=\"what\" value=\"chosen\">"
                        "Deliver the chosen again</button>"
                        "<button class=\"btn s go\" name=\"what\" value=\"all\">"
@@ -334,14 +334,14 @@ static cd_err dead_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
         cd_html_put(h, "</footer>");
     }
     cd_html_put(h, "</section></form>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DEAD = {.run = dead_run};
+const cd__wpage_page_steps cd__wpage_at_DEAD = {.run = dead_run};
 
 /* Boxes are called d and the number of the delivery; their value is the webhook. */
-static cd_err replay_chosen(cd__wh_visit *v, cd_wh_store *s, u64 *queued, cd_errinfo *why)
+static cd_err replay_chosen(cd__wpage_visit *v, cd_wh_store *s, u64 *queued, cd_errinfo *why)
 {
     cd_bytes rest = v->form;
     while (rest.n != 0) {
@@ -355,8 +355,8 @@ static cd_err replay_chosen(cd__wh_visit *v, cd_wh_store *s, u64 *queued, cd_err
             cd_bytes name = cd_bytes_of(rest.p, (usize)(eq - rest.p));
             cd_wh_hook hook;
             CD_TRY(cd_wh_hook_get(s, &hook, &v->mem, v->account.project.id,
-                                  cd__wh_field(v, cd_arena_str(&v->mem, name), CD_WH_ID_MAX), false,
-                                  why));
+                                  cd__wpage_field(v, cd_arena_str(&v->mem, name), CD_WH_ID_MAX),
+                                  false, why));
             cd_err err = cd_wh_replay_one(s, &made, hook.key, key, why);
             if (err != CD_EBUSY) { // it waits already: fine
                 CD_TRY(err);
@@ -369,11 +369,11 @@ static cd_err replay_chosen(cd__wh_visit *v, cd_wh_store *s, u64 *queued, cd_err
     return CD_OK;
 }
 
-static cd_err do_dead_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err do_dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_delivery_query all = {.project = v->account.project.id, .states = dead_states};
     u64 queued = 0;
-    if (strcmp(cd__wh_field(v, "what", 8), "all") == 0) {
+    if (strcmp(cd__wpage_field(v, "what", 8), "all") == 0) {
         CD_TRY(cd_wh_replay(s, &queued, &all, why));
     } else {
         CD_TRY(replay_chosen(v, s, &queued, why));
@@ -384,4 +384,4 @@ static cd_err do_dead_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_DEAD = {.run = do_dead_run};
+const cd__wpage_page_steps cd__wpage_at_DO_DEAD = {.run = do_dead_run};

@@ -7,12 +7,12 @@
 
 enum { HOUR_S = 3600, ROWS = 50, DAY_MS = 86400 * 1000 };
 
-static void to_hook(cd__wh_visit *v, const char *done)
+static void to_hook(cd__wpage_visit *v, const char *done)
 {
     v->to = cd_arena_fmt(&v->mem, "/webhooks/%s?done=%s", v->hook.id, done);
 }
 
-static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *action, cd_errinfo *why)
+static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *action, cd_errinfo *why)
 {
     const cd_wh_audit a = {
         .at_ms = v->now_s * 1000,
@@ -27,7 +27,7 @@ static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *action, cd_erri
 
 /* ---- parts of the page ---- */
 
-static void put_head(cd__wh_visit *v)
+static void put_head(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
@@ -40,10 +40,10 @@ static void put_head(cd__wh_visit *v)
                          .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
     cd_ui_ident(h, &id);
     cd_html_put(h, "</div>");
-    cd__wh_put_status(v, hook);
+    cd__wpage_put_status(v, hook);
     cd_html_put(h, "<form class=\"row\" method=\"post\" action=\"/webhooks/{}/status\">",
                 cd_url_part_of(cd_bytes_str(hook->id)));
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     if (is_on) {
         cd_html_put(h, "<button class=\"btn\">Pause</button></form>");
     } else {
@@ -55,7 +55,7 @@ static void put_head(cd__wh_visit *v)
     cd_html_put(h, "</div>");
 }
 
-static void put_test(cd__wh_visit *v)
+static void put_test(cd__wpage_visit *v)
 {
     cd_buf text = {0};
     cd_html b = {.out = &text};
@@ -81,7 +81,7 @@ static void put_test(cd__wh_visit *v)
     cd_buf_fini(&text);
 }
 
-static void put_config(cd__wh_visit *v)
+static void put_config(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
@@ -93,7 +93,7 @@ static void put_config(cd__wh_visit *v)
         h, "<span class=\"mono\">{}</span>",
         cd_foreign_of(cd_bytes_of(hook->url, masks ? strcspn(hook->url, "?") : strlen(hook->url))));
     cd_html_put(h, "</dd><dt>Chain</dt><dd>{}</dd><dt>Events</dt><dd>", hook->chain);
-    cd__wh_put_types(v, hook->types);
+    cd__wpage_put_types(v, hook->types);
     cd_html_put(h, "</dd><dt>Made</dt><dd>");
     cd_ui_time(h, &v->mem, hook->created_ms / 1000, v->now_s);
     cd_html_put(h, "</dd><dt>Order</dt><dd>{}</dd></dl>",
@@ -109,7 +109,7 @@ static void put_config(cd__wh_visit *v)
     cd_html_put(h, "</div></section>");
 }
 
-static void put_secret(cd__wh_visit *v)
+static void put_secret(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
@@ -122,7 +122,7 @@ static void put_secret(cd__wh_visit *v)
                     cd_fmt_utc(&v->mem, hook->grace_until_ms / 1000), v->pages->cfg.brand);
         cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/confirm\">",
                     cd_url_part_of(cd_bytes_str(hook->id)));
-        cd__wh_csrf_put(v);
+        cd__wpage_csrf_put(v);
         cd_html_put(h, "<button class=\"btn s\">Use the new secret only</button></form>");
     } else {
         cd_html_put(h, "<p>{}</p>",
@@ -132,14 +132,14 @@ static void put_secret(cd__wh_visit *v)
                           "is lost or known to others.");
         cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/rotate\">",
                     cd_url_part_of(cd_bytes_str(hook->id)));
-        cd__wh_csrf_put(v);
+        cd__wpage_csrf_put(v);
         cd_html_put(h, "<button class=\"btn s\">{}</button></form>",
                     hook->secret.n == 0 ? "Draw a secret" : "Rotate secret");
     }
     cd_html_put(h, "</div></section>");
 }
 
-static void put_actions(cd__wh_visit *v)
+static void put_actions(cd__wpage_visit *v)
 {
     cd_html *h = &v->h;
     cd_bytes id = cd_bytes_str(v->hook.id);
@@ -148,7 +148,7 @@ static void put_actions(cd__wh_visit *v)
                 "<p>A signed example event; it is not retried and counts for nothing.</p>"
                 "<form method=\"post\" action=\"/webhooks/{}/test\">",
                 cd_url_part_of(id));
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<button class=\"btn s\">Send a test event</button></form></div></section>"
                 "<section class=\"panel\"><header><h2>Delete</h2></header><div class=\"body\">"
@@ -157,7 +157,7 @@ static void put_actions(cd__wh_visit *v)
                 cd_url_part_of(id));
 }
 
-cd_err cd__wh_hook_page(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_stat *stats;
     usize stats_cnt;
@@ -167,8 +167,8 @@ cd_err cd__wh_hook_page(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_stats(s, &stats, &stats_cnt, &v->mem, v->hook.key, v->account.project.id,
                        v->now_s / HOUR_S - 23, why));
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &v->mem, &q, why));
-    cd_wh_stat all = cd__wh_stat_sum(stats, stats_cnt);
-    cd__wh_page_open(v, cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id));
+    cd_wh_stat all = cd__wpage_stat_sum(stats, stats_cnt);
+    cd__wpage_page_open(v, cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id));
     put_head(v);
     put_test(v);
     const cd_ui_fig figs[] = {
@@ -194,39 +194,39 @@ cd_err cd__wh_hook_page(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_ui_figs(&v->h, figs, CD_COUNT(figs));
     cd_html_put(&v->h, "<div class=\"cols side\"><div class=\"stack\"><section class=\"panel\">"
                        "<header><h2>Last 24 hours</h2></header><div class=\"body\">");
-    cd__wh_put_chart(v, stats, stats_cnt, 24);
+    cd__wpage_put_chart(v, stats, stats_cnt, 24);
     cd_html_put(&v->h, "</div></section><section class=\"panel\"><header><h2>Deliveries</h2>"
                        "<div class=\"end\">the last 50</div></header>");
     if (cnt == 0) {
         cd_ui_empty(&v->h, "Nothing yet", "The next block that fits the filter shows up here.",
                     (cd_markup){0});
     } else {
-        CD_TRY(cd__wh_put_deliveries(v, s, list, cnt, &v->hook, false, why));
+        CD_TRY(cd__wpage_put_deliveries(v, s, list, cnt, &v->hook, false, why));
     }
     cd_html_put(&v->h, "</section></div><div class=\"stack\">");
     put_config(v);
     put_secret(v);
     put_actions(v);
     cd_html_put(&v->h, "</div></div>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-static cd_err hook_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err hook_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_hook_find(v, s, false, why));
-    return cd__wh_hook_page(v, s, why);
+    CD_TRY(cd__wpage_hook_find(v, s, false, why));
+    return cd__wpage_hook_page(v, s, why);
 }
 
-const cd__wh_page_steps cd__wh_at_HOOK = {.run = hook_run};
+const cd__wpage_page_steps cd__wpage_at_HOOK = {.run = hook_run};
 
 /* ---- what its forms do ---- */
 
-static cd_err status_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err status_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    bool is_on = cd__wh_field(v, "on", 2)[0] == '1';
-    bool replays = strcmp(cd__wh_field(v, "replay", 16), "skipped") == 0;
-    CD_TRY(cd__wh_hook_find(v, s, true, why));
+    bool is_on = cd__wpage_field(v, "on", 2)[0] == '1';
+    bool replays = strcmp(cd__wpage_field(v, "replay", 16), "skipped") == 0;
+    CD_TRY(cd__wpage_hook_find(v, s, true, why));
     CD_TRY(cd_wh_op_status(s, &v->hook, &v->due, is_on,
                            replays ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE, why));
     CD_TRY(audit(v, s, is_on ? "webhook.enable" : "webhook.disable", why));
@@ -235,16 +235,16 @@ static cd_err status_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_STATUS = {.run = status_run};
+const cd__wpage_page_steps cd__wpage_at_DO_STATUS = {.run = status_run};
 
-static cd_err rotate_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err rotate_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_hook_find(v, s, true, why));
+    CD_TRY(cd__wpage_hook_find(v, s, true, why));
     CD_TRY(cd_wh_op_rotate(s, &v->hook, &v->read, DAY_MS, v->now_s * 1000, why));
     CD_TRY(audit(v, s, "secret.rotate", why));
     v->changed = true;
     cd_bytes fresh = v->hook.secret_next.n != 0 ? v->hook.secret_next : v->hook.secret;
-    cd__wh_page_open(v, cd_bytes_str("New secret"));
+    cd__wpage_page_open(v, cd_bytes_str("New secret"));
     cd_html_put(&v->h,
                 "<h1>New secret</h1><section class=\"panel\"><div class=\"body stack\">"
                 "<p>It is shown this once. Give it to the receiver{}.</p>",
@@ -255,15 +255,15 @@ static cd_err rotate_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
                 "<div><a class=\"btn\" href=\"/webhooks/{}\">Back to the webhook</a></div>"
                 "</div></section>",
                 cd_url_part_of(cd_bytes_str(v->hook.id)));
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_ROTATE = {.run = rotate_run};
+const cd__wpage_page_steps cd__wpage_at_DO_ROTATE = {.run = rotate_run};
 
-static cd_err confirm_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err confirm_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_hook_find(v, s, true, why));
+    CD_TRY(cd__wpage_hook_find(v, s, true, why));
     CD_TRY(cd_wh_op_confirm(s, &v->hook, v->now_s * 1000, why));
     CD_TRY(audit(v, s, "secret.confirm", why));
     v->changed = true;
@@ -271,12 +271,12 @@ static cd_err confirm_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_CONFIRM = {.run = confirm_run};
+const cd__wpage_page_steps cd__wpage_at_DO_CONFIRM = {.run = confirm_run};
 
 /* The engine sends; then the page shows what the receiver said. */
 static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, const char *why)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     (void)body;
     if (a == NULL) {
         v->test_failed = cd_arena_str(&v->mem, cd_bytes_str(why));
@@ -287,30 +287,30 @@ static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, c
         kept->body = cd_arena_dup(&v->mem, a->body);
         v->tested = kept;
     }
-    cd__wh_visit_again(v, cd__wh_hook_page);
+    cd__wpage_visit_again(v, cd__wpage_hook_page);
 }
 
-static cd_err test_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err test_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    return cd__wh_hook_find(v, s, true, why);
+    return cd__wpage_hook_find(v, s, true, why);
 }
 
-static void test_after(cd__wh_visit *v)
+static void test_after(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
     v->is_async = true;
     e->test(e->ctx, &v->hook, (cd_wh_type)__builtin_ctz(v->hook.types), on_tested, v);
 }
 
-const cd__wh_page_steps cd__wh_at_DO_TEST = {.run = test_run, .after = test_after};
+const cd__wpage_page_steps cd__wpage_at_DO_TEST = {.run = test_run, .after = test_after};
 
 /* ---- delete ---- */
 
-static void put_delete(cd__wh_visit *v, bool is_wrong)
+static void put_delete(cd__wpage_visit *v, bool is_wrong)
 {
     cd_html *h = &v->h;
     cd_bytes id = cd_bytes_str(v->hook.id);
-    cd__wh_page_open(v, cd_bytes_str("Delete webhook"));
+    cd__wpage_page_open(v, cd_bytes_str("Delete webhook"));
     cd_html_put(
         h, "<h1>Delete webhook</h1><section class=\"panel narrow\"><div class=\"body stack\">");
     if (is_wrong) {
@@ -322,29 +322,29 @@ static void put_delete(cd__wh_visit *v, bool is_wrong)
         "while, pause it instead.</p><form class=\"stack\" method=\"post\" "
         "action=\"/webhooks/{}/delete\">",
         cd_url_part_of(id));
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<label class=\"stack s\">Type {} to delete it<input class=\"field mono\" "
                 "name=\"confirm\" autocomplete=\"off\" required></label><div class=\"row\">"
                 "<a class=\"btn\" href=\"/webhooks/{}\">Keep it</a>"
                 "<button class=\"btn go\">Delete</button></div></form></div></section>",
                 id, cd_url_part_of(id));
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
 }
 
-static cd_err delete_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err delete_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_hook_find(v, s, false, why));
+    CD_TRY(cd__wpage_hook_find(v, s, false, why));
     put_delete(v, false);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DELETE = {.run = delete_run};
+const cd__wpage_page_steps cd__wpage_at_DELETE = {.run = delete_run};
 
-static cd_err do_delete_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err do_delete_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    CD_TRY(cd__wh_hook_find(v, s, false, why));
-    if (strcmp(cd__wh_field(v, "confirm", CD_WH_ID_MAX), v->hook.id) != 0) {
+    CD_TRY(cd__wpage_hook_find(v, s, false, why));
+    if (strcmp(cd__wpage_field(v, "confirm", CD_WH_ID_MAX), v->hook.id) != 0) {
         v->status = 400;
         put_delete(v, true);
         return CD_OK;
@@ -356,4 +356,4 @@ static cd_err do_delete_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_DELETE = {.run = do_delete_run};
+const cd__wpage_page_steps cd__wpage_at_DO_DELETE = {.run = do_delete_run};

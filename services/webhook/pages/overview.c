@@ -9,7 +9,7 @@ enum { HOUR_S = 3600, ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 8, TROUBLE_MAX = 3 
 
 /* ---- trouble ---- */
 
-static cd_err put_trouble(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
                           cd_errinfo *why)
 {
     usize told = 0;
@@ -49,7 +49,7 @@ static cd_err put_trouble(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hoo
 
 #define TEXT_OF(v, ...) cd_bytes_str(cd_arena_fmt(&(v)->mem, __VA_ARGS__))
 
-static cd_err put_figures(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+static cd_err put_figures(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
                           const cd_wh_stat *all, cd_errinfo *why)
 {
     const cd_wh_project *p = &v->account.project;
@@ -112,7 +112,7 @@ static cd_err put_figures(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hoo
 
 /* ---- the tail ---- */
 
-static cd_err put_tail(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err put_tail(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {{.name = "At"},
                                      {.name = "Answer"},
@@ -158,7 +158,7 @@ static cd_err put_tail(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void put_none(cd__wh_visit *v)
+static void put_none(cd__wpage_visit *v)
 {
     cd_buf act = {0};
     cd_html b = {.out = &act};
@@ -169,7 +169,7 @@ static void put_none(cd__wh_visit *v)
 }
 
 /* Those that are not well stand first. */
-static usize by_trouble(cd__wh_visit *v, cd_wh_hook **out, const cd_wh_hook *hooks, usize cnt)
+static usize by_trouble(cd__wpage_visit *v, cd_wh_hook **out, const cd_wh_hook *hooks, usize cnt)
 {
     cd_wh_hook *sorted = cd_arena_array(&v->mem, cd_wh_hook, cnt);
     usize n = 0;
@@ -185,7 +185,7 @@ static usize by_trouble(cd__wh_visit *v, cd_wh_hook **out, const cd_wh_hook *hoo
     return n < ROWS ? n : ROWS;
 }
 
-static cd_err overview_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err overview_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_hook_query q = {.project = v->account.project.id, .status = -1, .limit = 1000};
     cd_wh_hook *hooks;
@@ -196,8 +196,8 @@ static cd_err overview_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, NULL, &v->mem, &q, why));
     CD_TRY(cd_wh_stats(s, &stats, &stats_cnt, &v->mem, 0, v->account.project.id,
                        v->now_s / HOUR_S - 23, why));
-    cd_wh_stat all = cd__wh_stat_sum(stats, stats_cnt);
-    cd__wh_page_open(v, cd_bytes_str("Overview"));
+    cd_wh_stat all = cd__wpage_stat_sum(stats, stats_cnt);
+    cd__wpage_page_open(v, cd_bytes_str("Overview"));
     cd_html_put(&v->h, "<h1>Overview</h1>");
     CD_TRY(put_trouble(v, s, hooks, cnt, why));
     CD_TRY(put_figures(v, s, hooks, cnt, &all, why));
@@ -211,7 +211,7 @@ static cd_err overview_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
                 "<rect class=\"f6\" width=\"10\" height=\"10\"/></svg>failed</li></ul></div>"
                 "</header><div class=\"body\">");
-    cd__wh_put_chart(v, stats, stats_cnt, 24);
+    cd__wpage_put_chart(v, stats, stats_cnt, 24);
     cd_html_put(&v->h, "</div></section>");
     CD_TRY(put_tail(v, s, why));
     cd_html_put(&v->h, "</div><section class=\"panel\"><header><h2>Webhooks</h2></header>");
@@ -219,22 +219,22 @@ static cd_err overview_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
         put_none(v);
     } else {
         usize shown = by_trouble(v, &first, hooks, cnt);
-        CD_TRY(cd__wh_put_hooks(v, s, first, shown, why));
+        CD_TRY(cd__wpage_put_hooks(v, s, first, shown, why));
         cd_html_put(&v->h,
                     "<footer><span>{} of {}, trouble first</span>"
                     "<a class=\"push\" href=\"/webhooks\">All webhooks</a></footer>",
                     (u64)shown, (u64)cnt);
     }
     cd_html_put(&v->h, "</section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_OVERVIEW = {.run = overview_run};
+const cd__wpage_page_steps cd__wpage_at_OVERVIEW = {.run = overview_run};
 
 /* ---- the list ---- */
 
-static void put_option(cd__wh_visit *v, const char *value, const char *text, bool is_chosen)
+static void put_option(cd__wpage_visit *v, const char *value, const char *text, bool is_chosen)
 {
     if (is_chosen) {
         cd_html_put(&v->h, "<option value=\"{}\" selected>{}</option>", value, text);
@@ -243,7 +243,7 @@ static void put_option(cd__wh_visit *v, const char *value, const char *text, boo
     }
 }
 
-static void put_filters(cd__wh_visit *v, const char *q, const char *status, const char *type)
+static void put_filters(cd__wpage_visit *v, const char *q, const char *status, const char *type)
 {
     cd_wh_face face = v->account.project.face;
     const char *last = "";
@@ -273,13 +273,13 @@ static void put_filters(cd__wh_visit *v, const char *q, const char *status, cons
     cd_html_put(&v->h, "</select><button class=\"btn\">Filter</button></form>");
 }
 
-static cd_err hooks_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_face face = v->account.project.face;
-    const char *text = cd__wh_arg(v, "q", 200);
-    const char *status = cd__wh_arg(v, "status", 16);
-    const char *type_name = cd__wh_arg(v, "type", 32);
-    const char *before = cd__wh_arg(v, "before", 20);
+    const char *text = cd__wpage_arg(v, "q", 200);
+    const char *status = cd__wpage_arg(v, "status", 16);
+    const char *type_name = cd__wpage_arg(v, "type", 32);
+    const char *before = cd__wpage_arg(v, "before", 20);
     cd_wh_hook_query q = {.project = v->account.project.id, .status = -1, .limit = PAGE_ROWS + 1};
     cd_wh_hook *hooks;
     cd_wh_hook exact;
@@ -306,7 +306,7 @@ static cd_err hooks_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &v->mem, &q, why));
     bool has_more = cnt > PAGE_ROWS;
     cnt = has_more ? PAGE_ROWS : cnt;
-    cd__wh_page_open(v, cd_bytes_str("Webhooks"));
+    cd__wpage_page_open(v, cd_bytes_str("Webhooks"));
     cd_html_put(&v->h, "<div class=\"head\"><h1 class=\"grow\">Webhooks</h1></div>"
                        "<section class=\"panel\"><header>");
     put_filters(v, text, status, type_name);
@@ -316,7 +316,7 @@ static cd_err hooks_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     } else if (cnt == 0) {
         cd_ui_empty(&v->h, "No webhook fits", "Search with less, or any status.", (cd_markup){0});
     } else {
-        CD_TRY(cd__wh_put_hooks(v, s, hooks, cnt, why));
+        CD_TRY(cd__wpage_put_hooks(v, s, hooks, cnt, why));
     }
     cd_html_put(&v->h, "<footer><span>{} in all</span>", cd_fmt_count(&v->mem, total));
     if (has_more || q.before != 0) {
@@ -331,8 +331,8 @@ static cd_err hooks_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
         cd_buf_fini(&next);
     }
     cd_html_put(&v->h, "</footer></section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_HOOKS = {.run = hooks_run};
+const cd__wpage_page_steps cd__wpage_at_HOOKS = {.run = hooks_run};

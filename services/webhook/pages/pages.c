@@ -25,17 +25,17 @@ static const struct {
     cd_http_method method;
     const char *path;
     u32 flags;
-    const cd__wh_page_steps *steps;
+    const cd__wpage_page_steps *steps;
 } places[] = {
 #define CD_PLACE(name, method, path, tab, flags)                                                   \
-    [CD__WH_AT_##name] = {CD_HTTP_##method, path, flags, &cd__wh_at_##name},
+    [CD__WH_AT_##name] = {CD_HTTP_##method, path, flags, &cd__wpage_at_##name},
 #include "services/webhook/pages/places.def"
 #undef CD_PLACE
 };
 
 /* ---- values ---- */
 
-static const char *value_of(cd__wh_visit *v, cd_bytes text, const char *name, usize max)
+static const char *value_of(cd__wpage_visit *v, cd_bytes text, const char *name, usize max)
 {
     cd_buf out = {0};
     (void)cd_web_query(&out, text, name, max);
@@ -44,19 +44,19 @@ static const char *value_of(cd__wh_visit *v, cd_bytes text, const char *name, us
     return s;
 }
 
-const char *cd__wh_arg(cd__wh_visit *v, const char *name, usize max)
+const char *cd__wpage_arg(cd__wpage_visit *v, const char *name, usize max)
 {
     return value_of(v, cd_http_req_query(v->req), name, max);
 }
 
-const char *cd__wh_field(cd__wh_visit *v, const char *name, usize max)
+const char *cd__wpage_field(cd__wpage_visit *v, const char *name, usize max)
 {
     return value_of(v, v->form, name, max);
 }
 
 /* ---- sessions ---- */
 
-cd_bytes cd__wh_cookie(cd__wh_visit *v, const char *name)
+cd_bytes cd__wpage_cookie(cd__wpage_visit *v, const char *name)
 {
     cd_bytes rest = cd_http_req_header(v->req, "cookie");
     usize len = strlen(name);
@@ -77,7 +77,7 @@ cd_bytes cd__wh_cookie(cd__wh_visit *v, const char *name)
     return (cd_bytes){0};
 }
 
-void cd__wh_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie)
+void cd__wpage_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie)
 {
     static const char about[] = "candela webhook form ";
     cd_sha256_ctx ctx;
@@ -90,7 +90,7 @@ void cd__wh_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie)
     out[CD__WH_CSRF_LEN] = '\0';
 }
 
-static void set_cookie(cd__wh_visit *v, const char *value, u32 days)
+static void set_cookie(cd__wpage_visit *v, const char *value, u32 days)
 {
     cd_bytes proto = cd_http_req_header(v->req, "x-forwarded-proto");
     bool is_https = cd_bytes_eq(proto, cd_bytes_str("https"));
@@ -103,7 +103,7 @@ static void set_cookie(cd__wh_visit *v, const char *value, u32 days)
 }
 
 /* An empty key begins a session of nobody, for the form that signs in. */
-void cd__wh_sign_in(cd__wh_visit *v, cd_bytes key)
+void cd__wpage_sign_in(cd__wpage_visit *v, cd_bytes key)
 {
     u8 *plain = cd_arena_alloc(&v->mem, SEAL_TIME + 8 + key.n);
     cd_put_be64(plain, v->now_s + SESSION_DAYS * 86400);
@@ -118,12 +118,12 @@ void cd__wh_sign_in(cd__wh_visit *v, cd_bytes key)
     cd_hex_fmt(text, sealed);
     text[2 * sealed.n] = '\0';
     set_cookie(v, text, SESSION_DAYS);
-    cd__wh_csrf_of(v->csrf, cd_bytes_of(text, 2 * sealed.n));
+    cd__wpage_csrf_of(v->csrf, cd_bytes_of(text, 2 * sealed.n));
 }
 
-bool cd__wh_session(cd__wh_visit *v, cd_bytes *key)
+bool cd__wpage_session(cd__wpage_visit *v, cd_bytes *key)
 {
-    cd_bytes cookie = cd__wh_cookie(v, SESSION);
+    cd_bytes cookie = cd__wpage_cookie(v, SESSION);
     cd_bytes sealed;
     cd_bytes plain;
     if (cookie.n == 0 || cd_hex_parse_prefixed(&sealed, &v->mem, cookie) != CD_OK ||
@@ -131,14 +131,14 @@ bool cd__wh_session(cd__wh_visit *v, cd_bytes *key)
         plain.n < SEAL_TIME + 8 || cd_be64(plain.p) < v->now_s) {
         return false;
     }
-    cd__wh_csrf_of(v->csrf, cookie);
+    cd__wpage_csrf_of(v->csrf, cookie);
     *key = cd_bytes_sub(plain, SEAL_TIME + 8, plain.n - SEAL_TIME - 8);
     return true;
 }
 
 /* ---- the way of a visit ---- */
 
-void cd__wh_visit_end(cd__wh_visit *v)
+void cd__wpage_visit_end(cd__wpage_visit *v)
 {
     if (v->to != NULL) {
         cd_buf_clear(cd_http_req_out(v->req));
@@ -152,7 +152,7 @@ void cd__wh_visit_end(cd__wh_visit *v)
     cd_free(v);
 }
 
-static void tell_engine(cd__wh_visit *v)
+static void tell_engine(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
     if (v->gone) {
@@ -167,21 +167,22 @@ static void tell_engine(cd__wh_visit *v)
     v->gone = v->changed = v->due = false;
 }
 
-static void fail(cd__wh_visit *v)
+static void fail(cd__wpage_visit *v)
 {
     v->to = NULL;
     if (v->job.err == CD_ENOENT) {
-        cd__wh_page_message(v, 404, "Not found",
-                            "No webhook, delivery or key of this project has this address.");
+        cd__wpage_page_message(v, 404, "Not found",
+                               "No webhook, delivery or key of this project has this address.");
     } else {
-        cd__wh_page_message(v, 500, "That failed", "Nothing was changed. The log says why.");
+        cd_log_error(v->pages->cfg.log, "page failed", CD_F("why", v->job.why.msg));
+        cd__wpage_page_message(v, 500, "That failed", "Nothing was changed. The log says why.");
     }
-    cd__wh_visit_end(v);
+    cd__wpage_visit_end(v);
 }
 
 static void on_done(cd_wh_job *job)
 {
-    cd__wh_visit *v = cd_list_of(job, cd__wh_visit, job);
+    cd__wpage_visit *v = cd_list_of(job, cd__wpage_visit, job);
     if (job->err != CD_OK) {
         fail(v);
         return;
@@ -191,17 +192,17 @@ static void on_done(cd_wh_job *job)
         places[v->place].steps->after(v);
     }
     if (!v->is_async) {
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
     }
 }
 
 static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
-    cd__wh_visit *v = cd_list_of(job, cd__wh_visit, job);
+    cd__wpage_visit *v = cd_list_of(job, cd__wpage_visit, job);
     return places[v->place].steps->run(v, s, why);
 }
 
-static void post(cd__wh_visit *v)
+static void post(cd__wpage_visit *v)
 {
     v->job = (cd_wh_job){.run = on_run, .done = on_done};
     if ((places[v->place].flags & P_WRITE) != 0) {
@@ -213,8 +214,8 @@ static void post(cd__wh_visit *v)
 
 typedef struct again {
     cd_wh_job job;
-    cd__wh_visit *v;
-    cd_err (*run)(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why);
+    cd__wpage_visit *v;
+    cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
 } again;
 
 static cd_err run_again(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
@@ -227,15 +228,16 @@ static void done_again(cd_wh_job *job)
 {
     again *g = cd_list_of(job, again, job);
     g->v->job.err = job->err;
+    g->v->job.why = job->why;
     if (job->err != CD_OK) {
         fail(g->v);
     } else {
-        cd__wh_visit_end(g->v);
+        cd__wpage_visit_end(g->v);
     }
 }
 
-void cd__wh_visit_again(cd__wh_visit *v,
-                        cd_err (*run)(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why))
+void cd__wpage_visit_again(cd__wpage_visit *v,
+                           cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why))
 {
     again *g = cd_arena_new(&v->mem, again);
     g->v = v;
@@ -246,14 +248,14 @@ void cd__wh_visit_again(cd__wh_visit *v,
 
 static void on_checked(void *arg, const char *refusal)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     v->refusal = refusal == NULL ? "" : cd_arena_str(&v->mem, cd_bytes_str(refusal));
     post(v);
 }
 
-static void begin(cd__wh_visit *v)
+static void begin(cd__wpage_visit *v)
 {
-    const cd__wh_page_steps *steps = places[v->place].steps;
+    const cd__wpage_page_steps *steps = places[v->place].steps;
     if (steps->begin != NULL && !steps->begin(v)) {
         return;
     }
@@ -261,13 +263,13 @@ static void begin(cd__wh_visit *v)
         const cd_wh_engine *e = v->pages->cfg.engine;
         e->check_url(e->ctx, v->check_url, on_checked, v);
     } else if (steps->run == NULL) {
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
     } else {
         post(v);
     }
 }
 
-static void copy_account(cd__wh_visit *v, const cd_wh_account *from)
+static void copy_account(cd__wpage_visit *v, const cd_wh_account *from)
 {
     cd_wh_account *to = &v->account;
     *to = *from;
@@ -283,33 +285,33 @@ static void copy_account(cd__wh_visit *v, const cd_wh_account *from)
 
 static void on_account(void *arg, const cd_wh_account *found)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     if (found == NULL) {
         v->to = "/sign-in";
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
         return;
     }
     copy_account(v, found);
     if ((places[v->place].flags & P_RIGHT) != 0 && !v->account.key.may_write) {
-        cd__wh_page_message(v, 403, "This key may only read",
-                            "Sign in with a key that may write to do this.");
-        cd__wh_visit_end(v);
+        cd__wpage_page_message(v, 403, "This key may only read",
+                               "Sign in with a key that may write to do this.");
+        cd__wpage_visit_end(v);
         return;
     }
     begin(v);
 }
 
 /* A form carries the token of the session; constant time, as the token is a secret. */
-static bool has_token(cd__wh_visit *v)
+static bool has_token(cd__wpage_visit *v)
 {
-    const char *token = cd__wh_field(v, "csrf", CD__WH_CSRF_LEN + 1);
+    const char *token = cd__wpage_field(v, "csrf", CD__WH_CSRF_LEN + 1);
     return strlen(token) == CD__WH_CSRF_LEN && cd_ct_eq(token, v->csrf, CD__WH_CSRF_LEN);
 }
 
-static void visit(cd_wh_pages *p, cd_http_req *r, cd__wh_place place, cd_bytes params[2])
+static void visit(cd_wh_pages *p, cd_http_req *r, cd__wpage_place place, cd_bytes params[2])
 {
-    cd__wh_visit *v = cd_new(cd__wh_visit);
-    *v = (cd__wh_visit){.pages = p, .req = r, .place = place, .status = 200, .rng = cd_rng_os()};
+    cd__wpage_visit *v = cd_new(cd__wpage_visit);
+    *v = (cd__wpage_visit){.pages = p, .req = r, .place = place, .status = 200, .rng = cd_rng_os()};
     cd_list_push_back(&p->visits, &v->link);
     v->now_s = cd_clock_wall_s(p->cfg.clock);
     v->h = (cd_html){.out = cd_http_req_out(r)};
@@ -323,16 +325,16 @@ static void visit(cd_wh_pages *p, cd_http_req *r, cd__wh_place place, cd_bytes p
                            .chain_ctx = p->cfg.engine->ctx,
                            .brand = p->cfg.brand};
     cd_bytes key;
-    bool has_session = cd__wh_session(v, &key);
+    bool has_session = cd__wpage_session(v, &key);
     if (places[place].method == CD_HTTP_POST && (!has_session || !has_token(v))) {
-        cd__wh_page_message(v, 403, "This form is no longer valid",
-                            "The session has ended or began elsewhere. Sign in and try again.");
-        cd__wh_visit_end(v);
+        cd__wpage_page_message(v, 403, "This form is no longer valid",
+                               "The session has ended or began elsewhere. Sign in and try again.");
+        cd__wpage_visit_end(v);
     } else if ((places[place].flags & P_FREE) != 0) {
         begin(v);
     } else if (!has_session) {
         v->to = "/sign-in";
-        cd__wh_visit_end(v);
+        cd__wpage_visit_end(v);
     } else {
         cd_wh_api_account(p->cfg.api, key, on_account, v);
     }
@@ -352,7 +354,7 @@ bool cd_wh_pages_take(cd_wh_pages *p, cd_http_req *r)
     for (u32 i = 0; i < CD__WH_PLACES_CNT; i++) {
         cd_bytes params[2] = {{0}};
         if (places[i].method == method && cd_wh_path_fits(places[i].path, path, params)) {
-            visit(p, r, (cd__wh_place)i, params);
+            visit(p, r, (cd__wpage_place)i, params);
             return true;
         }
     }

@@ -19,6 +19,7 @@ typedef struct cd_wh_pages_cfg {
     cd_wh_db *db;
     cd_wh_api *api; /* finds accounts */
     const cd_wh_engine *engine;
+    cd_logger *log;        /* what fails here; NULL: none */
     const cd_clock *clock; /* NULL: the real one */
     const u8 *master_key;  /* 32 bytes */
     const char *brand;     /* NULL: "Svc" */

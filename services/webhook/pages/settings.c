@@ -7,7 +7,7 @@
 
 enum { AUDIT_ROWS = 50 };
 
-static cd_err audit(cd__wh_visit *v, cd_wh_store *s, const char *action, const char *target,
+static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *action, const char *target,
                     cd_errinfo *why)
 {
     const cd_wh_audit a = {
@@ -46,7 +46,7 @@ static const struct {
     [CD_WH_C_PENDING] = {"A transaction entered the mempool."},
 };
 
-static bool types_begin(cd__wh_visit *v)
+static bool types_begin(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
     cd_wh_face face = v->account.project.face;
@@ -54,7 +54,7 @@ static bool types_begin(cd__wh_visit *v)
                                    : face == CD_WH_B ? "wh_k70t9rbmk2lo"
                                                      : "wh-3f9c1a7be2",
                              .face = face};
-    cd__wh_page_open(v, cd_bytes_str("Event catalogue"));
+    cd__wpage_page_open(v, cd_bytes_str("Event catalogue"));
     cd_html_put(&v->h,
                 "<h1>Event catalogue</h1><p class=\"say\">What a webhook can be told, with the "
                 "body that its receiver gets.</p>");
@@ -73,15 +73,15 @@ static bool types_begin(cd__wh_visit *v)
         }
         cd_html_put(&v->h, "</div></section>");
     }
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return true;
 }
 
-const cd__wh_page_steps cd__wh_at_TYPES = {.begin = types_begin};
+const cd__wpage_page_steps cd__wpage_at_TYPES = {.begin = types_begin};
 
 /* ---- keys ---- */
 
-static void put_key(cd__wh_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
+static void put_key(cd__wpage_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
 {
     cd_html *h = &v->h;
     bool is_dead = k->revoked_ms != 0 || (k->expires_ms != 0 && k->expires_ms / 1000 < v->now_s);
@@ -107,7 +107,7 @@ static void put_key(cd__wh_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
     } else {
         cd_html_put(h, "<form method=\"post\" action=\"/keys/{}/revoke\">",
                     cd_url_part_of(cd_bytes_str(k->id)));
-        cd__wh_csrf_put(v);
+        cd__wpage_csrf_put(v);
         cd_html_put(h,
                     "<button class=\"btn s\">Revoke<span class=\"sr\"> {}</span></button></form>",
                     k->id);
@@ -115,7 +115,7 @@ static void put_key(cd__wh_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
     cd_html_put(h, "</td></tr>");
 }
 
-static cd_err put_keys(cd__wh_visit *v, cd_wh_store *s, const char *fresh, cd_errinfo *why)
+static cd_err put_keys(cd__wpage_visit *v, cd_wh_store *s, const char *fresh, cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {{.name = "Key", .flags = CD_COL_FILL},
                                      {.name = "May"},
@@ -126,7 +126,7 @@ static cd_err put_keys(cd__wh_visit *v, cd_wh_store *s, const char *fresh, cd_er
     usize cnt;
     cd_html *h = &v->h;
     CD_TRY(cd_wh_key_list(s, &keys, &cnt, &v->mem, v->account.project.id, why));
-    cd__wh_page_open(v, cd_bytes_str("API keys"));
+    cd__wpage_page_open(v, cd_bytes_str("API keys"));
     cd_html_put(h, "<h1>API keys</h1>");
     if (fresh != NULL) {
         cd_html_put(h, "<section class=\"panel\"><header><h2>New key</h2></header>"
@@ -142,40 +142,40 @@ static cd_err put_keys(cd__wh_visit *v, cd_wh_store *s, const char *fresh, cd_er
     cd_ui_table_end(h);
     cd_html_put(h, "</section><section class=\"panel narrow\"><header><h2>New key</h2></header>"
                    "<div class=\"body\"><form class=\"stack\" method=\"post\" action=\"/keys\">");
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<label class=\"stack s\">Label<input class=\"field\" name=\"label\" "
                 "maxlength=\"60\" required></label><label class=\"row\"><input type=\"checkbox\" "
                 "name=\"write\">It may change things</label><div>"
                 "<button class=\"btn go\">Make key</button></div></form></div></section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-static cd_err keys_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err keys_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     return put_keys(v, s, NULL, why);
 }
 
-const cd__wh_page_steps cd__wh_at_KEYS = {.run = keys_run};
+const cd__wpage_page_steps cd__wpage_at_KEYS = {.run = keys_run};
 
-static cd_err do_key_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err do_key_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     char text[48];
     cd_wh_key made;
     const cd_wh_key init = {
         .project = v->account.project.id,
-        .label = cd__wh_field(v, "label", 60),
-        .may_write = cd__wh_field(v, "write", 4)[0] != '\0',
+        .label = cd__wpage_field(v, "label", 60),
+        .may_write = cd__wpage_field(v, "write", 4)[0] != '\0',
     };
     CD_TRY(cd_wh_key_make(s, &made, text, &v->mem, &init, why));
     CD_TRY(audit(v, s, "key.create", made.id, why));
     return put_keys(v, s, text, why);
 }
 
-const cd__wh_page_steps cd__wh_at_DO_KEY = {.run = do_key_run};
+const cd__wpage_page_steps cd__wpage_at_DO_KEY = {.run = do_key_run};
 
-static cd_err revoke_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err revoke_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     CD_TRY(cd_wh_key_revoke(s, v->account.project.id, v->id, why));
     CD_TRY(audit(v, s, "key.revoke", v->id, why));
@@ -183,7 +183,7 @@ static cd_err revoke_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_REVOKE = {.run = revoke_run};
+const cd__wpage_page_steps cd__wpage_at_DO_REVOKE = {.run = revoke_run};
 
 /* ---- notifications ---- */
 
@@ -195,15 +195,15 @@ static const struct {
     {"mail_dead", "A daily digest of what was never delivered"},
 };
 
-static cd_err notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_project p;
     cd_html *h = &v->h;
     CD_TRY(cd_wh_project_get(s, &p, &v->mem, v->account.project.id, why));
-    cd__wh_page_open(v, cd_bytes_str("Notifications"));
+    cd__wpage_page_open(v, cd_bytes_str("Notifications"));
     cd_html_put(h, "<h1>Notifications</h1><section class=\"panel narrow\"><div class=\"body\">"
                    "<form class=\"stack\" method=\"post\" action=\"/notifications\">");
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<label class=\"stack s\">E-mail address<input class=\"field\" type=\"email\" "
                 "name=\"email\" maxlength=\"200\" autocomplete=\"email\" value=\"{}\"></label>"
@@ -225,11 +225,11 @@ static cd_err notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     }
     cd_html_put(
         h, "</fieldset><div><button class=\"btn go\">Save</button></div></form></div></section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_NOTIFY = {.run = notify_run};
+const cd__wpage_page_steps cd__wpage_at_NOTIFY = {.run = notify_run};
 
 static bool is_address(const char *text)
 {
@@ -239,19 +239,19 @@ static bool is_address(const char *text)
             strchr(at + 1, '@') == NULL);
 }
 
-static cd_err do_notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_project p;
-    const char *email = cd__wh_field(v, "email", 200);
+    const char *email = cd__wpage_field(v, "email", 200);
     if (!is_address(email)) {
-        cd__wh_page_message(v, 400, "That is no e-mail address", "Go back and correct it.");
+        cd__wpage_page_message(v, 400, "That is no e-mail address", "Go back and correct it.");
         return CD_OK;
     }
     CD_TRY(cd_wh_project_get(s, &p, &v->mem, v->account.project.id, why));
     p.email = email;
     CD_TRY(cd_wh_project_put(s, &p, why));
     for (usize i = 0; i < CD_COUNT(mails); i++) {
-        const char *word = cd__wh_field(v, mails[i].name, 4)[0] != '\0' ? "on" : "off";
+        const char *word = cd__wpage_field(v, mails[i].name, 4)[0] != '\0' ? "on" : "off";
         CD_TRY(cd_wh_setting_put(s, cd_bytes_str(word), p.id, mails[i].name, why));
     }
     CD_TRY(audit(v, s, "notifications.change", "", why));
@@ -259,11 +259,11 @@ static cd_err do_notify_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_NOTIFY = {.run = do_notify_run};
+const cd__wpage_page_steps cd__wpage_at_DO_NOTIFY = {.run = do_notify_run};
 
 /* ---- audit log ---- */
 
-static cd_err audit_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
+static cd_err audit_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {{.name = "When"},
                                      {.name = "What"},
@@ -273,14 +273,14 @@ static cd_err audit_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
     usize cnt;
     i64 before;
     cd_html *h = &v->h;
-    if (cd_i64_parse(&before, cd_bytes_str(cd__wh_arg(v, "before", 20))) != CD_OK) {
+    if (cd_i64_parse(&before, cd_bytes_str(cd__wpage_arg(v, "before", 20))) != CD_OK) {
         before = 0;
     }
     CD_TRY(cd_wh_audit_list(s, &list, &cnt, &v->mem, v->account.project.id, before, AUDIT_ROWS + 1,
                             why));
     bool has_more = cnt > AUDIT_ROWS;
     cnt = has_more ? AUDIT_ROWS : cnt;
-    cd__wh_page_open(v, cd_bytes_str("Audit log"));
+    cd__wpage_page_open(v, cd_bytes_str("Audit log"));
     cd_html_put(h, "<h1>Audit log</h1><section class=\"panel\">");
     if (cnt == 0) {
         cd_ui_empty(h, "Nothing yet", "What keys and people change in this project is kept here.",
@@ -310,8 +310,8 @@ static cd_err audit_run(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why)
                                                      (long long)list[cnt - 1].key))
                          : (cd_bytes){0});
     cd_html_put(h, "</footer></section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     return CD_OK;
 }
 
-const cd__wh_page_steps cd__wh_at_AUDIT = {.run = audit_run};
+const cd__wpage_page_steps cd__wpage_at_AUDIT = {.run = audit_run};

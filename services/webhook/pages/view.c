@@ -63,12 +63,12 @@ static const struct {
 
 /* ---- frame ---- */
 
-void cd__wh_csrf_put(cd__wh_visit *v)
+void cd__wpage_csrf_put(cd__wpage_visit *v)
 {
     cd_html_put(&v->h, "<input type=\"hidden\" name=\"csrf\" value=\"{}\">", (const char *)v->csrf);
 }
 
-void cd__wh_page_open(cd__wh_visit *v, cd_bytes title)
+void cd__wpage_page_open(cd__wpage_visit *v, cd_bytes title)
 {
     static const char *const sections[] = {
 #define CD_PLACE(name, method, path, tab, flags) [CD__WH_AT_##name] = tab,
@@ -95,7 +95,7 @@ void cd__wh_page_open(cd__wh_visit *v, cd_bytes title)
         .bar_end = cd_markup_of(&b),
     };
     cd_page_begin(&v->h, &v->page);
-    const char *word = cd__wh_arg(v, "done", 16);
+    const char *word = cd__wpage_arg(v, "done", 16);
     for (usize i = 0; i < CD_COUNT(done); i++) {
         if (strcmp(word, done[i].word) == 0) {
             cd_ui_note(&v->h, CD_NOTE_INFO, done[i].text, (cd_markup){0});
@@ -103,30 +103,30 @@ void cd__wh_page_open(cd__wh_visit *v, cd_bytes title)
     }
 }
 
-void cd__wh_page_close(cd__wh_visit *v)
+void cd__wpage_page_close(cd__wpage_visit *v)
 {
     cd_page_end(&v->h, &v->page);
 }
 
-void cd__wh_page_message(cd__wh_visit *v, u32 status, const char *title, const char *text)
+void cd__wpage_page_message(cd__wpage_visit *v, u32 status, const char *title, const char *text)
 {
     cd_buf act = {0};
     cd_html b = {.out = &act};
     v->status = status;
-    cd__wh_page_open(v, cd_bytes_str(title));
+    cd__wpage_page_open(v, cd_bytes_str(title));
     cd_html_put(&b, "<a class=\"btn\" href=\"{}\">{}</a>",
                 v->account.project.id != NULL ? "/" : "/sign-in",
                 v->account.project.id != NULL ? "Overview" : "Sign in");
     cd_html_put(&v->h, "<h1 class=\"sr\">{}</h1><section class=\"panel\">", title);
     cd_ui_empty(&v->h, title, text, cd_markup_of(&b));
     cd_html_put(&v->h, "</section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
     cd_buf_fini(&act);
 }
 
 /* ---- parts ---- */
 
-void cd__wh_put_status(cd__wh_visit *v, const cd_wh_hook *hook)
+void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook)
 {
     static const cd_pill kinds[] = {[CD_WH_ACTIVE] = CD_PILL_OK,
                                     [CD_WH_PAUSED] = CD_PILL_BAD,
@@ -143,7 +143,7 @@ void cd__wh_put_status(cd__wh_visit *v, const cd_wh_hook *hook)
     cd_ui_pill(&v->h, kind, cd_bytes_str(words[hook->face][hook->status]));
 }
 
-void cd__wh_put_state(cd__wh_visit *v, cd_wh_state s)
+void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s)
 {
     static const struct {
         const char *word;
@@ -162,7 +162,7 @@ void cd__wh_put_state(cd__wh_visit *v, cd_wh_state s)
     cd_ui_pill(&v->h, states[s].kind, cd_bytes_str(states[s].word));
 }
 
-void cd__wh_put_types(cd__wh_visit *v, u32 types)
+void cd__wpage_put_types(cd__wpage_visit *v, u32 types)
 {
     bool is_first = true;
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
@@ -175,7 +175,7 @@ void cd__wh_put_types(cd__wh_visit *v, u32 types)
 }
 
 /* Host, and path below it; the query is left out for keys that may only read. */
-void cd__wh_put_receiver(cd__wh_visit *v, const cd_wh_hook *hook)
+void cd__wpage_put_receiver(cd__wpage_visit *v, const cd_wh_hook *hook)
 {
     cd_bytes url = cd_bytes_str(hook->url);
     const char *colon = strstr(hook->url, "://");
@@ -191,7 +191,7 @@ void cd__wh_put_receiver(cd__wh_visit *v, const cd_wh_hook *hook)
                 cd_foreign_of(rest.n == 0 ? cd_bytes_str("/") : rest));
 }
 
-cd_wh_stat cd__wh_stat_sum(const cd_wh_stat *list, usize cnt)
+cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt)
 {
     cd_wh_stat all = {0};
     for (usize i = 0; i < cnt; i++) {
@@ -218,7 +218,7 @@ static const cd_wh_stat *hour_of(const cd_wh_stat *list, usize cnt, u64 hour)
     return NULL;
 }
 
-void cd__wh_put_chart(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, u32 hours)
+void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, u32 hours)
 {
     cd_bar *bars = cd_arena_array(&v->mem, cd_bar, hours);
     u64 first = v->now_s / HOUR_S + 1 - hours;
@@ -240,7 +240,7 @@ void cd__wh_put_chart(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, u32 ho
         tops[1] = sum > tops[1] ? sum : tops[1];
     }
     cd_axis axis = cd_axis_around((cd_series){.v = tops, .cnt = 2}, true);
-    cd_wh_stat all = cd__wh_stat_sum(list, cnt);
+    cd_wh_stat all = cd__wpage_stat_sum(list, cnt);
     cd_html_put(&v->h, "<div class=\"chart\"><div class=\"y\" aria-hidden=\"true\">");
     for (u32 i = 0; i <= axis.steps; i++) {
         double at = axis.high - (axis.high - axis.low) * i / axis.steps;
@@ -263,7 +263,7 @@ void cd__wh_put_chart(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, u32 ho
 
 /* ---- rows ---- */
 
-static void put_spark(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, bool is_bad)
+static void put_spark(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, bool is_bad)
 {
     double values[SPARK_HOURS];
     u64 first = v->now_s / HOUR_S + 1 - SPARK_HOURS;
@@ -275,8 +275,8 @@ static void put_spark(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, bool i
                    "Deliveries per hour, 24 hours");
 }
 
-cd_err cd__wh_put_hooks(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                        cd_errinfo *why)
+cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+                           cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {
         {.name = "Receiver", .flags = CD_COL_FILL},
@@ -295,16 +295,16 @@ cd_err cd__wh_put_hooks(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks
         usize n;
         CD_TRY(cd_wh_stats(s, &list, &n, &v->mem, hook->key, v->account.project.id,
                            v->now_s / HOUR_S + 1 - SPARK_HOURS, why));
-        cd_wh_stat all = cd__wh_stat_sum(list, n);
+        cd_wh_stat all = cd__wpage_stat_sum(list, n);
         cd_html_put(h, "<tr>");
         cd_ui_cell(h, &cols[0]);
-        cd__wh_put_receiver(v, hook);
+        cd__wpage_put_receiver(v, hook);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[1]);
-        cd__wh_put_types(v, hook->types);
+        cd__wpage_put_types(v, hook->types);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[2]);
-        cd__wh_put_status(v, hook);
+        cd__wpage_put_status(v, hook);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[3]);
         put_spark(v, list, n, hook->status != CD_WH_ACTIVE);
@@ -328,7 +328,7 @@ cd_err cd__wh_put_hooks(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks
     return CD_OK;
 }
 
-static void put_last(cd__wh_visit *v, const cd_wh_attempt *a)
+static void put_last(cd__wpage_visit *v, const cd_wh_attempt *a)
 {
     if (a == NULL) {
         cd_html_put(&v->h, CD_FMT_NONE);
@@ -340,8 +340,8 @@ static void put_last(cd__wh_visit *v, const cd_wh_attempt *a)
     }
 }
 
-cd_err cd__wh_put_deliveries(cd__wh_visit *v, cd_wh_store *s, const cd_wh_delivery *list, usize cnt,
-                             const cd_wh_hook *hook, bool choose, cd_errinfo *why)
+cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list,
+                                usize cnt, const cd_wh_hook *hook, bool choose, cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {
         {.name = "Event", .flags = CD_COL_FILL},
@@ -383,10 +383,10 @@ cd_err cd__wh_put_deliveries(cd__wh_visit *v, cd_wh_store *s, const cd_wh_delive
         }
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[1]);
-        cd__wh_put_types(v, 1u << d->event.type);
+        cd__wpage_put_types(v, 1u << d->event.type);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[2]);
-        cd__wh_put_state(v, d->state);
+        cd__wpage_put_state(v, d->state);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[3]);
         put_last(v, n == 0 ? NULL : &attempts[n - 1]);
@@ -409,7 +409,7 @@ cd_err cd__wh_put_deliveries(cd__wh_visit *v, cd_wh_store *s, const cd_wh_delive
     return CD_OK;
 }
 
-cd_err cd__wh_hook_find(cd__wh_visit *v, cd_wh_store *s, bool with_lists, cd_errinfo *why)
+cd_err cd__wpage_hook_find(cd__wpage_visit *v, cd_wh_store *s, bool with_lists, cd_errinfo *why)
 {
     return cd_wh_hook_get(s, &v->hook, &v->mem, v->account.project.id, v->id, with_lists, why);
 }
@@ -427,7 +427,7 @@ static bool wants(const void *ctx, u64 topic)
     return *(const u64 *)ctx == topic;
 }
 
-static bool live_begin(cd__wh_visit *v)
+static bool live_begin(cd__wpage_visit *v)
 {
     u64 *topic = cd_new(u64);
     *topic = topic_of(v->account.project.id);
@@ -444,7 +444,7 @@ static bool live_begin(cd__wh_visit *v)
     return false;
 }
 
-const cd__wh_page_steps cd__wh_at_LIVE = {.begin = live_begin};
+const cd__wpage_page_steps cd__wpage_at_LIVE = {.begin = live_begin};
 
 void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d,
                          const cd_wh_attempt *a, cd_wh_state state)
@@ -482,9 +482,9 @@ void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_del
 
 /* ---- signing in ---- */
 
-static void put_sign_in(cd__wh_visit *v, const char *problem)
+static void put_sign_in(cd__wpage_visit *v, const char *problem)
 {
-    cd__wh_page_open(v, cd_bytes_str("Sign in"));
+    cd__wpage_page_open(v, cd_bytes_str("Sign in"));
     cd_html_put(&v->h, "<section class=\"panel narrow\"><header><h1>Sign in</h1></header>"
                        "<div class=\"body stack\">");
     if (problem != NULL) {
@@ -493,51 +493,51 @@ static void put_sign_in(cd__wh_visit *v, const char *problem)
     cd_html_put(&v->h, "<p>Use an API key of your project. An operator makes one with "
                        "<code class=\"mono\">candela-webhooks keys create</code>.</p>"
                        "<form class=\"stack\" method=\"post\" action=\"/sign-in\">");
-    cd__wh_csrf_put(v);
+    cd__wpage_csrf_put(v);
     cd_html_put(&v->h,
                 "<label class=\"stack s\">API key<input class=\"field\" name=\"key\" "
                 "type=\"password\" autocomplete=\"current-password\" required maxlength=\"256\" "
                 "placeholder=\"sk_…\"></label><div><button class=\"btn go\">Sign in</button></div>"
                 "</form></div></section>");
-    cd__wh_page_close(v);
+    cd__wpage_page_close(v);
 }
 
-static bool sign_in_begin(cd__wh_visit *v)
+static bool sign_in_begin(cd__wpage_visit *v)
 {
-    cd__wh_sign_in(v, (cd_bytes){0});
+    cd__wpage_sign_in(v, (cd_bytes){0});
     put_sign_in(v, NULL);
     return true;
 }
 
-const cd__wh_page_steps cd__wh_at_SIGN_IN = {.begin = sign_in_begin};
+const cd__wpage_page_steps cd__wpage_at_SIGN_IN = {.begin = sign_in_begin};
 
 static void on_key(void *arg, const cd_wh_account *found)
 {
-    cd__wh_visit *v = arg;
+    cd__wpage_visit *v = arg;
     if (found == NULL) {
         v->status = 401;
         put_sign_in(v, "This key is not valid, was revoked, or has expired");
     } else {
-        cd__wh_sign_in(v, cd_bytes_str(cd__wh_field(v, "key", KEY_TEXT_MAX)));
+        cd__wpage_sign_in(v, cd_bytes_str(cd__wpage_field(v, "key", KEY_TEXT_MAX)));
         v->to = "/";
     }
-    cd__wh_visit_end(v);
+    cd__wpage_visit_end(v);
 }
 
-static bool do_sign_in_begin(cd__wh_visit *v)
+static bool do_sign_in_begin(cd__wpage_visit *v)
 {
-    cd_wh_api_account(v->pages->cfg.api, cd_bytes_str(cd__wh_field(v, "key", KEY_TEXT_MAX)), on_key,
-                      v);
+    cd_wh_api_account(v->pages->cfg.api, cd_bytes_str(cd__wpage_field(v, "key", KEY_TEXT_MAX)),
+                      on_key, v);
     return false;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_SIGN_IN = {.begin = do_sign_in_begin};
+const cd__wpage_page_steps cd__wpage_at_DO_SIGN_IN = {.begin = do_sign_in_begin};
 
-static bool do_sign_out_begin(cd__wh_visit *v)
+static bool do_sign_out_begin(cd__wpage_visit *v)
 {
-    cd__wh_sign_in(v, (cd_bytes){0});
+    cd__wpage_sign_in(v, (cd_bytes){0});
     v->to = "/sign-in";
     return true;
 }
 
-const cd__wh_page_steps cd__wh_at_DO_SIGN_OUT = {.begin = do_sign_out_begin};
+const cd__wpage_page_steps cd__wpage_at_DO_SIGN_OUT = {.begin = do_sign_out_begin};

@@ -18,25 +18,25 @@
 
 enum { P_FREE = 1, P_WRITE = 2, P_RIGHT = 4 };
 
-typedef enum cd__wh_place {
+typedef enum cd__wpage_place {
 #define CD_PLACE(name, method, path, tab, flags) CD__WH_AT_##name,
 #include "services/webhook/pages/places.def"
 #undef CD_PLACE
     CD__WH_PLACES_CNT,
-} cd__wh_place;
+} cd__wpage_place;
 
 enum { CD__WH_CSRF_LEN = 32 };
 
-typedef struct cd__wh_visit cd__wh_visit;
+typedef struct cd__wpage_visit cd__wpage_visit;
 
-struct cd__wh_visit {
+struct cd__wpage_visit {
     cd_wh_job job;
     cd_list link;
     cd_wh_pages *pages;
     cd_http_req *req;
     cd_arena mem;
     cd_html h;
-    cd__wh_place place;
+    cd__wpage_place place;
     cd_wh_account account;
     const cd_wh_face_api *face;
     char csrf[CD__WH_CSRF_LEN + 1];
@@ -62,12 +62,13 @@ struct cd__wh_visit {
 };
 
 /* The steps of a place; begin may set check_url, and gives false when it has answered by itself. */
-typedef struct cd__wh_page_steps {
-    bool (*begin)(cd__wh_visit *v);
-    cd_err (*run)(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why);
-    void (*after)(cd__wh_visit *v); /* with is_async it sees to the answer */
-} cd__wh_page_steps;
-#define CD_PLACE(name, method, path, tab, flags) extern const cd__wh_page_steps cd__wh_at_##name;
+typedef struct cd__wpage_page_steps {
+    bool (*begin)(cd__wpage_visit *v);
+    cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
+    void (*after)(cd__wpage_visit *v); /* with is_async it sees to the answer */
+} cd__wpage_page_steps;
+#define CD_PLACE(name, method, path, tab, flags)                                                   \
+    extern const cd__wpage_page_steps cd__wpage_at_##name;
 #include "services/webhook/pages/places.def"
 #undef CD_PLACE
 
@@ -77,41 +78,41 @@ struct cd_wh_pages {
     cd_sse *tail;
 };
 
-/* cd__wh_visit_end sends the page that was written, or to `to`. _again runs another step on the store, then ends. */
-void cd__wh_visit_end(cd__wh_visit *v);
-void cd__wh_visit_again(cd__wh_visit *v,
-                        cd_err (*run)(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why));
+/* cd__wpage_visit_end sends the page that was written, or to `to`. _again runs another step on the store, then ends. */
+void cd__wpage_visit_end(cd__wpage_visit *v);
+void cd__wpage_visit_again(cd__wpage_visit *v,
+                           cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why));
 
 /* Fields of query and form; "" when absent. */
-const char *cd__wh_arg(cd__wh_visit *v, const char *name, usize max);
-const char *cd__wh_field(cd__wh_visit *v, const char *name, usize max);
+const char *cd__wpage_arg(cd__wpage_visit *v, const char *name, usize max);
+const char *cd__wpage_field(cd__wpage_visit *v, const char *name, usize max);
 
 /* Sessions. _cookie gives the one of that name; _sign_in sets it for a key's text. */
-cd_bytes cd__wh_cookie(cd__wh_visit *v, const char *name);
-void cd__wh_sign_in(cd__wh_visit *v, cd_bytes key);
-bool cd__wh_session(cd__wh_visit *v, cd_bytes *key);
-void cd__wh_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie);
+cd_bytes cd__wpage_cookie(cd__wpage_visit *v, const char *name);
+void cd__wpage_sign_in(cd__wpage_visit *v, cd_bytes key);
+bool cd__wpage_session(cd__wpage_visit *v, cd_bytes *key);
+void cd__wpage_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie);
 
 /* What every page begins and ends with. _note shows what ?done= says. */
-void cd__wh_page_open(cd__wh_visit *v, cd_bytes title);
-void cd__wh_page_close(cd__wh_visit *v);
-void cd__wh_page_message(cd__wh_visit *v, u32 status, const char *title, const char *text);
-void cd__wh_csrf_put(cd__wh_visit *v);
+void cd__wpage_page_open(cd__wpage_visit *v, cd_bytes title);
+void cd__wpage_page_close(cd__wpage_visit *v);
+void cd__wpage_page_message(cd__wpage_visit *v, u32 status, const char *title, const char *text);
+void cd__wpage_csrf_put(cd__wpage_visit *v);
 
 /* Shared parts. */
-void cd__wh_put_status(cd__wh_visit *v, const cd_wh_hook *hook);
-void cd__wh_put_state(cd__wh_visit *v, cd_wh_state s);
-void cd__wh_put_types(cd__wh_visit *v, u32 types);
-void cd__wh_put_receiver(cd__wh_visit *v, const cd_wh_hook *hook);
-cd_err cd__wh_put_hooks(cd__wh_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                        cd_errinfo *why);
-cd_err cd__wh_put_deliveries(cd__wh_visit *v, cd_wh_store *s, const cd_wh_delivery *list, usize cnt,
-                             const cd_wh_hook *hook, bool choose, cd_errinfo *why);
-void cd__wh_put_chart(cd__wh_visit *v, const cd_wh_stat *list, usize cnt, u32 hours);
-cd_wh_stat cd__wh_stat_sum(const cd_wh_stat *list, usize cnt);
+void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook);
+void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s);
+void cd__wpage_put_types(cd__wpage_visit *v, u32 types);
+void cd__wpage_put_receiver(cd__wpage_visit *v, const cd_wh_hook *hook);
+cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+                           cd_errinfo *why);
+cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list,
+                                usize cnt, const cd_wh_hook *hook, bool choose, cd_errinfo *why);
+void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, u32 hours);
+cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt);
 
-/* cd__wh_hook_page writes the page of v->hook, with what a test said. */
-cd_err cd__wh_hook_page(cd__wh_visit *v, cd_wh_store *s, cd_errinfo *why);
-cd_err cd__wh_hook_find(cd__wh_visit *v, cd_wh_store *s, bool with_lists, cd_errinfo *why);
+/* cd__wpage_hook_page writes the page of v->hook, with what a test said. */
+cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
+cd_err cd__wpage_hook_find(cd__wpage_visit *v, cd_wh_store *s, bool with_lists, cd_errinfo *why);
 
 #endif

@@ -1,0 +1,260 @@
+/* Every route over a loopback socket, on a store in a temporary folder. */
+#include "services/webhook/test/api_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ADDR  "0x9011e888251ab053b7bd1cdb598db4f9ded94714"
+#define OTHER "0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf"
+#define JSON  "Content-Type: application/json\r\n"
+
+static const char body_a[] =
+    "{\"url\":\"https://example.com/hook\",\"events\":[\"transfer\","
+    "\"contract_event\"],\"chain\":\"lux\",\"filters\":{\"address\":\"" ADDR "\"}}";
+static const char body_b[] =
+    "{\"url\":\"https://example.com/hook\",\"chain\":\"lux\","
+    "\"event_type\":\"address_activity\",\"config\":{\"addresses\":[\"" ADDR "\"]}}";
+static const char body_c[] = "{\"name\":\"orders\",\"url\":\"https://example.com/hook\",\"chain\":"
+                             "\"lux\",\"event_type\":\"TOKEN_TRANSFER\",\"filters\":{}}";
+
+static api_rig rig;
+
+static int open_rig(void **state)
+{
+    *state = &rig;
+    api_rig_open(&rig);
+    return 0;
+}
+
+static int close_rig(void **state)
+{
+    api_rig_close(*state);
+    return 0;
+}
+
+/* A new second: nobody has asked for anything in it. */
+static const char *ask(api_rig *g, int face, const char *method, const char *path, const char *head,
+                       const char *body)
+{
+    cd_clock_virtual_advance(&g->clock, CD_NS_PER_SEC);
+    return api_rig_ask(g, face, method, path, head, body);
+}
+
+static void want(const char *answer, int status, const char *text)
+{
+    if (api_rig_status(answer) != status || (text != NULL && strstr(answer, text) == NULL)) {
+        fail_msg("want %d and %s, got %s", status, text == NULL ? "" : text, answer);
+    }
+}
+
+static void keys(void **state)
+{
+    api_rig *g = *state;
+    char head[128];
+    want(ask(g, -1, "GET", "/v1/webhooks", "", NULL), 401, "unauthorized");
+    want(ask(g, -1, "GET", "/v1/webhooks", "Authorization: Bearer sk_no\r\n", NULL), 401,
+         "WWW-Authenticate: Bearer");
+    // each key in the header of another face
+    (void)snprintf(head, sizeof head, "X-API-Key: %s\r\n", g->keys[CD_WH_A]);
+    want(ask(g, -1, "GET", "/v1/webhooks", head, NULL), 401, "WWW-Authenticate: Bearer");
+    (void)snprintf(head, sizeof head, "Authorization: Bearer %s\r\n", g->keys[CD_WH_B]);
+    want(ask(g, -1, "GET", "/v1/webhooks", head, NULL), 401, "\"code\":\"unauthorized\"");
+    (void)snprintf(head, sizeof head, "Authorization: Bearer %s\r\n", g->keys[CD_WH_C]);
+    want(ask(g, -1, "GET", "/v1/webhooks", head, NULL), 200, "[]");
+    want(ask(g, CD_WH_C, "GET", "/v1/webhooks", "", NULL), 200, "X-Svc-Quota-Remaining: 1000");
+    // a key that may only read
+    (void)snprintf(head, sizeof head, JSON "X-API-Key: %s\r\n", g->reader);
+    want(ask(g, -1, "GET", "/v1/webhooks", head, NULL), 200, "\"webhooks\":[]");
+    want(ask(g, -1, "POST", "/v1/webhooks", head, body_b), 403, "insufficient_scope");
+    want(ask(g, -1, "GET", "/v1/health", "", NULL), 200, "\"status\":\"ok\"");
+    want(ask(g, -1, "GET", "/ready", "", NULL), 200, "\"behind\":0");
+}
+
+static void strictness(void **state)
+{
+    api_rig *g = *state;
+    char *large = malloc((256 << 10) + 2);
+    memset(large, ' ', (256 << 10) + 1);
+    large[(256 << 10) + 1] = '\0';
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, "{"), 400, "invalid_json");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, "{\"url\":\"a\",\"url\":\"b\"}"), 400,
+         "there twice");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", "Content-Type: text/plain\r\n", body_b), 415,
+         "unsupported_media_type");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, large), 413, "payload_too_large");
+    want(ask(g, CD_WH_B, "PUT", "/v1/webhooks", JSON, body_b), 405,
+         "Allow: GET, HEAD, POST, OPTIONS");
+    want(ask(g, CD_WH_A, "GET", "/v1/nothing", "", NULL), 404, "not_found");
+    want(ask(g, CD_WH_A, "GET", "/v1/webhooks/wh-none", "", NULL), 404, "not_found");
+    want(ask(g, CD_WH_A, "GET", "/v1/webhooks?limit=101", "", NULL), 400, "1 to 100");
+    want(ask(g, CD_WH_A, "GET", "/v1/webhooks?cursor=x", "", NULL), 400, "cursor");
+    want(ask(g, CD_WH_C, "POST", "/v1/webhooks", JSON, "{}"), 422,
+         "{\"detail\":[{\"loc\":[\"body\",\"name\"],\"msg\":\"field "
+         "required\",\"type\":\"missing\"}]}");
+    want(ask(g, CD_WH_C, "POST", "/v1/webhooks", JSON,
+             "{\"name\":\"n\",\"url\":\"https://10.0.0.1/\",\"chain\":\"lux\",\"event_type\":"
+             "\"NEW_BLOCK\"}"),
+         422, "value_error.url");
+    want(ask(g, CD_WH_C, "POST", "/v1/webhooks", JSON,
+             "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"moon\"}"),
+         400, "{\"detail\":\"Unsupported chain: moon\"}");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON,
+             "{\"url\":\"https://10.0.0.1/\",\"chain\":\"lux\",\"event_type\":\"nft_transfer\","
+             "\"config\":{}}"),
+         400, "\"field\":\"url\"");
+    free(large);
+}
+
+static void rates(void **state)
+{
+    api_rig *g = *state;
+    want(ask(g, CD_WH_A, "GET", "/v1/webhooks", "", NULL), 200, "X-RateLimit-Limit: 25\r\n");
+    want(api_rig_ask(g, CD_WH_A, "GET", "/v1/webhooks", "", NULL), 200,
+         "X-RateLimit-Remaining: 23");
+    for (u32 i = 0; i < 23; i++) {
+        want(api_rig_ask(g, CD_WH_A, "GET", "/v1/webhooks", "", NULL), 200, NULL);
+    }
+    want(api_rig_ask(g, CD_WH_A, "GET", "/v1/webhooks", "", NULL), 429, "Retry-After: 1");
+    want(api_rig_ask(g, CD_WH_B, "GET", "/v1/webhooks", "", NULL), 200, NULL);
+    want(ask(g, CD_WH_A, "GET", "/v1/webhooks", "", NULL), 200, NULL);
+}
+
+static void life_of(api_rig *g, int face, const char *body, const char *off, const char *on)
+{
+    char id[128];
+    char path[256];
+    u32 changes = g->changed;
+    want(ask(g, face, "POST", "/v1/webhooks", JSON, body), 201, NULL);
+    assert_int_equal(g->changed, changes + 1);
+    api_rig_value(id, (const char *)g->answer.p, "id");
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
+    want(ask(g, face, "GET", path, "", NULL), 200, id);
+    assert_null(strstr((const char *)g->answer.p, "secret"));
+    want(ask(g, face, "GET", "/v1/webhooks", "", NULL), 200, id);
+    for (int other = CD_WH_A; other <= CD_WH_C; other++) {
+        if (other != face) {
+            want(ask(g, other, "GET", path, "", NULL), 404, NULL);
+            want(ask(g, other, "DELETE", path, "", NULL), 404, NULL);
+        }
+    }
+    want(ask(g, face, "PATCH", path, JSON, off), 200, NULL);
+    want(ask(g, face, "PATCH", path, JSON, on), 200, NULL);
+    assert_true(g->due != 0);
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/test", id);
+    want(ask(g, face, "POST", path, JSON, "{}"), 200, "\"success\":true");
+    want(ask(g, face, "POST", path, "", NULL), 200,
+         face == CD_WH_A ? "\"responseTimeMs\":12" : "\"response_time_ms\":12");
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/addresses", id);
+    want(ask(g, face, "POST", path, JSON, "{\"add\":[\"" OTHER "\",\"" ADDR "\"],\"remove\":[]}"),
+         200, "\"addresses\":2");
+    want(ask(g, face, "POST", path, JSON, "{\"remove\":[\"" ADDR "\"]}"), 200, "\"addresses\":1");
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
+    want(ask(g, face, "GET", path, "", NULL), 200, OTHER);
+    assert_null(strstr((const char *)g->answer.p, ADDR));
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/rotate-secret/confirm", id);
+    want(ask(g, face, "POST", path, "", NULL), face == CD_WH_C ? 409 : 409, NULL);
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/rotate-secret", id);
+    want(ask(g, face, "POST", path, JSON, "{\"grace_seconds\":-1}"), face == CD_WH_C ? 422 : 400,
+         NULL);
+    want(ask(g, face, "POST", path, JSON, "{}"), 200,
+         face == CD_WH_B ? "signing_secret" : "secret");
+    static const char *const reads[] = {"deliveries", "stats", "ledger"};
+    for (usize i = 0; i < CD_COUNT(reads); i++) {
+        (void)snprintf(path, sizeof path, "/v1/webhooks/%s/%s", id, reads[i]);
+        want(ask(g, face, "GET", path, "", NULL), 200, NULL);
+    }
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/deliveries/77", id);
+    want(ask(g, face, "GET", path, "", NULL), 404, NULL);
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s/replay", id);
+    want(ask(g, face, "POST", path, JSON, "{\"status\":[\"failed\"]}"), 202, "\"queued\":0");
+    want(ask(g, face, "POST", path, JSON, "{\"status\":[\"gone\"]}"), 400, NULL);
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
+    want(ask(g, face, "DELETE", path, "", NULL), 200,
+         face == CD_WH_C ? "{\"status\":\"deleted\",\"id\":" : "\"deleted\":true}");
+    want(ask(g, face, "DELETE", path, "", NULL), 404, NULL);
+    want(ask(g, face, "GET", path, "", NULL), 404, NULL);
+    want(ask(g, face, "GET", "/v1/events", "", NULL), 200, NULL);
+    want(ask(g, face, "GET", "/v1/usage", "", NULL), 200, "\"tier\":\"free\"");
+}
+
+static void lives(void **state)
+{
+    api_rig *g = *state;
+    life_of(g, CD_WH_A, body_a, "{\"status\":\"disabled\"}", "{\"status\":\"enabled\"}");
+    life_of(g, CD_WH_B, body_b, "{\"status\":\"paused\"}", "{\"status\":\"active\"}");
+    life_of(g, CD_WH_C, body_c, "{\"is_active\":false}", "{\"is_active\":true}");
+    assert_int_equal(g->gone, 3);
+    assert_int_equal(g->tested, 6);
+}
+
+static void repeats(void **state)
+{
+    api_rig *g = *state;
+    char first[128];
+    char second[128];
+    u32 changes = g->changed;
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON "Idempotency-Key: k1\r\n", body_b), 201,
+         "whsec_");
+    api_rig_value(first, (const char *)g->answer.p, "id");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON "Idempotency-Key: k1\r\n", body_b), 201,
+         "whsec_");
+    api_rig_value(second, (const char *)g->answer.p, "id");
+    assert_string_equal(first, second);
+    assert_int_equal(g->changed, changes + 1);
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON "Idempotency-Key: k1\r\n",
+             "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"nft_transfer\","
+             "\"config\":{}}"),
+         409, "idempotency_conflict");
+    // four more fit into the free tier
+    for (u32 i = 0; i < 4; i++) {
+        want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body_b), 201, NULL);
+    }
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body_b), 403, "webhook_limit_reached");
+    want(ask(g, CD_WH_B, "GET", "/v1/webhooks?limit=2", "", NULL), 200, "\"page\":1,\"total\":5}");
+    const char *link = strstr((const char *)g->answer.p, "Link: </v1/webhooks?limit=2&cursor=c");
+    assert_non_null(link);
+    want(ask(g, CD_WH_B, "GET", "/v1/webhooks?page=3&limit=2", "", NULL), 200, "\"page\":3");
+    assert_null(strstr((const char *)g->answer.p, "Link:"));
+    want(ask(g, CD_WH_B, "GET", "/v1/webhooks?status=paused", "", NULL), 200, "\"total\":0");
+    // chain and event type stay
+    char path[256];
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", first);
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"chain\":\"lux\"}"), 400, "immutable_field");
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"config\":{\"addresses\":[\"" OTHER "\"]}}"), 200,
+         "\"updated_at\"");
+    want(ask(g, CD_WH_B, "GET", path, "", NULL), 200, OTHER);
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"url\":\"https://10.1.1.1/\"}"), 400,
+         "invalid_url");
+}
+
+static void more(void **state)
+{
+    api_rig *g = *state;
+    want(ask(g, CD_WH_A, "POST", "/v1/webhooks", JSON,
+             "{\"url\":\"https://e.org/\",\"events\":[\"new_block\"],\"chain\":96369,"
+             "\"from_block\":7}"),
+         201, "\"chain\":\"lux\"");
+    assert_int_equal(g->back_filled, 1);
+    want(ask(g, CD_WH_A, "POST", "/v1/webhooks/preview", JSON,
+             "{\"events\":[\"new_block\"],\"chain\":\"lux\",\"blocks\":20}"),
+         200, "{\"blocks\":20,\"matchedBlocks\":12,\"events\":15,\"payloads\":[{\"id\":\"evt\"}]}");
+    want(ask(g, CD_WH_A, "POST", "/v1/webhooks/preview", JSON,
+             "{\"events\":[\"transfer\"],\"chain\":\"lux\",\"filters\":{\"contract\":\"" ADDR
+             "\"}}"),
+         502, "node_unavailable");
+    want(ask(g, CD_WH_C, "PATCH", "/v1/webhooks/no?is_active=false", "", NULL), 404, NULL);
+    want(ask(g, -1, "GET", "/openapi.json?variant=c", "", NULL), 200, "X-API-Key");
+    want(ask(g, -1, "GET", "/openapi.json", "", NULL), 200, "\"bearer\"");
+    want(ask(g, -1, "GET", "/metrics", "", NULL), 200, "webhook_requests_total{");
+    // a revoked key is refused when what is known of it has aged
+    want(ask(g, -1, "OPTIONS", "/v1/webhooks", "", NULL), 204, "Allow: GET, HEAD, POST");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys),  cmocka_unit_test(strictness), cmocka_unit_test(rates),
+        cmocka_unit_test(lives), cmocka_unit_test(repeats),    cmocka_unit_test(more),
+    };
+    return cmocka_run_group_tests(tests, open_rig, close_rig);
+}
