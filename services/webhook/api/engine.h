@@ -43,7 +43,6 @@ typedef struct cd_wh_engine {
     void (*changed)(void *ctx, const cd_wh_hook *hook);
     void (*gone)(void *ctx, i64 hook);
     void (*due)(void *ctx);
-    void (*back_fill)(void *ctx, const cd_wh_hook *hook, u64 from_block);
     void (*test)(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn,
                  void *arg);
     /* The body of a made-up event, in mem. Any thread. */

@@ -52,7 +52,6 @@ typedef struct cd_wh_draft {
     cd_wh_hook hook; /* id and secret are drawn by create */
     u32 given;
     cd_wh_again again;
-    bool has_from; /* hook.from_block was asked for */
 } cd_wh_draft;
 
 /* What a record shows besides. */

@@ -42,8 +42,7 @@ static cd_err create_prepare(cd__wapi_call *c)
         if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&from, v, NULL) != CD_OK) {
             return cd_wh_bad_shape(&c->read, "int_type", "from_block", "must be a block number");
         }
-        c->draft.has_from = true;
-        c->draft.hook.from_block = from;
+        c->draft.hook.from_block = from == 0 ? 1 : from; // 0: from now on
     }
     c->check_url = c->draft.hook.url;
     return CD_OK;
@@ -66,15 +65,7 @@ static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void create_after(cd__wapi_call *c)
-{
-    const cd_wh_engine *e = c->api->cfg.engine;
-    if (c->changed && c->draft.has_from) {
-        e->back_fill(e->ctx, &c->hook, c->draft.hook.from_block);
-    }
-}
-
-const cd__wapi_steps cd__wapi_do_CREATE = {create_prepare, create_run, create_after};
+const cd__wapi_steps cd__wapi_do_CREATE = {.prepare = create_prepare, .run = create_run};
 
 /* ---- list ---- */
 
@@ -221,7 +212,7 @@ static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wapi_steps cd__wapi_do_PATCH = {patch_prepare, patch_run, NULL};
+const cd__wapi_steps cd__wapi_do_PATCH = {.prepare = patch_prepare, .run = patch_run};
 
 static cd_err set_status(cd__wapi_call *c, cd_wh_store *s, bool is_on, cd_errinfo *why)
 {
@@ -287,49 +278,50 @@ const cd__wapi_steps cd__wapi_do_CONFIRM = {.run = confirm_run};
 
 /* ---- addresses ---- */
 
-static cd_err read_list(cd__wapi_call *c, cd_wh_addrs *out, const char *key)
-{
-    static const cd_wh_filter_key keys[] = {
-        {.name = "add", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, addresses)},
-        {.name = "remove", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, from)},
-    };
-    cd_wh_filter f;
-    cd_bytes config;
-    bool is_add = strcmp(key, "add") == 0;
-    CD_TRY(cd_wh_read_filter(&c->read, &f, &config, c->body, "body", &keys[is_add ? 0 : 1], 1, 0));
-    *out = is_add ? f.addresses : f.from;
-    return CD_OK;
-}
+static const cd_wh_filter_key lists[] = {
+    {.name = "add", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, addresses)},
+    {.name = "remove", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, from)},
+};
 
 static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    cd_wh_addrs add;
-    cd_wh_addrs remove;
-    u64 height;
-    u8 hash[32];
-    CD_TRY(read_list(c, &add, "add"));
-    CD_TRY(read_list(c, &remove, "remove"));
-    c->read.warnings_cnt = 0;
+    cd_wh_filter f;
+    cd_bytes config;
+    CD_TRY(cd_wh_read_filter(&c->read, &f, &config, c->body, "body", lists, CD_COUNT(lists), 0));
     CD_TRY(cd__wapi_find(c, s, false, why));
     cd_err err =
-        cd_wh_op_addresses(s, &c->hook, add, remove, cd__wapi_now_ms(c->api), &c->mem, why);
+        cd_wh_op_addresses(s, &c->hook, f.addresses, f.from, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
         return cd__wapi_refuse(c, 400, "invalid_value", "add", "more than %d addresses",
                                CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(err);
-    err = cd_wh_cursor_get(s, &height, hash, c->hook.chain, why);
-    if (err != CD_OK && err != CD_ENOENT) {
-        return err;
-    }
     c->changed = true;
+    return CD_OK;
+}
+
+/* Blocks that the node has already may have been matched with the list of before. */
+static u64 next_block(const cd_wh_engine *e, const char *chain)
+{
+    cd_wh_head head;
+    for (usize i = 0; e->head(e->ctx, &head, i); i++) {
+        if (strcmp(head.chain, chain) == 0) {
+            return head.height + head.lag + 1;
+        }
+    }
+    return 0;
+}
+
+static void addresses_after(cd__wapi_call *c)
+{
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd__wapi_w_u64(&w, cd__wapi_face(c), "addresses", c->hook.filter.addresses.n);
-    cd__wapi_w_u64(&w, cd__wapi_face(c), "effective_from_block", err == CD_OK ? height + 1 : 0);
+    cd__wapi_w_u64(&w, cd__wapi_face(c), "effective_from_block",
+                   next_block(c->api->cfg.engine, c->hook.chain));
+    put_warnings(c, &w);
     cd_json_w_obj_end(&w);
-    return CD_OK;
 }
 
-const cd__wapi_steps cd__wapi_do_ADDRESSES = {.run = addresses_run};
+const cd__wapi_steps cd__wapi_do_ADDRESSES = {.run = addresses_run, .after = addresses_after};

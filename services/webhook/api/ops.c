@@ -1,6 +1,7 @@
 #include "services/webhook/api/ops.h"
 
 #include "base/hmap.h"
+#include "services/webhook/core/intake.h"
 
 cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit,
                        u64 now_ms, cd_errinfo *why)
@@ -12,7 +13,8 @@ cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u
     hook->network = hook->network == NULL ? "" : hook->network;
     hook->status = CD_WH_ACTIVE;
     hook->created_ms = hook->updated_ms = now_ms;
-    return cd_wh_hook_add(s, hook, limit, why);
+    CD_TRY(cd_wh_hook_add(s, hook, limit, why));
+    return cd_wh_intake_enlist(s, hook, why);
 }
 
 /* Those of a that are not in b, in their order. */

@@ -54,12 +54,6 @@ static void due(void *ctx)
     ((api_rig *)ctx)->due++;
 }
 
-static void back_fill(void *ctx, const cd_wh_hook *hook, u64 from_block)
-{
-    assert_true(hook->key > 0 && from_block == 7);
-    ((api_rig *)ctx)->back_filled++;
-}
-
 static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn,
                        void *arg)
 {
@@ -172,7 +166,6 @@ void api_rig_open(api_rig *g)
         .changed = changed,
         .gone = gone,
         .due = due,
-        .back_fill = back_fill,
         .test = test_event,
         .example = example,
         .preview = preview,

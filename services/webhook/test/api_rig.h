@@ -30,7 +30,7 @@ typedef struct api_rig {
     char reader[48];  /* B's, which may not */
     char cookie[2048];
     /* what the engine was told */
-    _Atomic u32 changed, gone, due, back_filled, tested;
+    _Atomic u32 changed, gone, due, tested;
     cd_buf answer;
 } api_rig;
 

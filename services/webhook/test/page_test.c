@@ -138,7 +138,8 @@ static cd_err fill(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 
 #define NEW                                                                                        \
     "url=https%3A%2F%2Fexample.com%2Fhook%3Ftoken%3D7&chain=lux&type=address_activity&addresses="  \
-    "0x9011e888251ab053b7bd1cdb598db4f9ded94714%0D%0A%0D%0A0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf"
+    "0x9011e888251ab053b7bd1cdb598db4f9ded94714%0D%0A%0D%"                                         \
+    "0A0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf"
 
 static void pages(void **state)
 {

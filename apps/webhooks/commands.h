@@ -1,0 +1,39 @@
+/* candela-webhooks - its commands. Each gets argv from its own name on, and gives the exit code: 0 done, 1 failed,
+ * 2 wrong usage. */
+#ifndef CD_APPS_WEBHOOKS_COMMANDS_H
+#define CD_APPS_WEBHOOKS_COMMANDS_H
+
+#include "base/args.h"
+#include "services/webhook/core/store.h"
+
+int cd_cmd_serve(int argc, char **argv);
+int cd_cmd_keys(int argc, char **argv);
+int cd_cmd_projects(int argc, char **argv);
+int cd_cmd_verify(int argc, char **argv);
+
+/* Where a command finds the store. */
+#define CD_STORE_OPTIONS(X)                                                                        \
+    X(OPT_DATA_DIR, .name = "data-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela/webhooks",    \
+      .meta = "DIR", .group = "Store", .help = "where the database and the master key lie")        \
+    X(OPT_DB, .name = "db", .type = CD_ARG_STR, .meta = "URL",                                     \
+      .help = "sqlite:PATH or postgresql://…; a file in the data directory when not given")        \
+    X(OPT_MASTER_KEY, .name = "master-key-file", .type = CD_ARG_PATH, .meta = "FILE",              \
+      .help = "seals secrets; made when it is missing, in the data directory unless given")
+
+/* cd_store_cfg fills in url, key (32 bytes at master_key) and clock; OPT_DATA_DIR is id and the others follow it. */
+cd_err cd_store_cfg(cd_wh_store_cfg *out, u8 master_key[32], cd_arena *mem, const cd_args *args,
+                    usize id, cd_errinfo *why) CD_CHECK;
+
+/* cd_cmd_args reads a command's flags; on help or a mistake it says so, and *code is what to return. NULL then. */
+typedef struct cd_cmd_info {
+    const char *program, *purpose, *usage, *example;
+    const cd_arg_def *options;
+    usize options_cnt;
+    u32 words_max;
+} cd_cmd_info;
+cd_args *cd_cmd_args(const cd_cmd_info *info, int *code, int argc, char **argv);
+
+/* cd_cmd_fail prints why and gives code. */
+int cd_cmd_fail(const char *program, const cd_errinfo *why, int code);
+
+#endif

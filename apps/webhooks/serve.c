@@ -1,0 +1,232 @@
+/* candela-webhooks serve - the service: options, and which chains. */
+#include "apps/webhooks/commands.h"
+#include "base/num_text.h"
+#include "services/common/service.h"
+#include "services/webhook/core/names.h"
+#include "services/webhook/webhook.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHAINS_MAX = 16, PORT_A = 8091 };
+
+// clang-format off
+#define OPTIONS(X)                                                                                                   \
+    X(OPT_VARIANT, .name = "variant", .type = CD_ARG_STR, .dflt = "all", .choices = "a|b|c|all", .meta = "V",        \
+      .group = "Service", .help = "whose interface is served; all: the key decides")                                 \
+    X(OPT_PORT, .name = "port", .type = CD_ARG_U64, .max = 65535, .meta = "PORT",                                    \
+      .help = "where it listens; 8091, 8092 or 8093 by variant, all three for all")                                  \
+    X(OPT_BIND, .name = "bind", .type = CD_ARG_STR, .dflt = "127.0.0.1", .meta = "ADDR", .help = "its address")      \
+    X(OPT_ACCESS_LOG, .name = "access-log", .type = CD_ARG_BOOL, .help = "log every request")                        \
+    X(OPT_NO_RATES, .name = "no-rate-limit", .type = CD_ARG_BOOL, .help = "requests are not limited")                \
+    CD_STORE_OPTIONS(X)                                                                                              \
+    X(OPT_WORKER, .name = "worker", .type = CD_ARG_STR, .dflt = "main", .meta = "NAME",                              \
+      .help = "names this process among several on one database")                                                    \
+    X(OPT_RETENTION, .name = "retention", .type = CD_ARG_DURATION, .dflt = "720h", .meta = "TIME",                   \
+      .help = "how long bodies and attempts are kept")                                                               \
+    X(OPT_CHAIN, .name = "chain", .type = CD_ARG_LIST, .meta = "NAME[:COIN]=URL", .group = "Chains",                 \
+      .help = "a node to follow: ws://HOST:PORT/PATH, or http:// to ask only")                                       \
+    X(OPT_CHAIN_HTTP, .name = "chain-http", .type = CD_ARG_LIST, .meta = "NAME=URL",                                 \
+      .help = "its JSON-RPC, where that is not ws:// as http:// with /rpc for /ws")                                  \
+    X(OPT_CONFIRMATIONS, .name = "confirmations", .type = CD_ARG_U64, .max = 100000, .meta = "N",                    \
+      .help = "blocks above one before it counts; 0 where blocks are final")                                         \
+    X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD", .group = "Deliveries",   \
+      .help = "the word in X-WORD-Signature")                                                                        \
+    X(OPT_ALLOW_HTTP, .name = "allow-http", .type = CD_ARG_BOOL, .help = "receivers may be without TLS")             \
+    X(OPT_ALLOW_CIDR, .name = "allow-cidr", .type = CD_ARG_LIST, .meta = "NETWORK",                                  \
+      .help = "receivers in a network that is denied otherwise")                                                     \
+    X(OPT_CA_FILE, .name = "ca-file", .type = CD_ARG_PATH, .meta = "FILE",                                           \
+      .help = "certificates to believe, instead of the system's")                                                    \
+    X(OPT_JITTER, .name = "jitter", .type = CD_ARG_STR, .dflt = "0", .meta = "PART",                                 \
+      .help = "0.1: waits are up to a tenth longer")                                                                 \
+    CD_SERVICE_OPTIONS(X)
+// clang-format on
+
+enum { OPTIONS(CD_ARG_ID) OPT_CNT };
+static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
+
+typedef struct app {
+    u8 master_key[32];
+    cd_webhook_chain chains[CHAINS_MAX];
+    cd_webhook *webhook;
+} app;
+
+static const char *or_null(const char *s)
+{
+    return s[0] == '\0' ? NULL : s;
+}
+
+/* ---- chains ---- */
+
+/* "lux:LUX=ws://…" into its three parts. */
+static cd_err split_chain(cd_webhook_chain *out, cd_arena *mem, const char *text, const char **url,
+                          cd_errinfo *why)
+{
+    usize n = strcspn(text, "=");
+    usize name = strcspn(text, ":=");
+    if (text[n] == '\0' || name == 0 || name > 32) {
+        return cd_fail(why, CD_EINVAL, "--chain must be NAME=URL, got \"%.80s\"", text);
+    }
+    out->name = cd_arena_str(mem, cd_bytes_of(text, name));
+    if (name < n) {
+        out->symbol = cd_arena_str(mem, cd_bytes_of(text + name + 1, n - name - 1));
+    } else {
+        char *symbol = cd_arena_str(mem, cd_bytes_of(text, name));
+        for (char *c = symbol; *c != '\0'; c++) {
+            *c = (char)toupper((unsigned char)*c);
+        }
+        out->symbol = symbol;
+    }
+    *url = text + n + 1;
+    return CD_OK;
+}
+
+/* http://…/rpc of ws://…/ws, as our node has them; other paths are the same for both. */
+static const char *http_of(cd_arena *mem, const char *ws)
+{
+    usize n = strlen(ws);
+    const char *rest = ws + 2; /* "s://" or "://" */
+    bool has_ws = n > 3 && strcmp(ws + n - 3, "/ws") == 0;
+    return cd_arena_fmt(mem, "http%.*s%s", (int)(n - 2 - (has_ws ? 3 : 0)), rest,
+                        has_ws ? "/rpc" : "");
+}
+
+static cd_err read_chain(cd_webhook_chain *out, const cd_service *s, const char *text,
+                         cd_errinfo *why)
+{
+    const char *const *https;
+    usize cnt = cd_args_list(s->args, OPT_CHAIN_HTTP, &https);
+    const char *url;
+    CD_TRY(split_chain(out, s->mem, text, &url, why));
+    bool is_ws = strncmp(url, "ws://", 5) == 0;
+    if (!is_ws && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, http:// or https://",
+                       out->name);
+    }
+    out->ws_url = is_ws ? url : NULL;
+    out->http_url = is_ws ? http_of(s->mem, url) : url;
+    for (usize i = 0; i < cnt; i++) {
+        usize n = strlen(out->name);
+        if (strncmp(https[i], out->name, n) == 0 && https[i][n] == '=') {
+            out->http_url = https[i] + n + 1;
+        }
+    }
+    return CD_OK;
+}
+
+static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *why)
+{
+    const char *const *list;
+    *cnt = cd_args_list(s->args, OPT_CHAIN, &list);
+    if (*cnt == 0 || *cnt > CHAINS_MAX) {
+        return cd_fail(why, CD_EINVAL,
+                       "--chain is wanted, such as lux=ws://127.0.0.1:9650/ext/bc/C/ws"
+                       " (%d at most)",
+                       CHAINS_MAX);
+    }
+    for (usize i = 0; i < *cnt; i++) {
+        CD_TRY(read_chain(&a->chains[i], s, list[i], why));
+    }
+    return CD_OK;
+}
+
+/* ---- the rest ---- */
+
+static void read_ports(cd_webhook_cfg *cfg, const cd_service *s)
+{
+    cd_wh_face face;
+    bool is_one = cd_wh_face_of(&face, cd_bytes_str(cd_args_str(s->args, OPT_VARIANT))) == CD_OK;
+    cfg->faces = is_one ? 1u << face : 0;
+    if (cd_args_source(s->args, OPT_PORT) != CD_ARG_FROM_DEFAULT) {
+        cfg->ports[0] = (u16)cd_args_u64(s->args, OPT_PORT);
+        return;
+    }
+    for (u32 i = 0; i < 3; i++) {
+        cfg->ports[i] = (u16)(PORT_A + (is_one ? (u32)face : i));
+        if (is_one) {
+            return;
+        }
+    }
+}
+
+static cd_err read_jitter(double *out, const cd_service *s, cd_errinfo *why)
+{
+    const char *text = cd_args_str(s->args, OPT_JITTER);
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !(v >= 0 && v <= 1)) {
+        return cd_fail(why, CD_EINVAL, "--jitter must be 0 to 1, got \"%.20s\"", text);
+    }
+    *out = v;
+    return CD_OK;
+}
+
+static cd_err check_brand(const char *brand, cd_errinfo *why)
+{
+    usize n = strlen(brand);
+    for (usize i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)brand[i])) {
+            n = 0;
+        }
+    }
+    return n != 0 && n <= 20 ? CD_OK
+                             : cd_fail(why, CD_EINVAL, "--header-brand must be letters and digits");
+}
+
+static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
+{
+    app *a = cd_arena_new(s->mem, app);
+    cd_webhook_cfg cfg = {
+        .loop = s->loop,
+        .log = s->log,
+        .access_log = cd_args_bool(s->args, OPT_ACCESS_LOG) ? s->log : NULL,
+        .metrics = s->metrics,
+        .bind = cd_args_str(s->args, OPT_BIND),
+        .chains = a->chains,
+        .confirmations = (u32)cd_args_u64(s->args, OPT_CONFIRMATIONS),
+        .brand = cd_args_str(s->args, OPT_BRAND),
+        .allow_http = cd_args_bool(s->args, OPT_ALLOW_HTTP),
+        .ca_file = or_null(cd_args_path(s->args, s->mem, OPT_CA_FILE)),
+        .retention_ms = cd_args_u64(s->args, OPT_RETENTION) / CD_NS_PER_MS,
+        .no_rate_limit = cd_args_bool(s->args, OPT_NO_RATES),
+    };
+    cfg.allow_cidrs_cnt = cd_args_list(s->args, OPT_ALLOW_CIDR, &cfg.allow_cidrs);
+    CD_TRY(check_brand(cfg.brand, why));
+    CD_TRY(read_jitter(&cfg.jitter, s, why));
+    CD_TRY(read_chains(a, &cfg.chains_cnt, s, why));
+    read_ports(&cfg, s);
+    CD_TRY(cd_store_cfg(&cfg.store, a->master_key, s->mem, s->args, OPT_DATA_DIR, why));
+    cfg.store.worker = cd_args_str(s->args, OPT_WORKER);
+    CD_TRY(cd_webhook_open(&a->webhook, &cfg, why));
+    cd_log_info(s->log, "listening", CD_F("port", cd_webhook_port(a->webhook)));
+    *out = a;
+    return CD_OK;
+}
+
+static void drain(void *ctx, u32 grace_ms, void (*done)(void *ctx), void *done_ctx)
+{
+    cd_webhook_drain(((app *)ctx)->webhook, grace_ms, done, done_ctx);
+}
+
+static void close_app(void *ctx)
+{
+    cd_webhook_close(((app *)ctx)->webhook);
+}
+
+int cd_cmd_serve(int argc, char **argv)
+{
+    static const cd_service_def def = {
+        .program = "candela-webhooks",
+        .purpose = "tells webhooks what happens on a chain",
+        .example = "candela-webhooks serve --chain=lux=ws://127.0.0.1:9650/ext/bc/C/ws",
+        .metrics_prefix = "webhook",
+        .options = options,
+        .options_cnt = OPT_CNT,
+        .log_level = OPT_LOG_LEVEL,
+        .open = open_app,
+        .drain = drain,
+        .close = close_app,
+    };
+    return cd_service_main(&def, argc, argv);
+}

@@ -1,0 +1,57 @@
+/* services/webhook/webhook_priv.h - the parts of the service, for the two files that wire them.
+ *
+ *   webhook       life, housekeeping, metrics       webhook_engine   what routes and pages ask for
+ *
+ * Threading: confined to the loop. */
+#ifndef CD_WEBHOOK_WEBHOOK_PRIV_H
+#define CD_WEBHOOK_WEBHOOK_PRIV_H
+
+#include "net/ws.h"
+#include "services/webhook/core/deliver.h"
+#include "services/webhook/core/intake.h"
+#include "services/webhook/pages/pages.h"
+#include "services/webhook/webhook.h"
+
+enum { CD__WEBHOOK_CHAINS_MAX = 16 };
+
+typedef struct cd__webhook_chain {
+    cd_webhook *owner;
+    const cd_webhook_chain *cfg;
+    cd_upstream node;
+    cd_arena mem;
+    cd_call *call; /* asks for the chain's number */
+    cd_timer *again;
+    _Atomic u64 id;       /* 0: not known yet */
+    cd_wh_intake *intake; /* NULL: not yet */
+} cd__webhook_chain;
+
+struct cd_webhook {
+    cd_webhook_cfg cfg;
+    u8 master_key[32];
+    cd_wh_engine engine;
+    cd_wh_db *db;
+    cd_http_client *http;
+    cd_ws_hub *hub;
+    cd_wh_guard *guard;
+    cd_wh_deliverer *deliverer;
+    cd_wh_api *api;
+    cd_wh_pages *pages;
+    cd__webhook_chain chains[CD__WEBHOOK_CHAINS_MAX];
+    usize chains_cnt;
+    cd_timer *minute, *second;
+    cd_wh_job retain, look;
+    bool retains, looks, is_stopping;
+    cd_wh_backlog backlog;
+    cd_gauge *depth, *overdue, *paused;
+    u32 to_stop; /* parts that still drain */
+    void (*done)(void *ctx);
+    void *done_ctx;
+};
+
+/* cd__webhook_engine fills in w->engine. */
+void cd__webhook_engine(cd_webhook *w);
+
+/* cd__webhook_chain_of: by name; NULL. */
+cd__webhook_chain *cd__webhook_chain_of(cd_webhook *w, const char *name);
+
+#endif
