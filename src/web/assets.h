@@ -11,9 +11,10 @@ typedef enum cd_web_file {
     CD_WEB_SCRIPT,
     CD_WEB_FAVICON,
     CD_WEB_SYMBOLS, /* stands in every page itself */
+    CD_WEB_PREVIEW, /* for pages with a form that shows what it would do */
 } cd_web_file;
 
-enum { CD_WEB_FILES = 4 };
+enum { CD_WEB_FILES = 5 };
 
 typedef struct cd_web_asset {
     const char *name; /* "candela-1f2e3d4c.css" */

@@ -2,6 +2,7 @@
  * into the body that a client would send, and read by the face. */
 #include "services/webhook/pages/visit.h"
 
+#include "web/assets.h"
 #include "web/fmt.h"
 #include "web/json_view.h"
 
@@ -147,12 +148,12 @@ static void put_input(cd__wpage_visit *v, const char *name, const char *label, c
     if (is_required) {
         cd_html_put(
             &v->h,
-            "<label class=\"stack s\">{}<input class=\"field\" name=\"{}\" value=\"{}\" "
+            "<label>{}<input class=\"field\" name=\"{}\" value=\"{}\" "
             "placeholder=\"{}\" autocomplete=\"off\" spellcheck=\"false\" required></label>",
             label, name, value, hint);
     } else {
         cd_html_put(&v->h,
-                    "<label class=\"stack s\">{}<input class=\"field\" name=\"{}\" value=\"{}\" "
+                    "<label>{}<input class=\"field\" name=\"{}\" value=\"{}\" "
                     "placeholder=\"{}\" autocomplete=\"off\" spellcheck=\"false\"></label>",
                     label, name, value, hint);
     }
@@ -163,7 +164,7 @@ static void put_chains(cd__wpage_visit *v)
     const cd_wh_engine *e = v->pages->cfg.engine;
     const char *chosen = cd__wpage_field(v, "chain", 64);
     cd_wh_head head;
-    cd_html_put(&v->h, "<label class=\"stack s\">Chain<select class=\"field\" name=\"chain\">");
+    cd_html_put(&v->h, "<label>Chain<select class=\"field\" name=\"chain\">");
     for (usize i = 0; e->head(e->ctx, &head, i); i++) {
         if (strcmp(head.chain, chosen) == 0) {
             cd_html_put(&v->h, "<option selected>{}</option>", head.chain);
@@ -209,7 +210,7 @@ static void put_fields(cd__wpage_visit *v)
         const char *value = cd__wpage_field(v, f->name, LIST_MAX);
         if (f->is_list) {
             cd_html_put(&v->h,
-                        "<label class=\"stack s\">{}<textarea class=\"field mono\" name=\"{}\" "
+                        "<label>{}<textarea class=\"field mono\" name=\"{}\" "
                         "rows=\"2\" placeholder=\"{}\" spellcheck=\"false\">{}</textarea></label>",
                         f->label, f->name, f->hint, value);
         } else {
@@ -286,7 +287,8 @@ static void put_page(cd__wpage_visit *v)
                    "<button class=\"btn\" formaction=\"/webhooks/preview\" formnovalidate>Preview"
                    "</button></div></form></div></section>");
     put_preview(v);
-    cd_html_put(h, "</div>");
+    cd_html_put(h, "</div><script src=\"/assets/{}\" defer></script>",
+                cd_web_asset_get(CD_WEB_PREVIEW)->name);
     cd__wpage_page_close(v);
 }
 

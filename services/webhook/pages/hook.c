@@ -324,7 +324,7 @@ static void put_delete(cd__wpage_visit *v, bool is_wrong)
         cd_url_part_of(id));
     cd__wpage_csrf_put(v);
     cd_html_put(h,
-                "<label class=\"stack s\">Type {} to delete it<input class=\"field mono\" "
+                "<label>Type {} to delete it<input class=\"field mono\" "
                 "name=\"confirm\" autocomplete=\"off\" required></label><div class=\"row\">"
                 "<a class=\"btn\" href=\"/webhooks/{}\">Keep it</a>"
                 "<button class=\"btn go\">Delete</button></div></form></div></section>",

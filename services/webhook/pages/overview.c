@@ -5,7 +5,7 @@
 #include "web/chart.h"
 #include "web/fmt.h"
 
-enum { HOUR_S = 3600, ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 8, TROUBLE_MAX = 3 };
+enum { HOUR_S = 3600, ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 5, TROUBLE_MAX = 3 };
 
 /* ---- trouble ---- */
 
@@ -122,7 +122,7 @@ static cd_err put_tail(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_wh_delivery *list;
     usize cnt;
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &v->mem, &q, why));
-    cd_html_put(&v->h, "<section class=\"panel\"><header><h2>Tail</h2><div class=\"end\">");
+    cd_html_put(&v->h, "<section class=\"panel tail\"><header><h2>Tail</h2><div class=\"end\">");
     cd_ui_pill(&v->h, CD_PILL_LIVE, cd_bytes_str("Live"));
     cd_html_put(&v->h, "</div></header>");
     cd_ui_table_begin(&v->h, "Latest attempts", cols, CD_COUNT(cols), NULL, "/live");
@@ -202,14 +202,14 @@ static cd_err overview_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(put_trouble(v, s, hooks, cnt, why));
     CD_TRY(put_figures(v, s, hooks, cnt, &all, why));
     cd_html_put(&v->h,
-                "<div class=\"cols side even\"><section class=\"panel\"><header><h2>Deliveries, "
+                "<div class=\"cols side\"><section class=\"panel\"><header><h2>Deliveries, "
                 "last 24 hours</h2><div class=\"end\"><ul class=\"legend\">"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
-                "<rect class=\"f1\" width=\"10\" height=\"10\"/></svg>at once</li>"
+                "<rect class=\"f1\" width=\"10\" height=\"10\"/></svg>delivered</li>"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
-                "<rect class=\"f4\" width=\"10\" height=\"10\"/></svg>after a retry</li>"
+                "<rect class=\"f4\" width=\"10\" height=\"10\"/></svg>to be tried again</li>"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
-                "<rect class=\"f6\" width=\"10\" height=\"10\"/></svg>failed</li></ul></div>"
+                "<rect class=\"f6\" width=\"10\" height=\"10\"/></svg>given up</li></ul></div>"
                 "</header><div class=\"body\">");
     cd__wpage_put_chart(v, stats, stats_cnt, 24);
     cd_html_put(&v->h, "</div></section>");

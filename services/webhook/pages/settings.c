@@ -144,7 +144,7 @@ static cd_err put_keys(cd__wpage_visit *v, cd_wh_store *s, const char *fresh, cd
                    "<div class=\"body\"><form class=\"stack\" method=\"post\" action=\"/keys\">");
     cd__wpage_csrf_put(v);
     cd_html_put(h,
-                "<label class=\"stack s\">Label<input class=\"field\" name=\"label\" "
+                "<label>Label<input class=\"field\" name=\"label\" "
                 "maxlength=\"60\" required></label><label class=\"row\"><input type=\"checkbox\" "
                 "name=\"write\">It may change things</label><div>"
                 "<button class=\"btn go\">Make key</button></div></form></div></section>");
@@ -205,7 +205,7 @@ static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                    "<form class=\"stack\" method=\"post\" action=\"/notifications\">");
     cd__wpage_csrf_put(v);
     cd_html_put(h,
-                "<label class=\"stack s\">E-mail address<input class=\"field\" type=\"email\" "
+                "<label>E-mail address<input class=\"field\" type=\"email\" "
                 "name=\"email\" maxlength=\"200\" autocomplete=\"email\" value=\"{}\"></label>"
                 "<fieldset class=\"choices\"><legend>Send a mail when</legend>",
                 p.email);

@@ -227,14 +227,13 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, 
         static const cd_wh_stat none;
         const cd_wh_stat *st = hour_of(list, cnt, first + i);
         st = st == NULL ? &none : st;
-        u64 late = st->retried < st->delivered ? st->retried : st->delivered;
         bars[i] = (cd_bar){
-            .part = {(double)(st->delivered - late), (double)late, (double)st->failed},
+            .part = {(double)st->delivered, (double)st->retried, (double)st->failed},
             .colour = {1, 4, 6},
             .title = cd_bytes_str(cd_arena_fmt(
-                &v->mem, "%02llu:00: %llu delivered, %llu after a retry, %llu failed",
+                &v->mem, "%02llu:00: %llu delivered, %llu to be tried again, %llu given up",
                 (unsigned long long)((first + i) % 24), (unsigned long long)st->delivered,
-                (unsigned long long)late, (unsigned long long)st->failed)),
+                (unsigned long long)st->retried, (unsigned long long)st->failed)),
         };
         double sum = bars[i].part[0] + bars[i].part[1] + bars[i].part[2];
         tops[1] = sum > tops[1] ? sum : tops[1];
@@ -495,7 +494,7 @@ static void put_sign_in(cd__wpage_visit *v, const char *problem)
                        "<form class=\"stack\" method=\"post\" action=\"/sign-in\">");
     cd__wpage_csrf_put(v);
     cd_html_put(&v->h,
-                "<label class=\"stack s\">API key<input class=\"field\" name=\"key\" "
+                "<label>API key<input class=\"field\" name=\"key\" "
                 "type=\"password\" autocomplete=\"current-password\" required maxlength=\"256\" "
                 "placeholder=\"sk_…\"></label><div><button class=\"btn go\">Sign in</button></div>"
                 "</form></div></section>");

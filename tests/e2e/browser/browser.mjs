@@ -22,7 +22,7 @@ export async function openBrowser() {
 // What can be focused and is shown must be reached with Tab, in the order of the page, each with a visible outline.
 async function checkKeyboard(page, say) {
   const want = await page.evaluate(() => [...document.querySelectorAll('a[href],button,input,select,textarea,summary,[tabindex="0"]')]
-    .filter((x) => !x.disabled && x.tabIndex >= 0 && x.checkVisibility({checkVisibilityCSS: true}) && !x.closest('[hidden]'))
+    .filter((x) => !x.disabled && x.tabIndex >= 0 && x.checkVisibility({checkVisibilityCSS: true}) && !x.closest('[hidden]') && (x.type !== 'radio' || x.checked))
     .map((x, i) => { x.dataset.walk = i; return x.outerHTML.slice(0, 90); }));
   const reached = new Set();
   await page.evaluate(() => { document.activeElement?.blur(); window.scrollTo(0, 0); });
@@ -42,12 +42,13 @@ async function checkKeyboard(page, say) {
 }
 
 // name is for messages and pictures; then(page, say) looks at the page's own facts, once per width and theme.
-export async function visit(browser, url, {name, shots, status = 200, then, width, theme} = {}) {
+export async function visit(browser, url, {name, shots, status = 200, then, width, theme, cookies = []} = {}) {
   const found = [];
   for (const w of width ? [width] : WIDTHS) {
     for (const t of theme ? [theme] : THEMES) {
       const say = (text) => found.push(`${name} ${w} ${t}: ${text}`);
       const context = await browser.newContext({viewport: {width: w, height: 900}, colorScheme: t, reducedMotion: 'reduce', bypassCSP: false});
+      await context.addCookies(cookies);
       const page = await context.newPage();
       const origin = new URL(url).origin;
       page.on('console', (m) => { if (['error', 'warning'].includes(m.type()) && !(status >= 400 && m.text().includes(`status of ${status}`))) say(`console: ${m.text()}`); });
@@ -83,8 +84,9 @@ export async function visit(browser, url, {name, shots, status = 200, then, widt
 }
 
 // The same page without scripts: its text must be there.
-export async function plainText(browser, url) {
+export async function plainText(browser, url, cookies = []) {
   const context = await browser.newContext({javaScriptEnabled: false});
+  await context.addCookies(cookies);
   const page = await context.newPage();
   await page.goto(url);
   const text = await page.locator('main').innerText();

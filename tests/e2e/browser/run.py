@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py pricing|explorer PROGRAM [--shots FOLDER]
+usage: tests/e2e/browser/run.py pricing|explorer|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
 PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer
-the candela program. Packages are pinned by
+the candela program; for webhooks candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
 import json
@@ -58,8 +58,9 @@ def serve_explorer(program):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    args.add_argument("page", choices=["pricing", "explorer"])
+    args.add_argument("page", choices=["pricing", "explorer", "webhooks"])
     args.add_argument("program")
+    args.add_argument("--node", default="", help="the candela program, for webhooks")
     args.add_argument("--shots", default="", help="a folder for pictures of what was seen")
     opt = args.parse_args()
     try:
@@ -70,15 +71,27 @@ def main():
     if opt.shots:
         os.makedirs(opt.shots, exist_ok=True)
     extent = "full" if os.environ.get("CANDELA_TEST_FULL") == "1" else "sample"
-    server, origin = {"pricing": serve_pricing, "explorer": serve_explorer}[opt.page](opt.program)
+    stack = None
+    if opt.page == "webhooks":
+        sys.path.insert(0, str(HERE.parent / "webhooks"))
+        import stack as stacks  # noqa: PLC0415 - only this page needs it
+        stack = stacks.Stack(opt.node, opt.program)
+        stack.fill()
+        server, origin = stack.service, stack.url
+        os.environ["WEBHOOK_KEY"] = stack.keys["b"]
+    else:
+        server, origin = {"pricing": serve_pricing, "explorer": serve_explorer}[opt.page](opt.program)
     try:
         shots = [str(pathlib.Path(opt.shots).resolve())] if opt.shots else []
         p = subprocess.run(["node", f"{opt.page}.mjs", origin, extent, *shots], cwd=WORK,
                            timeout=LIMIT_S)
         return p.returncode
     finally:
-        server.terminate()
-        server.wait()
+        if stack is not None:
+            stack.close()
+        else:
+            server.terminate()
+            server.wait()
 
 
 if __name__ == "__main__":

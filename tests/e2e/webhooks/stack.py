@@ -1,0 +1,163 @@
+"""A development node, candela-webhooks behind it, and receivers: what the suites of webhooks stand on.
+
+Standard library only."""
+import http.server
+import json
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402 - found through the path just set
+
+ALICE, BOB = harness.ACCOUNTS[0], harness.ACCOUNTS[1]
+
+
+class Sink:
+    """A receiver that keeps what it got. status: what it answers, or a function of (headers, body)."""
+
+    def __init__(self, status=200):
+        self.status = status
+        self.got = queue.Queue()
+        sink = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                head = {k.lower(): v for k, v in self.headers.items()}
+                status = sink.status(head, body) if callable(sink.status) else sink.status
+                sink.got.put((head, body))
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
+
+    def take(self, timeout=10):
+        return self.got.get(timeout=timeout)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Stack:
+    def __init__(self, node_program, program, node=None):
+        self.program = str(program)
+        self.own_node = node is None
+        self.node = node or harness.Node(node_program).wait_ready()
+        self.rpc = self.node.rpc()
+        self.dir = tempfile.TemporaryDirectory(prefix="candela-webhooks-")
+        self.keys = {v: self.run("keys", "create", f"--variant={v}", f"--project=p{v}", "--tier=enterprise").strip()
+                     for v in "abc"}
+        self.sinks = []
+        self.service = None
+        self.start()
+
+    def run(self, *args, text=None):
+        p = subprocess.run([self.program, *args, *([] if args[0] == "verify" else [f"--data-dir={self.dir.name}"])],
+                           input=text, capture_output=True, timeout=60)
+        assert p.returncode == 0, p.stderr.decode()
+        return p.stdout.decode()
+
+    def start(self):
+        ws = self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
+        self.service = subprocess.Popen(
+            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={ws}", "--port=0", "--allow-http",
+             "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.lines = []
+        ready = queue.Queue()
+
+        def read(out):
+            for line in out:
+                self.lines.append(line)
+                if m := re.search(r'"msg":"listening","port":(\d+)', line):
+                    ready.put(int(m[1]))
+            ready.put(None)
+
+        threading.Thread(target=read, args=(self.service.stdout,), daemon=True).start()
+        port = ready.get(timeout=30)
+        assert port is not None, "the service ended: " + "".join(self.lines[-5:])
+        self.url = f"http://127.0.0.1:{port}"
+        self.until(lambda: self.get("/ready", None)[0] == 200, "the service is not ready")
+
+    def until(self, fn, what, timeout=20):
+        end = time.monotonic() + timeout
+        while not fn():
+            assert time.monotonic() < end, what
+            time.sleep(0.02)
+
+    def ask(self, method, path, variant, body=None):
+        """(status, decoded answer)"""
+        head = {"Content-Type": "application/json"}
+        if variant == "a":
+            head["Authorization"] = "Bearer " + self.keys["a"]
+        elif variant:
+            head["X-API-Key"] = self.keys[variant]
+        data = None if body is None else json.dumps(body).encode()
+        r = urllib.request.Request(self.url + path, data, head, method=method)
+        try:
+            with urllib.request.urlopen(r, timeout=30) as a:
+                text = a.read()
+                return a.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as e:
+            return e.code, json.loads(e.read() or b"null")
+
+    def get(self, path, variant):
+        return self.ask("GET", path, variant)
+
+    def make(self, variant, **body):
+        status, hook = self.ask("POST", "/v1/webhooks", variant, {"chain": "lux", **body})
+        assert status == 201, hook
+        return hook
+
+    def sink(self, status=200):
+        s = Sink(status)
+        self.sinks.append(s)
+        return s
+
+    def send(self, to=BOB, value=16, **more):
+        return self.rpc("eth_sendTransaction", {"from": ALICE, "to": to, "value": hex(value), **more})
+
+    def fill(self):
+        """Webhooks that do well, fail and are paused, with deliveries, for pages to show."""
+        good, bad = self.sink(), self.sink(503)
+        for s in (good, bad):
+            self.make("b", url=s.url + "?tenant=0042", event_type="address_activity", config={"addresses": [BOB]})
+        paused = self.make("b", url=good.url + "/paused", event_type="nft_transfer", config={})
+        self.ask("PATCH", f"/v1/webhooks/{paused['id']}", "b", {"status": "paused"})
+        for _ in range(5):
+            self.send()
+        for _ in range(5):
+            good.take()
+            bad.take()
+
+    def end(self, sig=signal.SIGTERM):
+        self.service.send_signal(sig)
+        return self.service.wait(30)
+
+    def close(self):
+        if self.service.poll() is None:
+            self.end(signal.SIGKILL)
+        for s in self.sinks:
+            s.close()
+        if self.own_node:
+            self.node.kill()
+        self.dir.cleanup()
