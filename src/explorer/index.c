@@ -1,7 +1,8 @@
-/* The life of the index: told by the chain of every block, and a thread that catches up with those it was not told of.
+/* The life of the index: told by the chain of every block, and a thread that folds what was told into rows, and catches up with
+ * blocks that it was not told of.
  *
- * The thread writes what lies at or below limit. A cut of the chain lowers limit first, waits until nothing is being written,
- * and then takes its blocks out: so no row comes behind the removal of its block. */
+ * A cut of the chain is announced first, waits until nothing is being written, and then takes its blocks out; the thread begins
+ * again with a view that knows of the cut. So no row comes behind the removal of its block. */
 #include "explorer/index.h"
 
 #include "base/mem.h"
@@ -12,7 +13,15 @@
 #include "chains/evmchain/tracers/replay.h"
 #include "explorer/index_priv.h"
 
-enum { BATCH_BYTES = 1 << 20, TRANSFER_GAS = 21000 };
+enum {
+    BATCH_BYTES =
+        128
+        << 10, /* a commit of the thread holds up one of the executor's for as long as it takes */
+    TRANSFER_GAS = 21000,
+    FOLD_BLOCKS = 16, /* so many wait, or so long, before they are folded */
+    FOLD_MS = 500,
+    CUT_MS = 5,
+};
 
 static const u64 TELL_NS = 5 * CD_NS_PER_SEC;
 
@@ -22,14 +31,17 @@ struct cd_index {
     cd__ix_writer w; /* the executor's */
     cd_thread thread;
     bool has_thread;
-    cd_mutex lock; /* protects the rest */
+    cd__ix_upto upto; /* the executor's */
+    cd_mutex lock;    /* protects the rest */
     cd_cond written;
-    bool is_whole;
+    cd_cond wake;
     bool is_writing;
     bool is_stopping;
-    u64 limit;
+    u64 waiting;   /* blocks to be folded */
+    u64 cuts;      /* of the chain, by blocks */
+    u64 cut_epoch; /* views up to this epoch do not know of the last */
+    u64 goal;      /* the highest block that was accepted without the index */
     cd__ix_state s;
-    cd__ix_upto upto; /* the executor's */
 };
 
 /* --- with the chain ------------------------------------------------------------------------------------------------ */
@@ -47,19 +59,12 @@ static void put(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
     cd_index *x = ctx;
     u64 height = b->block->header.number;
     cd_err e = cd__ix_put(&x->w, batch, b);
-    if (e != CD_OK) {
-        cd_log_error(x->cfg.log, "a block is not in the index: it catches up at the next start",
-                     CD_F("height", height), CD_F_ERR("error", e));
-    }
     cd_mutex_lock(&x->lock);
-    x->is_whole = x->is_whole && e == CD_OK;
-    bool is_whole = x->is_whole;
-    x->s.done = is_whole ? height : x->s.done;
-    cd__ix_state now = x->s;
-    cd_mutex_unlock(&x->lock);
-    if (is_whole) {
-        cd__ix_state_put(batch, &now);
+    x->goal = e == CD_OK ? x->goal : height; /* the thread reads it from the chain */
+    if (++x->waiting == FOLD_BLOCKS) {
+        cd_cond_wake_one(&x->wake);
     }
+    cd_mutex_unlock(&x->lock);
     x->upto = (cd__ix_upto){.top = height, .epoch = epoch_now(x)};
     cd__ix_upto_put(batch, &x->upto);
 }
@@ -68,11 +73,14 @@ static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
 {
     cd_index *x = ctx;
     u64 below = b->block->header.number - 1;
+    u64 epoch = epoch_now(x);
     cd_mutex_lock(&x->lock);
-    x->limit = cd_min_u64(x->limit, below);
+    x->cuts++;
+    x->cut_epoch = epoch;
     while (x->is_writing) {
         cd_cond_wait(&x->written, &x->lock);
     }
+    x->goal = cd_min_u64(x->goal, below);
     x->s.done = cd_min_u64(x->s.done, below);
     cd__ix_state now = x->s;
     cd_mutex_unlock(&x->lock);
@@ -89,6 +97,7 @@ static void end(void *ctx)
     cd_index *x = ctx;
     cd_mutex_lock(&x->lock);
     x->is_stopping = true;
+    cd_cond_wake_one(&x->wake);
     cd_mutex_unlock(&x->lock);
     if (x->has_thread) {
         cd_thread_join(&x->thread);
@@ -96,9 +105,9 @@ static void end(void *ctx)
     }
 }
 
-/* --- catching up --------------------------------------------------------------------------------------------------- */
+/* --- the thread ---------------------------------------------------------------------------------------------------- */
 
-/* One run of rows towards the limit. */
+/* What it does in one go. */
 typedef struct stretch {
     cd_index *x;
     cd__ix_writer *w;
@@ -106,8 +115,9 @@ typedef struct stretch {
     cd_view *view;
     cd_kv_batch batch;
     u64 height; /* done so far */
-    u64 limit;
-    bool is_whole;
+    u64 goal;
+    u64 cuts;     /* when it began */
+    u32 pause_ms; /* until the next, if there is not enough to do */
     u64 traced_from;
 } stretch;
 
@@ -140,22 +150,12 @@ static cd_err trace(stretch *s, const cd_accepted *b)
     return e;
 }
 
-/* Writes the rows of the block behind height, or steps over the run of empty blocks that begins there. */
-static cd_err step(stretch *s)
+/* Reads a block that the index was not told of. */
+static cd_err read_block(stretch *s, u64 number)
 {
     cd_arena a = {0};
-    cd_kv *kv = cd_view_kv(s->view);
-    cd_hash32 hash;
-    cd_run run;
-    const cd_accepted *b = NULL;
-    u64 n = s->height + 1;
-    cd_err e = cd_chaindb_hash(kv, &hash, n);
-    if (e == CD_ENOENT) {
-        CD_TRY(cd_run_find(kv, &run, n));
-        s->height = run.last;
-        return CD_OK;
-    }
-    e = e != CD_OK ? e : cd_view_block(s->view, &b, &a, n);
+    const cd_accepted *b;
+    cd_err e = cd_view_block(s->view, &b, &a, number);
     if (e == CD_OK && b->block.tx_cnt != 0) {
         e = trace(s, b);
         if (e == CD_OK) {
@@ -165,11 +165,31 @@ static cd_err step(stretch *s)
                 .transfers = s->t->v,
                 .transfer_cnt = s->t->cnt,
             };
-            e = cd__ix_put(s->w, &s->batch, &entry);
+            e = cd__ix_put_rows(s->w, &s->batch, &entry);
         }
     }
-    s->height = n;
     cd_arena_fini(&a);
+    return e;
+}
+
+/* Writes the rows of the block behind height, or steps over the run of empty blocks that begins there. */
+static cd_err step(stretch *s)
+{
+    cd_kv *kv = cd_view_kv(s->view);
+    cd_hash32 hash;
+    cd_run run;
+    u64 n = s->height + 1;
+    cd_err e = cd__ix_fold(s->w, &s->batch, kv, n);
+    if (e == CD_ENOENT) {
+        e = cd_chaindb_hash(kv, &hash, n);
+        if (e == CD_ENOENT) {
+            CD_TRY(cd_run_find(kv, &run, n));
+            s->height = run.last;
+            return CD_OK;
+        }
+        e = e != CD_OK ? e : read_block(s, n);
+    }
+    s->height = n;
     return e;
 }
 
@@ -181,12 +201,12 @@ static bool must_stop(cd_index *x)
     return stop;
 }
 
-/* Commits what was gathered, unless the chain went back below it meanwhile. */
+/* Commits what was gathered, unless the chain was cut meanwhile. */
 static cd_err commit(stretch *s)
 {
     cd_index *x = s->x;
     cd_mutex_lock(&x->lock);
-    if (s->height > x->limit) {
+    if (s->cuts != x->cuts) {
         cd_mutex_unlock(&x->lock);
         cd__ix_writer_forget(s->w);
         return CD_OK;
@@ -201,64 +221,74 @@ static cd_err commit(stretch *s)
     x->s = e == CD_OK ? next : x->s;
     cd_cond_wake_all(&x->written);
     cd_mutex_unlock(&x->lock);
-    return e;
-}
-
-/* Goes on from what is done; nothing left to do makes the index whole. */
-static cd_err stretch_run(stretch *s)
-{
-    cd_index *x = s->x;
-    cd_mutex_lock(&x->lock);
-    s->height = x->s.done;
-    s->traced_from = x->s.traced_from;
-    s->limit = x->limit;
-    s->is_whole = s->height >= s->limit;
-    x->is_whole = s->is_whole;
-    cd_mutex_unlock(&x->lock);
-    if (s->is_whole) {
-        return CD_OK;
-    }
-    s->view = cd_view_newest(x->cfg.chain);
-    cd_err e = CD_OK;
-    while (e == CD_OK && s->height < s->limit && s->batch.rec.n < BATCH_BYTES && !must_stop(x)) {
-        e = step(s);
-    }
-    s->height = cd_min_u64(s->height, s->limit);
-    e = e == CD_OK ? commit(s) : e;
-    cd_view_unref(s->view);
-    cd_kv_batch_clear(&s->batch);
-    if (e == CD_OK && x->cfg.refresh != NULL && !must_stop(x)) {
+    if (e == CD_OK && s->height <= s->goal && x->cfg.refresh != NULL) {
         x->cfg.refresh(x->cfg.refresh_ctx);
     }
     return e;
 }
 
-static void catch_up(void *arg)
+/* Goes on from what is done, as far as a batch takes it. */
+static cd_err stretch_run(stretch *s)
+{
+    cd_index *x = s->x;
+    cd_mutex_lock(&x->lock);
+    u64 cut_epoch = x->cut_epoch;
+    s->cuts = x->cuts;
+    s->height = x->s.done;
+    s->goal = x->goal;
+    s->traced_from = x->s.traced_from;
+    cd_mutex_unlock(&x->lock);
+    s->view = cd_view_newest(x->cfg.chain);
+    u64 head = cd_view_head(s->view)->block.header.number;
+    bool is_stale = s->cuts != 0 && cd_view_epoch(s->view) <= cut_epoch;
+    u64 from = s->height;
+    cd_err e = CD_OK;
+    s->pause_ms = is_stale ? CUT_MS : FOLD_MS;
+    while (e == CD_OK && !is_stale && s->height < head && s->batch.rec.n < BATCH_BYTES &&
+           !must_stop(x)) {
+        e = step(s);
+    }
+    s->pause_ms = !is_stale && s->height < head ? 0 : s->pause_ms;
+    e = e == CD_OK && s->height != from ? commit(s) : e;
+    cd_view_unref(s->view);
+    cd_kv_batch_clear(&s->batch);
+    return e;
+}
+
+/* Waits until there is enough to do, or for a while; false: it is over. */
+static bool wait_for_work(cd_index *x, u32 ms)
+{
+    cd_mutex_lock(&x->lock);
+    if (!x->is_stopping && ms != 0 && x->waiting < FOLD_BLOCKS) {
+        (void)cd_cond_wait_ms(&x->wake, &x->lock, ms);
+    }
+    x->waiting = 0;
+    bool goes_on = !x->is_stopping;
+    cd_mutex_unlock(&x->lock);
+    return goes_on;
+}
+
+static void run(void *arg)
 {
     cd_index *x = arg;
     cd__ix_writer w;
     stretch s = {.x = x, .w = &w, .t = cd_new(cd_transfers)};
     u64 told = cd_clock_mono_ns(cd_clock_real());
-    bool was_told = false;
-    cd_err e;
+    cd_err e = CD_OK;
     cd__ix_writer_init(&w, x->cfg.kv);
     cd_transfers_init(s.t);
-    do {
+    while (e == CD_OK && wait_for_work(x, s.pause_ms)) {
         e = stretch_run(&s);
         u64 now = cd_clock_mono_ns(cd_clock_real());
-        if (now - told >= TELL_NS) {
+        if (s.height < s.goal && now - told >= TELL_NS) {
             told = now;
-            was_told = true;
             cd_log_info(x->cfg.log, "indexing", CD_F("chain", "C"), CD_F("height", s.height),
-                        CD_F("head", s.limit));
+                        CD_F("head", s.goal));
         }
-    } while (e == CD_OK && !s.is_whole && !must_stop(x));
+    }
     if (e != CD_OK) {
         cd_log_error(x->cfg.log, "the index stops here", CD_F("chain", "C"),
                      CD_F("height", s.height), CD_F_ERR("error", e));
-    } else if (was_told && s.is_whole) {
-        cd_log_info(x->cfg.log, "the index is complete", CD_F("chain", "C"),
-                    CD_F("height", s.height));
     }
     cd_transfers_fini(s.t);
     cd_free(s.t);
@@ -313,7 +343,7 @@ static cd_err resume(cd_index *x, cd_errinfo *why)
         CD_TRY(wipe(kv, why));
     }
     x->upto.epoch = epoch_now(x);
-    x->upto.top = cd_max_u64(x->upto.top, x->limit); /* the thread gets there */
+    x->upto.top = cd_max_u64(x->upto.top, x->goal); /* the thread gets there */
     cd__ix_state_put(&batch, &x->s);
     cd__ix_upto_put(&batch, &x->upto);
     e = cd_kv_commit(kv, &batch, CD_KV_NOSYNC, why);
@@ -326,17 +356,17 @@ cd_err cd_index_open(cd_index **out, const cd_index_cfg *cfg, cd_errinfo *why)
     cd_index *x = cd_new(cd_index);
     cd_view *v = cd_view_newest(cfg->chain);
     x->cfg = *cfg;
-    x->limit = cd_view_head(v)->block.header.number;
+    x->goal = cd_view_head(v)->block.header.number;
     x->hook =
         (cd_chain_index){.put = put, .del = del, .end = end, .wants_transfers = true, .ctx = x};
     cd_view_unref(v);
     cd_mutex_init(&x->lock);
     cd_cond_init(&x->written);
     cd__ix_writer_init(&x->w, cfg->kv);
+    cd_cond_init(&x->wake);
     cd_err e = resume(x, why);
-    x->is_whole = x->s.done >= x->limit;
-    if (e == CD_OK && !x->is_whole) {
-        e = cd_thread_start(&x->thread, "index", catch_up, x, why);
+    if (e == CD_OK) {
+        e = cd_thread_start(&x->thread, "index", run, x, why);
         x->has_thread = e == CD_OK;
     }
     if (e != CD_OK) {
@@ -356,6 +386,7 @@ void cd_index_free(cd_index *x)
     CD_ASSERT(!x->has_thread);
     cd__ix_writer_fini(&x->w);
     cd_cond_fini(&x->written);
+    cd_cond_fini(&x->wake);
     cd_mutex_fini(&x->lock);
     cd_free(x);
 }
@@ -369,9 +400,9 @@ cd_err cd_index_state_get(cd_index *x, cd_index_state *out, cd_view *v)
     }
     cd_mutex_lock(&x->lock);
     *out = (cd_index_state){
-        .is_whole = x->is_whole && s.done >= x->limit,
+        .is_whole = s.done >= x->goal,
         .done = s.done,
-        .goal = x->limit,
+        .goal = x->goal,
         .traced_from = s.traced_from,
     };
     cd_mutex_unlock(&x->lock);

@@ -8,6 +8,8 @@
  *   'x' 'h' ‖ holder ‖ token ‖ kind u8 ‖ id       'x' 'o' ‖ token ‖ holder ‖ kind u8 ‖ id      → nothing
  *   'x' 'n' ‖ token ‖ kind u8 ‖ id                ids that moved, → nothing
  *   'x' 'f' ‖ token ‖ height       'x' 'l' ‖ height ‖ tx u32 ‖ item u32 ‖ token     where it moved first → tx, item, kind
+ *   'x' 'e' ‖ height               all [table, address, tx, item] of a block, ascending, until they are folded into the rows above
+ *   'x' 'g' ‖ height               all [table 'h' 'o' 'n', address, address, kind, id] of a block, likewise
  *   'x' 's'                        how far the index is: form u8, done u64, traced_from u64
  *   'x' 'u'                        up to where it has rows, and in which epoch of the chain: top u64, epoch u64
  *
@@ -31,6 +33,8 @@ typedef enum cd__ix_table {
     CD__IX_IDS = 'n',
     CD__IX_FIRST = 'f',
     CD__IX_TOKENS = 'l',
+    CD__IX_ENTRIES = 'e',
+    CD__IX_GOT = 'g',
     CD__IX_STATE = 's',
     CD__IX_UPTO = 'u',
 } cd__ix_table;
@@ -52,12 +56,20 @@ typedef struct cd__ix_entry {
     u8 b[1 + 20 + CD__IX_ITEM]; /* table, address, tx, item */
 } cd__ix_entry;
 
+/* Somebody got something, or an id moved; ordered as the keys are. */
+typedef struct cd__ix_got {
+    u8 b[1 + 20 + 20 + 1 + 32]; /* table, address, the other address or zero, kind, id */
+} cd__ix_got;
+
 /* What one thread writes rows with. */
 typedef struct cd__ix_writer {
     cd_kv *kv;
     cd__ix_entry *v; /* of the block in hand */
     usize cnt;
     usize cap;
+    cd__ix_got *got;
+    usize got_cnt;
+    usize got_cap;
     cd_sipkey key;
     u64 *held;   /* hashes of holdings that were written not long ago, by their low bits */
     u64 *tokens; /* of tokens known to be there */
@@ -69,9 +81,15 @@ void cd__ix_writer_fini(cd__ix_writer *w);
 /* cd__ix_writer_forget: what was appended last was not committed, or rows are gone. */
 void cd__ix_writer_forget(cd__ix_writer *w);
 
-/* cd__ix_put appends the rows of a block; cd__ix_del their removal. Errors: the store's. */
+/* cd__ix_put appends what is known of a block, its entries unfolded; cd__ix_put_rows the same folded: for a block that was
+ * accepted without an index. cd__ix_del appends the removal of either. Errors: the store's. */
 cd_err cd__ix_put(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
+cd_err cd__ix_put_rows(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
 cd_err cd__ix_del(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
+
+/* cd__ix_fold appends the rows of a block whose entries are in kv, and the removal of those. Errors: CD_ENOENT where there are
+ * none, CD_ECORRUPT, the store's. */
+cd_err cd__ix_fold(cd__ix_writer *w, cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
 
 /* cd__ix_key writes the key of a row of an address; cd__ix_height_key that of a table by height. */
 cd_bytes cd__ix_key(u8 out[CD__IX_ROW], cd__ix_table t, const cd_addr20 *addr, u64 height);

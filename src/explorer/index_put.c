@@ -1,4 +1,5 @@
-/* A block's rows: collected, sorted (neighbours go into the store faster), and one record an address. */
+/* A block's entries: collected and sorted. They are stored as one record with their block, which costs the executor little, and
+ * folded by the index's thread into rows, one an address and table. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "evm/opcode.h"
@@ -21,6 +22,7 @@ void cd__ix_writer_init(cd__ix_writer *w, cd_kv *kv)
 void cd__ix_writer_fini(cd__ix_writer *w)
 {
     cd_free(w->v);
+    cd_free(w->got);
     cd_free(w->held);
     cd_free(w->tokens);
 }
@@ -115,42 +117,50 @@ static void collect(cd__ix_writer *w, const cd_chain_entry *b)
     }
 }
 
-/* --- rows that are keys alone -------------------------------------------------------------------------------------- */
+/* --- who got what -------------------------------------------------------------------------------------------------- */
 
-static usize put_id(u8 *out, const cd_token_move *m)
+static void add_got(cd__ix_writer *w, cd__ix_table t, const cd_addr20 *a, const cd_addr20 *b,
+                    const cd_token_move *m)
 {
-    out[0] = (u8)m->kind;
-    if (m->kind == CD_TOKEN_ERC20) {
-        return 1;
+    static const cd_addr20 none;
+    if (w->got_cnt == w->got_cap) {
+        w->got_cap = w->got_cap == 0 ? 64 : 2 * w->got_cap;
+        w->got = cd_realloc(w->got, w->got_cap * sizeof *w->got);
     }
-    cd_u256_store_be(out + 1, &m->id);
-    return 33;
+    u8 *p = w->got[w->got_cnt++].b;
+    p[0] = (u8)t;
+    memcpy(p + 1, a->b, 20);
+    memcpy(p + 21, (b == NULL ? &none : b)->b, 20);
+    p[41] = (u8)m->kind;
+    cd_u256_store_be(p + 42, &m->id);
 }
 
-static void put_holding(cd__ix_writer *w, cd_kv_batch *batch, const cd_token_move *m)
+static void add_move(cd__ix_writer *w, const cd_token_move *m)
 {
     static const cd_addr20 nobody;
-    u8 key[CD__IX_HELD + 32] = {CD__IX_PREFIX, CD__IX_HOLDS};
-    memcpy(key + 2, m->to.b, 20);
-    memcpy(key + 22, m->token.b, 20);
-    usize n = 42 + put_id(key + 42, m);
-    if (cd_addr20_eq(&m->to, &nobody) || !is_new(w, w->held, HELD_CNT, cd_bytes_of(key, n))) {
+    usize first = w->got_cnt;
+    if (cd_addr20_eq(&m->to, &nobody)) {
         return;
     }
-    cd_kv_batch_put(batch, cd_bytes_of(key, n), (cd_bytes){0});
-    key[1] = CD__IX_HOLDERS;
-    memcpy(key + 2, m->token.b, 20);
-    memcpy(key + 22, m->to.b, 20);
-    cd_kv_batch_put(batch, cd_bytes_of(key, n), (cd_bytes){0});
+    add_got(w, CD__IX_HOLDS, &m->to, &m->token, m);
+    if (!is_new(w, w->held, HELD_CNT, cd_bytes_of(w->got[first].b, sizeof w->got[first].b))) {
+        w->got_cnt = first;
+        return;
+    }
+    add_got(w, CD__IX_HOLDERS, &m->token, &m->to, m);
     if (m->kind != CD_TOKEN_ERC20) {
-        key[1] = CD__IX_IDS;
-        n = 22 + put_id(key + 22, m);
-        cd_kv_batch_put(batch, cd_bytes_of(key, n), (cd_bytes){0});
+        add_got(w, CD__IX_IDS, &m->token, NULL, m);
     }
 }
 
-static void put_holdings(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
+static int compare_got(const void *x, const void *y)
 {
+    return memcmp(x, y, sizeof(cd__ix_got));
+}
+
+static void collect_got(cd__ix_writer *w, const cd_chain_entry *b)
+{
+    w->got_cnt = 0;
     for (usize i = 0; i < b->block->tx_cnt; i++) {
         for (usize j = 0; j < b->receipts[i].log_cnt; j++) {
             const cd_log *log = &b->receipts[i].logs[j];
@@ -158,9 +168,26 @@ static void put_holdings(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_en
             for (u32 k = 0; k < cnt; k++) {
                 cd_token_move m;
                 cd_token_moves_get(&m, log, k);
-                put_holding(w, batch, &m);
+                add_move(w, &m);
             }
         }
+    }
+    if (w->got_cnt > 1) {
+        qsort(w->got, w->got_cnt, sizeof *w->got, compare_got);
+    }
+}
+
+/* The rows of who got what: keys alone. */
+static void put_got_rows(const cd__ix_writer *w, cd_kv_batch *batch)
+{
+    for (usize i = 0; i < w->got_cnt; i++) {
+        const u8 *p = w->got[i].b;
+        u8 key[CD__IX_HELD + 32] = {CD__IX_PREFIX};
+        usize n = p[0] == CD__IX_IDS ? 21 : 41;
+        usize id = p[41] == CD_TOKEN_ERC20 ? 1 : 33;
+        memcpy(key + 1, p, n);
+        memcpy(key + 1 + n, p + 41, id);
+        cd_kv_batch_put(batch, cd_bytes_of(key, 1 + n + id), (cd_bytes){0});
     }
 }
 
@@ -358,20 +385,100 @@ static usize put_row(const cd__ix_writer *w, cd_kv_batch *batch, usize first, u6
     return end;
 }
 
-cd_err cd__ix_put(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
+static void put_rows(const cd__ix_writer *w, cd_kv_batch *batch, u64 height)
+{
+    for (usize i = 0; i < w->cnt;) {
+        i = put_row(w, batch, i, height, false);
+    }
+    put_got_rows(w, batch);
+}
+
+/* Collects the entries of a block and appends what is never folded. */
+static cd_err put_rest(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
 {
     collect(w, b);
-    for (usize i = 0; i < w->cnt;) {
-        if (w->v[i].b[0] == CD__IX_SAID) {
+    collect_got(w, b);
+    for (usize i = 0; i < w->cnt; i++) {
+        bool is_first = i == 0 || memcmp(w->v[i].b, w->v[i - 1].b, 21) != 0;
+        if (w->v[i].b[0] == CD__IX_SAID && is_first) {
             CD_TRY(put_token(w, batch, b, &w->v[i]));
         }
-        i = put_row(w, batch, i, b->block->header.number, false);
     }
-    put_holdings(w, batch, b);
     put_creations(batch, b, false);
     if (b->transfer_cnt != 0) {
         put_inside(batch, b);
     }
+    return CD_OK;
+}
+
+static void put_array(cd_kv_batch *batch, cd__ix_table t, u64 height, const void *v, usize n)
+{
+    u8 key[10];
+    if (n != 0) {
+        cd_kv_batch_put(batch, cd__ix_height_key(key, t, height), cd_bytes_of(v, n));
+    }
+}
+
+cd_err cd__ix_put(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
+{
+    u64 height = b->block->header.number;
+    CD_TRY(put_rest(w, batch, b));
+    put_array(batch, CD__IX_ENTRIES, height, w->v, w->cnt * sizeof *w->v);
+    put_array(batch, CD__IX_GOT, height, w->got, w->got_cnt * sizeof *w->got);
+    return CD_OK;
+}
+
+cd_err cd__ix_put_rows(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
+{
+    CD_TRY(put_rest(w, batch, b));
+    put_rows(w, batch, b->block->header.number);
+    return CD_OK;
+}
+
+static void del_arrays(cd_kv_batch *batch, u64 height)
+{
+    u8 key[10];
+    cd_kv_batch_del(batch, cd__ix_height_key(key, CD__IX_ENTRIES, height));
+    cd_kv_batch_del(batch, cd__ix_height_key(key, CD__IX_GOT, height));
+}
+
+/* Reads an array of a block; *v is replaced. */
+static cd_err get_array(cd_kv *kv, void **v, usize *cnt, usize *cap, usize size, cd__ix_table t,
+                        u64 height)
+{
+    u8 key[10];
+    cd_buf value = {0};
+    cd_err e = cd_kv_get(kv, &value, cd__ix_height_key(key, t, height));
+    if (e == CD_OK && value.n % size != 0) {
+        e = CD_ECORRUPT;
+    }
+    if (e == CD_OK) {
+        *cnt = value.n / size;
+        if (*cap < *cnt) {
+            *cap = *cnt;
+            *v = cd_realloc(*v, value.n);
+        }
+        memcpy(*v, value.p, value.n);
+    }
+    cd_buf_fini(&value);
+    return e;
+}
+
+cd_err cd__ix_fold(cd__ix_writer *w, cd_kv_batch *batch, cd_kv *kv, u64 height)
+{
+    void *v = w->v;
+    void *got = w->got;
+    cd_err e = get_array(kv, &v, &w->cnt, &w->cap, sizeof *w->v, CD__IX_ENTRIES, height);
+    w->v = v;
+    CD_TRY(e);
+    w->got_cnt = 0;
+    e = get_array(kv, &got, &w->got_cnt, &w->got_cap, sizeof *w->got, CD__IX_GOT, height);
+    w->got = got;
+    if (e != CD_OK && e != CD_ENOENT) {
+        return e;
+    }
+    put_rows(w, batch, height);
+    del_arrays(batch, height);
     return CD_OK;
 }
 
@@ -394,6 +501,7 @@ cd_err cd__ix_del(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
         }
         put_creations(batch, &all, true);
         cd_kv_batch_del(batch, cd__ix_height_key(key, CD__IX_BLOCK, height));
+        del_arrays(batch, height);
         cd__ix_writer_forget(w);
     }
     cd_arena_fini(&a);

@@ -1,6 +1,8 @@
 /* Lists of the index: rows of one key walked from the place that the caller knows, newest first. */
 #include "explorer/index_priv.h"
 
+#include <stdlib.h>
+
 static bool is_before(const cd_index_at *x, const cd_index_at *y)
 {
     if (x->height != y->height) {
@@ -17,6 +19,67 @@ static bool is_before(const cd_index_at *x, const cd_index_at *y)
 /* What a list is made of, place after place; *more false ends the walk. */
 typedef cd_err visit(void *ctx, bool *more, const cd_index_at *at);
 
+/* Where the entries of an address begin among the sorted ones of a block. */
+static usize lower_bound(const cd__ix_entry *v, usize cnt, const u8 *group, usize n)
+{
+    usize lo = 0;
+    for (usize hi = cnt; lo < hi;) {
+        usize mid = lo + (hi - lo) / 2;
+        if (memcmp(v[mid].b, group, n) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+/* Those of one block that were not folded yet, from the last on. */
+static cd_err walk_block(cd_bytes row, u64 height, const u8 *group, const cd_index_at *upto,
+                         visit *fn, void *ctx, bool *more)
+{
+    enum { GROUP = 1 + 20 };
+    const cd__ix_entry *v = (const cd__ix_entry *)(const void *)row.p;
+    usize cnt = row.n / sizeof *v;
+    usize first = lower_bound(v, cnt, group, GROUP);
+    usize end = first;
+    cd_err e = row.n % sizeof *v == 0 ? CD_OK : CD_ECORRUPT;
+    while (end < cnt && memcmp(v[end].b, group, GROUP) == 0) {
+        end++;
+    }
+    for (usize i = end; e == CD_OK && *more && i != first; i--) {
+        const u8 *p = v[i - 1].b;
+        const cd_index_at at = {height, cd_be32(p + GROUP), cd_be32(p + GROUP + 4), 0};
+        bool is_twice = i != end && memcmp(p, v[i].b, sizeof v->b) == 0;
+        if (!is_twice && !is_before(upto, &at)) {
+            e = fn(ctx, more, &at);
+        }
+    }
+    return e;
+}
+
+/* The newest blocks, whose entries were not folded yet. */
+static cd_err walk_blocks(cd_view *v, const u8 *group, const cd_index_at *upto, visit *fn,
+                          void *ctx, bool *more)
+{
+    u8 key[10];
+    cd_kv_iter *it = NULL;
+    cd_bytes start = cd__ix_height_key(key, CD__IX_ENTRIES, upto->height);
+    CD_TRY(cd_kv_iter_new(
+        &it, cd_view_kv(v),
+        &(cd_kv_range){.prefix = cd_bytes_of(key, 2), .start = start, .reverse = true}));
+    cd_err e = CD_OK;
+    while (e == CD_OK && *more && cd_kv_iter_next(it)) {
+        cd_bytes k = cd_kv_iter_key(it);
+        e = k.n != sizeof key
+                ? CD_ECORRUPT
+                : walk_block(cd_kv_iter_value(it), cd_be64(k.p + 2), group, upto, fn, ctx, more);
+    }
+    e = e == CD_OK ? cd_kv_iter_err(it) : e;
+    cd_kv_iter_free(it);
+    return e;
+}
+
 /* Calls fn for the places of an address at or before a place (which has no sub). */
 static cd_err walk(cd_view *v, cd__ix_table t, const cd_addr20 *addr, const cd_index_at *upto,
                    visit *fn, void *ctx)
@@ -25,6 +88,7 @@ static cd_err walk(cd_view *v, cd__ix_table t, const cd_addr20 *addr, const cd_i
     cd_kv_iter *it = NULL;
     bool more = true;
     (void)cd__ix_key(key, t, addr, upto->height);
+    CD_TRY(walk_blocks(v, key + 1, upto, fn, ctx, &more));
     CD_TRY(cd_kv_iter_new(&it, cd_view_kv(v),
                           &(cd_kv_range){.prefix = cd_bytes_of(key, CD__IX_ADDR),
                                          .start = cd_bytes_of(key, sizeof key),
@@ -183,67 +247,125 @@ cd_err cd_index_tokens(cd_view *v, cd_index_token *out, usize *cnt, usize max,
 
 /* --- holdings ------------------------------------------------------------------------------------------------------ */
 
-/* Reads kind and id at the end of a key. */
-static cd_err dec_id(cd_index_holding *out, cd_bytes end)
+/* What the lists of holdings are made of: the keys of a table that begin with an address, folded or not. */
+typedef struct gathering {
+    u8 group[1 + 20]; /* table and address */
+    cd__ix_got after;
+    bool has_after;
+    cd__ix_got *v;
+    usize cnt;
+    usize cap;
+    usize max; /* of those that are folded */
+    cd_arena a;
+} gathering;
+
+static void gather(gathering *g, const cd__ix_got *got)
 {
-    if (end.n == 0 || end.p[0] > CD_TOKEN_ERC1155 ||
-        end.n != (end.p[0] == CD_TOKEN_ERC20 ? 1u : 33u)) {
-        return CD_ECORRUPT;
+    if (memcmp(got->b, g->group, sizeof g->group) != 0 ||
+        (g->has_after && memcmp(got->b, g->after.b, sizeof got->b) <= 0)) {
+        return;
     }
-    out->kind = (cd_token_kind)end.p[0];
-    out->id = cd_u256_zero();
-    if (end.n == 33) {
-        cd_u256_load_be(&out->id, end.p + 1);
+    if (g->cnt == g->cap) {
+        g->cap = g->cap == 0 ? 64 : 2 * g->cap;
+        cd__ix_got *more = cd_arena_array(&g->a, cd__ix_got, g->cap);
+        if (g->cnt != 0) {
+            memcpy(more, g->v, g->cnt * sizeof *more);
+        }
+        g->v = more;
     }
-    return CD_OK;
+    g->v[g->cnt++] = *got;
 }
 
-static usize enc_id(u8 *out, const cd_index_holding *h)
+static cd_err gather_rows(gathering *g, cd_kv *kv)
 {
-    out[0] = (u8)h->kind;
-    if (h->kind == CD_TOKEN_ERC20) {
-        return 1;
-    }
-    cd_u256_store_be(out + 1, &h->id);
-    return 33;
-}
-
-/* Keys of a table that begin with an address, and but for those of ids have another in the middle. */
-static cd_err holdings(cd_view *v, cd__ix_table t, cd_index_holding *out, usize *cnt, usize max,
-                       const cd_addr20 *addr, const cd_index_holding *after)
-{
-    u8 start[CD__IX_HELD + 33] = {CD__IX_PREFIX, (u8)t};
-    usize middle = t == CD__IX_IDS ? 0 : 20;
+    u8 start[1 + sizeof(cd__ix_got)] = {CD__IX_PREFIX};
+    usize middle =
+        g->group[0] == CD__IX_IDS ? 21 : 41; /* where the kind is in a key without prefix */
     usize start_n = CD__IX_ADDR;
     cd_kv_iter *it = NULL;
-    usize n = 0;
-    memcpy(start + 2, addr->b, 20);
-    if (after != NULL) {
-        memcpy(start + CD__IX_ADDR, (t == CD__IX_HOLDS ? &after->token : &after->holder)->b,
-               middle);
-        start_n += middle + enc_id(start + CD__IX_ADDR + middle, after);
-        start[start_n++] = 0; /* the next key there can be */
+    memcpy(start + 1, g->group, sizeof g->group);
+    if (g->has_after) {
+        usize id = g->after.b[41] == CD_TOKEN_ERC20 ? 1 : 33;
+        memcpy(start + 1, g->after.b, middle);
+        memcpy(start + 1 + middle, g->after.b + 41, id);
+        start_n = 1 + middle + id;
     }
-    CD_TRY(cd_kv_iter_new(&it, cd_view_kv(v),
+    CD_TRY(cd_kv_iter_new(&it, kv,
                           &(cd_kv_range){.prefix = cd_bytes_of(start, CD__IX_ADDR),
                                          .start = cd_bytes_of(start, start_n)}));
     cd_err e = CD_OK;
-    while (e == CD_OK && n < max && cd_kv_iter_next(it)) {
+    while (e == CD_OK && g->cnt < g->max && cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);
-        cd_index_holding h = {.token = *addr};
-        if (k.n < CD__IX_ADDR + middle) {
-            e = CD_ECORRUPT;
-            continue;
+        cd__ix_got got = {{0}};
+        usize id = k.n - cd_min_u64(k.n, 1 + middle);
+        e = (id == 1 || id == 33) && k.p[1 + middle] <= CD_TOKEN_ERC1155 ? CD_OK : CD_ECORRUPT;
+        if (e == CD_OK) {
+            memcpy(got.b, k.p + 1, middle);
+            memcpy(got.b + 41, k.p + 1 + middle, id);
+            gather(g, &got);
         }
-        cd_addr20 *other = t == CD__IX_HOLDS ? &h.token : &h.holder;
-        h.holder = t == CD__IX_HOLDS ? *addr : h.holder;
-        memcpy(other->b, k.p + CD__IX_ADDR, middle);
-        e = dec_id(&h, cd_bytes_sub(k, CD__IX_ADDR + middle, k.n - CD__IX_ADDR - middle));
-        out[n] = h;
-        n += e == CD_OK ? 1 : 0;
     }
     e = e == CD_OK ? cd_kv_iter_err(it) : e;
     cd_kv_iter_free(it);
+    return e;
+}
+
+static cd_err gather_blocks(gathering *g, cd_kv *kv)
+{
+    static const u8 prefix[2] = {CD__IX_PREFIX, CD__IX_GOT};
+    cd_kv_iter *it = NULL;
+    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = cd_bytes_of(prefix, 2)}));
+    cd_err e = CD_OK;
+    while (e == CD_OK && cd_kv_iter_next(it)) {
+        cd_bytes row = cd_kv_iter_value(it);
+        e = row.n % sizeof(cd__ix_got) == 0 ? CD_OK : CD_ECORRUPT;
+        for (usize i = 0; e == CD_OK && i < row.n; i += sizeof(cd__ix_got)) {
+            gather(g, (const cd__ix_got *)(const void *)(row.p + i));
+        }
+    }
+    e = e == CD_OK ? cd_kv_iter_err(it) : e;
+    cd_kv_iter_free(it);
+    return e;
+}
+
+static int compare_got(const void *x, const void *y)
+{
+    return memcmp(x, y, sizeof(cd__ix_got));
+}
+
+static cd_index_holding holding_of(const cd__ix_got *got)
+{
+    cd_index_holding h = {.kind = (cd_token_kind)got->b[41]};
+    bool is_of_holder = got->b[0] == CD__IX_HOLDS;
+    memcpy((is_of_holder ? &h.holder : &h.token)->b, got->b + 1, 20);
+    memcpy((is_of_holder ? &h.token : &h.holder)->b, got->b + 21, 20);
+    cd_u256_load_be(&h.id, got->b + 42);
+    return h;
+}
+
+static cd_err holdings(cd_view *v, cd__ix_table t, cd_index_holding *out, usize *cnt, usize max,
+                       const cd_addr20 *addr, const cd_index_holding *after)
+{
+    gathering g = {.group = {(u8)t}, .has_after = after != NULL, .max = max + 1};
+    memcpy(g.group + 1, addr->b, 20);
+    if (after != NULL) {
+        memcpy(g.after.b, g.group, sizeof g.group);
+        memcpy(g.after.b + 21, (t == CD__IX_HOLDS ? &after->token : &after->holder)->b, 20);
+        g.after.b[41] = (u8)after->kind;
+        cd_u256_store_be(g.after.b + 42, &after->id);
+    }
+    cd_err e = gather_rows(&g, cd_view_kv(v));
+    e = e == CD_OK ? gather_blocks(&g, cd_view_kv(v)) : e;
+    if (e == CD_OK && g.cnt > 1) {
+        qsort(g.v, g.cnt, sizeof *g.v, compare_got);
+    }
+    usize n = 0;
+    for (usize i = 0; e == CD_OK && i < g.cnt && n < max; i++) {
+        if (i == 0 || compare_got(&g.v[i], &g.v[i - 1]) != 0) {
+            out[n++] = holding_of(&g.v[i]);
+        }
+    }
+    cd_arena_fini(&g.a);
     CD_TRY(e);
     *cnt = n;
     return CD_OK;
