@@ -38,7 +38,7 @@ struct cd_index {
     bool is_writing;
     bool is_stopping;
     u64 waiting;   /* blocks to be folded */
-    u64 cuts;      /* of the chain, by blocks */
+    u64 cuts;      /* of the chain */
     u64 cut_epoch; /* views up to this epoch do not know of the last */
     u64 goal;      /* the highest block that was accepted without the index */
     cd__ix_state s;
@@ -69,10 +69,9 @@ static void put(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
     cd__ix_upto_put(batch, &x->upto);
 }
 
-static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
+static void cut(void *ctx, cd_kv_batch *batch, u64 height)
 {
     cd_index *x = ctx;
-    u64 below = b->block->header.number - 1;
     u64 epoch = epoch_now(x);
     cd_mutex_lock(&x->lock);
     x->cuts++;
@@ -80,15 +79,22 @@ static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
     while (x->is_writing) {
         cd_cond_wait(&x->written, &x->lock);
     }
-    x->goal = cd_min_u64(x->goal, below);
-    x->s.done = cd_min_u64(x->s.done, below);
+    x->goal = cd_min_u64(x->goal, height);
+    x->s.done = cd_min_u64(x->s.done, height);
     cd__ix_state now = x->s;
     cd_mutex_unlock(&x->lock);
+    x->upto = (cd__ix_upto){.top = cd_min_u64(x->upto.top, height), .epoch = epoch + 1};
     cd__ix_state_put(batch, &now);
+    cd__ix_upto_put(batch, &x->upto);
+}
+
+static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
+{
+    cd_index *x = ctx;
     cd_err e = cd__ix_del(&x->w, batch, b);
     if (e != CD_OK) {
         cd_log_error(x->cfg.log, "a block that was taken back stays in the index",
-                     CD_F("height", below + 1), CD_F_ERR("error", e));
+                     CD_F("height", b->block->header.number), CD_F_ERR("error", e));
     }
 }
 
@@ -357,8 +363,8 @@ cd_err cd_index_open(cd_index **out, const cd_index_cfg *cfg, cd_errinfo *why)
     cd_view *v = cd_view_newest(cfg->chain);
     x->cfg = *cfg;
     x->goal = cd_view_head(v)->block.header.number;
-    x->hook =
-        (cd_chain_index){.put = put, .del = del, .end = end, .wants_transfers = true, .ctx = x};
+    x->hook = (cd_chain_index){
+        .put = put, .del = del, .cut = cut, .end = end, .wants_transfers = true, .ctx = x};
     cd_view_unref(v);
     cd_mutex_init(&x->lock);
     cd_cond_init(&x->written);

@@ -1,5 +1,5 @@
 # Processes that are killed while they write, and what their directories hold then.
-foreach(what store world chain)
+foreach(what store world chain index)
   add_executable(${what}_kill ${CMAKE_CURRENT_LIST_DIR}/${what}_kill.c)
   set_target_properties(${what}_kill PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_compile_options(${what}_kill PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
@@ -11,3 +11,4 @@ endforeach()
 target_link_libraries(store_kill PRIVATE cd_store)
 target_link_libraries(world_kill PRIVATE cd_chains_evmchain)
 target_link_libraries(chain_kill PRIVATE cd_chains_evmchain)
+target_link_libraries(index_kill PRIVATE cd_explorer)

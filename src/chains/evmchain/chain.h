@@ -24,16 +24,17 @@ typedef struct cd_chain cd_chain;
 typedef struct cd_chain_entry {
     const cd_block *block;
     const cd_receipt *receipts;
-    const cd_transfer
-        *transfers; /* inside its transactions, creations among them; NULL: not known */
+    const cd_transfer *transfers; /* inside its transactions, creations too; NULL: not known */
     usize transfer_cnt;
 } cd_chain_entry;
 
-/* Something that is written and removed together with blocks, in their batch (the log index). */
+/* Something that is written and removed together with blocks, in their batch (the log index). cut and end may be NULL. */
 typedef struct cd_chain_index {
     void (*put)(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b);
-    void (*del)(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b); /* without transfers */
-    void (*end)(void *ctx); /* the chain closes: every view is given back; NULL: not interested */
+    /* The chain goes back: cut once, to which height, then del for each block with transactions, whose transfers are not known. */
+    void (*cut)(void *ctx, cd_kv_batch *batch, u64 height);
+    void (*del)(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b);
+    void (*end)(void *ctx); /* the chain closes: every view is given back */
     bool wants_transfers;
     void *ctx;
 } cd_chain_index;

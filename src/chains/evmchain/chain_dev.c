@@ -132,6 +132,11 @@ cd_err cd_chain_truncate(cd_chain *c, u64 version, cd_errinfo *why)
     u64 before = cd_chain_head(c)->header.number;
     CD_ASSERT(c->rules.is_dev && height <= before);
     cd_err e = head_of(c, &head, &batch, &version);
+    for (usize i = 0; i < c->index_cnt && e == CD_OK; i++) {
+        if (c->indices[i]->cut != NULL) {
+            c->indices[i]->cut(c->indices[i]->ctx, &batch, height);
+        }
+    }
     if (e == CD_OK) {
         e = remove_blocks(c, &batch, height);
     }
