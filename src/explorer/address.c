@@ -40,7 +40,8 @@ static void facts(cd__xp *p, const cd_addr20 *addr, const cd_account *account, b
         cd_html_put(h, "Account that runs the code of ");
         cd__xp_addr(p, &to, 0);
     } else if (code.n != 0) {
-        cd_html_put(h, "Contract, {} of code", cd_fmt_bytes(&p->a, code.n));
+        cd_html_put(h, "Contract, {} of code <a href=\"{}\">Read and write</a>",
+                    cd_fmt_bytes(&p->a, code.n), cd__fn_action(p, addr));
     } else {
         cd_html_put(h, "{}", found ? "Account" : "Never used");
     }

@@ -7,6 +7,7 @@
 static const cd_page_link tabs[] = {
     {.name = "Overview", .href = CD_EXPLORER_ROOT, .key = "h"},
     {.name = "Blocks", .href = CD_EXPLORER_ROOT "/blocks", .key = "b"},
+    {.name = "Tokens", .href = CD_EXPLORER_ROOT "/tokens", .key = "t"},
     {.name = "Pool", .href = CD_EXPLORER_ROOT "/pool", .key = "p"},
     {.name = "Node", .href = CD_EXPLORER_ROOT "/node", .key = "n"},
 };
@@ -93,6 +94,8 @@ static bool write_body(cd__xp *p, cd_bytes path)
         cd__xp_home(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("blocks"))) {
         cd__xp_blocks(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("tokens"))) {
+        cd__xp_tokens(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("pool"))) {
         cd__xp_pool(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("search"))) {
@@ -101,6 +104,8 @@ static bool write_body(cd__xp *p, cd_bytes path)
         cd__xp_block(p, rest);
     } else if ((rest = behind(path, "tx")).p != NULL) {
         cd__xp_tx(p, rest);
+    } else if ((rest = behind(path, "token")).p != NULL) {
+        cd__xp_token_page(p, rest);
     } else if ((rest = behind(path, "address")).p != NULL) {
         cd__xp_address(p, rest);
     } else {

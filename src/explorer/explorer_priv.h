@@ -49,6 +49,8 @@ void cd__xp_blocks(cd__xp *p);
 void cd__xp_block(cd__xp *p, cd_bytes rest);
 void cd__xp_tx(cd__xp *p, cd_bytes rest);
 void cd__xp_address(cd__xp *p, cd_bytes rest);
+void cd__xp_tokens(cd__xp *p);
+void cd__xp_token_page(cd__xp *p, cd_bytes rest);
 void cd__xp_pool(cd__xp *p);
 void cd__xp_node(cd__xp *p); /* on the loop */
 
@@ -60,6 +62,10 @@ void cd__tx_input(cd__xp *p, const cd_tx *tx);
 
 /* cd__xp_search redirects when there is one answer (true), or writes what was understood. */
 bool cd__xp_search(cd__xp *p);
+
+/* cd__token_find looks for tokens of a name or symbol among those that moved first most recently. */
+enum { CD__FOUND_MAX = 10 };
+usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text);
 
 /* cd__xp_missing makes the page say what was understood and not found; text may be hostile. */
 void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *advice);

@@ -203,7 +203,8 @@ static void unit(cd__xp *p, const cd__token *t)
         cd_html_put(&p->h, "LUX");
         return;
     }
-    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/address/{}\">",
+    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/{}/{}\">",
+                p->x->cfg.index == NULL ? "address" : "token",
                 cd_url_part_of(cd__xp_hex(p, cd_bytes_of(t->addr.b, 20))));
     if (t->symbol.n != 0) {
         cd_html_put(&p->h, "{}</a>", cd_foreign_of(t->symbol));
@@ -224,12 +225,12 @@ void cd__move_amount(cd__xp *p, const cd__move *m)
 {
     bool has_id = m->token != NULL && m->kind != CD_TOKEN_ERC20;
     if (!has_id) {
-        cd_html_put(&p->h, "{} ", number(p, m->token, &m->amount));
+        cd_html_put(&p->h, "<span class=\"any\">{}</span> ", number(p, m->token, &m->amount));
     } else if (m->kind == CD_TOKEN_ERC1155) {
         cd_html_put(&p->h, "{} × ", cd_fmt_amount(&p->a, &m->amount, 0, (cd_fmt_decimals){0}));
     }
     if (has_id) {
-        cd_html_put(&p->h, "#{} ", cd_fmt_exact(&p->a, &m->id, 0));
+        cd_html_put(&p->h, "<span class=\"any\">#{}</span> ", cd_fmt_exact(&p->a, &m->id, 0));
     }
     unit(p, m->token);
 }

@@ -56,6 +56,35 @@ static void go(cd__xp *p, const char *where, cd_bytes what)
                                          (const char *)what.p));
 }
 
+/* Tokens; one of that name is gone to, several are listed. */
+static bool by_name(cd__xp *p, cd_bytes t)
+{
+    cd_addr20 found[CD__FOUND_MAX];
+    usize cnt = cd__token_find(p, found, t);
+    if (cnt == 1) {
+        go(p, "/token/", cd__xp_hex(p, cd_bytes_of(found[0].b, 20)));
+        return true;
+    }
+    if (cnt == 0) {
+        cd__xp_missing(p, "Nothing is called", cd_foreign_of(t),
+                       "A search takes heights, hashes of blocks and transactions, addresses, and "
+                       "names and symbols of tokens.");
+        return false;
+    }
+    cd_html_put(&p->h,
+                "<h1>Search</h1><section class=\"panel\"><header><h2>Tokens called "
+                "{}</h2></header><div class=\"body\"><ul>",
+                cd_foreign_of(t));
+    for (usize i = 0; i < cnt; i++) {
+        cd_bytes hex = cd__xp_hex(p, cd_bytes_of(found[i].b, 20));
+        cd_html_put(&p->h,
+                    "<li><a class=\"mono\" href=\"" CD_EXPLORER_ROOT "/token/{}\">{}</a></li>", hex,
+                    hex);
+    }
+    cd_html_put(&p->h, "</ul></div></section>");
+    return false;
+}
+
 bool cd__xp_search(cd__xp *p)
 {
     cd_buf typed = {0};
@@ -95,9 +124,7 @@ bool cd__xp_search(cd__xp *p)
     if (is_word(t, "latest") || is_word(t, "safe") || is_word(t, "finalized")) {
         height = cd_view_head(p->view)->block.header.number;
     } else if (!height_of(&height, t)) {
-        cd__xp_missing(p, "Nothing is called", cd_foreign_of(t),
-                       "A search takes heights, hashes of blocks and transactions, and addresses.");
-        return false;
+        return by_name(p, t);
     }
     go(p, "/block/C/", cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)height)));
     return true;

@@ -20,6 +20,7 @@ typedef struct rig {
     rpc_node node;
     cd_loop *loop;
     cd_http_server *server;
+    cd_index *index;
     cd_explorer *x;
     cd_thread thread;
     cd_loop_task stop;
@@ -78,12 +79,15 @@ static int rig_open(void **state)
     (void)state;
     const cd_http_cfg http = {.body_max = 1 << 21};
     rpc_node_open(&g.node, true, NULL);
+    const cd_index_cfg index = {.chain = cd_evm_vm_chain(g.node.vm), .kv = g.node.kv};
+    assert_int_equal(cd_index_open(&g.index, &index, NULL), CD_OK);
     assert_int_equal(cd_loop_new(&g.loop, NULL), CD_OK);
     g.server = cd_http_server_new(g.loop, &http);
     const cd_explorer_cfg cfg = {
         .chain = cd_evm_vm_chain(g.node.vm),
         .clock = cd_clock_real(),
         .network = "dev",
+        .index = g.index,
         .loop = g.loop,
         .run = rig_run,
         .with_pool = rig_pool,
@@ -120,6 +124,7 @@ static int rig_close(void **state)
     cd_explorer_free(g.x);
     cd_http_server_free(g.server);
     rpc_node_close(&g.node);
+    cd_index_free(g.index);
     cd_loop_free(g.loop);
     cd_buf_fini(&g.page);
     return 0;

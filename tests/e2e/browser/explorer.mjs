@@ -52,12 +52,12 @@ const sprung = await send({to: trap, data: '0x0102030405'});
 const head = Number(await rpc('eth_blockNumber'));
 const count = (n) => Number(n).toLocaleString('en-US');
 
-check(await at('', {name: 'home', then: async (page, say) => {
+check(await at('', {name: 'home', ...(extent === 'full' ? {} : {width: 1440, theme: 'light'}), then: async (page, say) => {
   if (await page.locator('.big a').innerText() !== count(head)) say(`height is not ${head}`);
   if (await page.locator('svg.bars a').count() !== head + 1) say('a bar a block');
   if (await page.locator('table').nth(1).locator('tbody tr').count() < 4) say('transactions are missing');
 }}));
-check(await at(`/tx/${moved}`, {name: 'transfer', then: async (page, say) => {
+check(await at(`/tx/${moved}`, {name: 'transfer', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
   const receipt = await rpc('eth_getTransactionReceipt', moved);
   const main = await page.locator('main').innerText();
   for (const fact of ['1,250.00', count(receipt.gasUsed), `Block ${count(receipt.blockNumber)}`, 'Transfer', 'transfer', 'Success']) {
@@ -149,6 +149,25 @@ check(await at(`/contract/${token}`, {name: 'ask', width: 1440, theme: 'light', 
   await page.goto(`${origin}/explorer/contract/${token}`);
   if (await page.locator('textarea[name=abi]').inputValue() !== 'ping(uint8 x) view(uint256)') say('the ABI was forgotten');
 }}));
+if (extent === 'full') check(await at('/tokens', {name: 'tokens', then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  for (const fact of ['Lumen', 'LMN', 'ERC-20']) if (!main.includes(fact)) say(`no ${fact}`);
+}}));
+check(await at(`/token/${token}?tab=holders`, {name: 'holders', ...(extent === 'full' ? {} : {width: 1440, theme: 'dark'}), then: async (page, say) => {
+  const main = await page.locator('main').innerText();
+  const supply = BigInt(await rpc('eth_call', {to: token, data: '0x18160ddd'}, 'latest'));
+  for (const who of [FROM, TO]) {
+    const has = BigInt(await rpc('eth_call', {to: token, data: '0x70a08231' + address(who)}, 'latest'));
+    if (!main.includes(`${count(has / 10n ** 18n)}.00 LMN`)) say(`${who} has ${has}`);
+    const share = has * 10000n / supply;
+    if (page.viewportSize().width > 860 && !main.includes(`${share / 100n}.${String(share % 100n).padStart(2, '0')}`)) say(`share ${share}`);
+  }
+}}));
+check(await at(`/token/${trap}`, {name: 'hostile-token', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
+  if (await page.locator('main script, main img').count() !== 0) say('markup of a token reached the page');
+  const main = await page.locator('main').innerText();
+  if (!main.includes('<script>alert(1)</script>')) say('the name is not shown');
+}}));
 await rpc('evm_setAutomine', false);
 const [next, gap] = [await send({to: TO, value: '0x1'}), await send({to: TO, value: '0x1', nonce: '0xff'})];
 check(await at('/pool', {name: 'pool', ...(extent === 'full' ? {} : {width: 390, theme: 'light'}), then: async (page, say) => {
@@ -205,6 +224,7 @@ check(await at('', {name: 'search', width: 1440, theme: 'light', then: async (pa
   await go('latest', `/explorer/block/C/${Number(await rpc('eth_blockNumber'))}`);
   await go(moved, `/explorer/tx/${moved}`);
   await go(token, `/explorer/address/${token}`);
+  await go('lumen', `/explorer/token/${token}`);
   await go((await rpc('eth_getBlockByNumber', '0x1', false)).hash, (await rpc('eth_getBlockByNumber', '0x1', false)).hash);
 }}));
 check(await at('', {name: 'live', width: 1440, theme: 'light', then: async (page, say) => {
