@@ -39,7 +39,7 @@ static void search(cd_html *h, const cd_page *p)
         "<input id=\"q\" name=\"q\" type=\"search\" value=\"{}\" placeholder=\"{}\" "
         "aria-label=\"{}\" autocomplete=\"off\" spellcheck=\"false\" maxlength=\"200\">"
         "<kbd aria-hidden=\"true\">/</kbd><output for=\"q\" class=\"tag\" hidden></output></form>",
-        p->searched, s->search_label, s->search_label);
+        cd_foreign_of(p->searched), s->search_label, s->search_label);
 }
 
 static void tabs(cd_html *h, const cd_page *p)

@@ -38,7 +38,7 @@ typedef struct cd_page {
     const cd_page_site *site;
     cd_bytes title;    /* "Block 1,204,881", without the product's name */
     const char *tab;   /* href of the current section; NULL: none */
-    cd_bytes searched; /* what stands in the search box */
+    cd_bytes searched; /* what stands in the search box; anybody may have written it */
     cd_markup bar_end; /* what must always be seen: network, health */
 } cd_page;
 

@@ -1,0 +1,2 @@
+cd_fuzz(explorer_fn DEPS explorer)
+cd_fuzz(explorer_page DEPS explorer SYSTEM cmocka)
