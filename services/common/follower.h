@@ -71,6 +71,7 @@ typedef struct cd_follower_state {
     bool is_pushed; /* the WebSocket is subscribed */
     bool is_stopped;
 } cd_follower_state;
+/* cd_follower_look tells where it is; confined to the loop as the rest. */
 cd_follower_state cd_follower_look(const cd_follower *f);
 
 #endif

@@ -85,10 +85,12 @@ cd_err cd__wapi_refuse(cd__wapi_call *c, u32 status, const char *code, const cha
 /* cd__wapi_answer ends a call of R_ASYNC with what stands in its buffer, or with its problem. */
 void cd__wapi_answer(cd__wapi_call *c);
 
+/* cd__wapi_face: that of the caller's project. */
 CD_INLINE cd_wh_face cd__wapi_face(const cd__wapi_call *c)
 {
     return c->account.project.face;
 }
+/* cd__wapi_now_ms: wall time of the service's clock. */
 u64 cd__wapi_now_ms(const cd_wh_api *a);
 
 /* Values of the query, decoded; NULL: not there. _u64: with bounds; _time: RFC 3339 or Unix seconds, in ms. */

@@ -68,6 +68,7 @@ typedef struct cd_wh_face_api {
 } cd_wh_face_api;
 
 extern const cd_wh_face_api cd_wh_face_a, cd_wh_face_b, cd_wh_face_c;
+/* cd_wh_face_api_of gives the one of a face. */
 const cd_wh_face_api *cd_wh_face_api_of(cd_wh_face face);
 
 /* cd_wh_read_body parses a body: one object, no key twice at any level. */

@@ -25,6 +25,7 @@ typedef struct cd_wh_pages_cfg {
     const char *brand;     /* NULL: "Svc" */
 } cd_wh_pages_cfg;
 
+/* cd_wh_pages_new copies cfg; what it names stays. */
 cd_wh_pages *cd_wh_pages_new(const cd_wh_pages_cfg *cfg);
 
 /* cd_wh_pages_free ends what listens; after the server has stopped. NULL is allowed. */
