@@ -488,7 +488,7 @@ def test_two_instances_one_store(opt, fixture):
         fixture.set("slow", ms=500)
         with Gateway(opt.bin, fixture.base(), **shared) as a, Gateway(opt.bin, fixture.base(), **shared) as b:
             time.sleep(0.3)
-            cnt = 5000 if opt.full else 200
+            cnt = 2000 if opt.full else 200
 
             async def both():
                 return await asyncio.gather(burst(a.port, ["/price/bitcoin"] * cnt),
