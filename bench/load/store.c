@@ -70,7 +70,7 @@ static void one_block(run *r)
     cd_wh_event *events = cd_arena_array(&r->mem, cd_wh_event, BLOCK);
     u8 hash[32] = {0};
     r->block++;
-    for (u32 i = 0; i < BLOCK; i++) {
+    for (u64 i = 0; i < BLOCK; i++) {
         cd_wh_event *e = &events[i];
         u64 parts[2] = {r->block, i};
         cd_hash32 h;

@@ -344,10 +344,10 @@ static void play(usize engine, u64 seed, u32 steps)
 static void test_model(void **state)
 {
     const char *full = getenv("CANDELA_TEST_FULL");
-    u32 more = full != NULL && strcmp(full, "1") == 0 ? 10 : 1;
+    u64 more = full != NULL && strcmp(full, "1") == 0 ? 10 : 1;
     (void)state;
     for (usize engine = 0; engine < rig_engines(); engine++) {
-        for (u64 seed = 1; seed <= (engine == 0 ? 5 : 1) * more; seed++) {
+        for (u64 seed = 1; seed <= (engine == 0 ? 5u : 1u) * more; seed++) {
             play(engine, seed, 300);
         }
     }

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BIN "/usr/lib/postgresql/15/bin/"
+static char initdb[] = "/usr/lib/postgresql/15/bin/initdb";
+static char postgres[] = "/usr/lib/postgresql/15/bin/postgres";
 
 /* The server of this process: started when first asked for, in a temporary folder, by an ordinary user, without TCP. */
 static struct {
@@ -79,12 +80,12 @@ static void start_server(void)
     }
     char data[80];
     (void)snprintf(data, sizeof data, "%s/data", server.dir);
-    char *init[] = {BIN "initdb", "-D", data,   "-U",         "rig",       "-A",
-                    "trust",      "-E", "UTF8", "--locale=C", "--no-sync", NULL};
+    char *init[] = {initdb,  "-D", data,   "-U",         "rig",       "-A",
+                    "trust", "-E", "UTF8", "--locale=C", "--no-sync", NULL};
     assert_true(waitpid(start(init), &status, 0) > 0);
     assert_int_equal(status, 0);
-    char *run[] = {BIN "postgres",      "-D", data,        "-k", server.dir, "-c",
-                   "listen_addresses=", "-c", "fsync=off", NULL};
+    char *run[] = {
+        postgres, "-D", data, "-k", server.dir, "-c", "listen_addresses=", "-c", "fsync=off", NULL};
     server.pid = start(run);
     assert_true(can_connect(url));
 }
@@ -93,7 +94,7 @@ usize rig_engines(void)
 {
     if (!server.was_tried) {
         server.was_tried = true;
-        if (access(BIN "postgres", X_OK) == 0) {
+        if (access(postgres, X_OK) == 0) {
             start_server();
         } else {
             const char *ci = getenv("CI");
