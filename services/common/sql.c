@@ -96,6 +96,16 @@ bool cd_sql_is_shared(const cd_sql *q)
     return q->ops->is_shared;
 }
 
+cd_err cd_sql_tidy(cd_sql *q, cd_errinfo *why)
+{
+    return q->ops->tidy(q, why);
+}
+
+u32 cd_sql_untidy(const cd_sql *q)
+{
+    return q->untidy;
+}
+
 cd_err cd_sql_exec(cd_sql *q, const char *text, cd_errinfo *why)
 {
     cd_buf buf = {0};

@@ -37,6 +37,12 @@ void cd_sql_close(cd_sql *q);
 /* cd_sql_is_shared: other machines may use the database at the same time (PostgreSQL). */
 bool cd_sql_is_shared(const cd_sql *q);
 
+/* cd_sql_tidy does what the engine puts off: SQLite's log is copied into the file while others go on writing, by a
+ * connection of another thread. cd_sql_untidy: pages that a connection has put off, 0 where that is nobody's business. A
+ * connection that nobody tidies up behind does so itself, at 64 MB. */
+cd_err cd_sql_tidy(cd_sql *q, cd_errinfo *why) CD_CHECK;
+u32 cd_sql_untidy(const cd_sql *q);
+
 /* cd_sql_exec runs statements without values, separated by semicolons. */
 cd_err cd_sql_exec(cd_sql *q, const char *text, cd_errinfo *why) CD_CHECK;
 

@@ -110,6 +110,14 @@ static cd_err flush(cd_sql *q, cd_errinfo *why)
     return settle((pg *)q, NULL, why);
 }
 
+/* The server does it. */
+static cd_err tidy(cd_sql *q, cd_errinfo *why)
+{
+    (void)q;
+    (void)why;
+    return CD_OK;
+}
+
 static void rest(cd_sql *q)
 {
     (void)q; /* rows are in memory */
@@ -306,6 +314,7 @@ static const cd__sql_ops ops = {
     .exec = exec,
     .ready = ready,
     .flush = flush,
+    .tidy = tidy,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,

@@ -25,6 +25,7 @@ typedef struct cd__sql_ops {
     cd_err (*exec)(cd_sql *q, const char *text, cd_errinfo *why);
     cd_err (*ready)(cd_sql *q, cd_errinfo *why); /* before a transaction: the connection is there */
     cd_err (*flush)(cd_sql *q, cd_errinfo *why);
+    cd_err (*tidy)(cd_sql *q, cd_errinfo *why);
     void (*rest)(cd_sql *q); /* no statement is under way any more */
     cd_err (*prepare)(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why);
     void (*drop)(cd_sql_stmt *st);
@@ -40,6 +41,7 @@ struct cd_sql {
     const cd__sql_ops *ops;
     cd_sql_stmt *stmts;
     cd_sql_stmt *control[CD__SQL_CONTROLS];
+    u32 untidy;
     bool in_tx;
 };
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A checkpoint copies the log into the file: at every 16 MB, so that it costs little and restarts stay quick. */
-enum { BUSY_MS = 5000, CHECKPOINT_PAGES = 4096, CACHE_KIB = 2000 };
+/* UNTIDY_PAGES: 64 MB of log. */
+enum { BUSY_MS = 5000, UNTIDY_PAGES = 16384, CACHE_KIB = 2000 };
 
 typedef struct lite {
     cd_sql base;
@@ -73,6 +73,26 @@ static cd_err nothing(cd_sql *q, cd_errinfo *why)
     (void)q;
     (void)why;
     return CD_OK;
+}
+
+static cd_err tidy(cd_sql *q, cd_errinfo *why)
+{
+    sqlite3 *db = ((lite *)q)->db;
+    int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return rc == SQLITE_OK || rc == SQLITE_BUSY ? CD_OK : fail(db, rc, why);
+}
+
+/* After each commit. A failure to tidy up is not one of the commit, which is on the disk: the next one tries again. */
+static int on_log(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    cd_sql *q = ctx;
+    (void)db;
+    (void)name;
+    q->untidy = (u32)pages;
+    if (pages >= UNTIDY_PAGES) {
+        (void)tidy(q, NULL);
+    }
+    return SQLITE_OK;
 }
 
 /* A statement that was left in the middle would hold its snapshot, and the log could not start again. */
@@ -201,6 +221,7 @@ static const cd__sql_ops ops = {
     .exec = exec,
     .ready = nothing,
     .flush = nothing,
+    .tidy = tidy,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,
@@ -247,7 +268,7 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
         err = exec(&l->base, setup, why);
     }
     if (err == CD_OK && cfg->may_write) {
-        sqlite3_wal_autocheckpoint(l->db, CHECKPOINT_PAGES);
+        (void)sqlite3_wal_hook(l->db, on_log, &l->base);
     }
     if (err != CD_OK) {
         close_it(&l->base);

@@ -8,6 +8,9 @@
  * keep others waiting for milliseconds. */
 enum { GROUP_MAX = 512, IDLE_MS = 250, READ_COPY = 0, WRITE_COPY = 1 };
 
+/* From so many pages on what the engine puts off is done by a thread, so that no group has to wait for it. */
+enum { UNTIDY_PAGES = 500 };
+
 typedef struct queue {
     cd_wh_job *first;
     cd_wh_job *last;
@@ -31,9 +34,21 @@ typedef struct bell {
     cd_wh_db *db;
 } bell;
 
+/* The thread that tidies up behind the writer; a local engine has one. */
+typedef struct broom {
+    cd_sql *q;
+    bool has_thread;
+    cd_thread thread;
+    cd_mutex lock; /* of wanted and is_closing */
+    cd_cond wake;
+    bool wanted, is_closing;
+    cd_counter *failures;
+} broom;
+
 struct cd_wh_db {
     cd_loop *loop;
     lane lanes[2];
+    broom broom;
     cd_mutex done_lock; /* of done and is_posted */
     queue done;
     bool is_posted;
@@ -167,6 +182,34 @@ static void give(cd_wh_db *db, cd_wh_job *group)
     }
 }
 
+static void sweep(void *arg)
+{
+    broom *b = arg;
+    for (bool is_end = false; !is_end;) {
+        cd_mutex_lock(&b->lock);
+        while (!b->wanted && !b->is_closing) {
+            cd_cond_wait(&b->wake, &b->lock);
+        }
+        b->wanted = false;
+        is_end = b->is_closing;
+        cd_mutex_unlock(&b->lock);
+        if (!is_end) {
+            cd_err err = cd_sql_tidy(b->q, NULL);
+            if (err != CD_OK && b->failures != NULL) { /* tried again when the log has grown */
+                cd_counter_add(b->failures, 1);
+            }
+        }
+    }
+}
+
+static void want_broom(broom *b)
+{
+    cd_mutex_lock(&b->lock);
+    b->wanted = true;
+    cd_mutex_unlock(&b->lock);
+    cd_cond_wake_one(&b->wake);
+}
+
 static void work(void *arg)
 {
     lane *l = arg;
@@ -177,6 +220,9 @@ static void work(void *arg)
         } else if (group != NULL || cd__wh_stats_due(l->store, is_end)) {
             u64 began = cd_clock_mono_ns(cd_clock_real());
             write_group(l->store, group, is_end);
+            if (cd_sql_untidy(l->store->q) >= UNTIDY_PAGES) {
+                want_broom(&l->db->broom);
+            }
             if (l->db->groups != NULL) {
                 cd_counter_add(l->db->groups, 1);
                 cd_hist_add(l->db->commit_time, cd_clock_mono_ns(cd_clock_real()) - began);
@@ -244,6 +290,9 @@ static void watch(cd_wh_db *db, cd_metrics *m)
     db->groups = cd_metrics_counter(m, "store_groups_total", "Transactions of the store.", NULL, 0);
     db->jobs = cd_metrics_counter(m, "store_jobs_total", "Jobs done by the store.", NULL, 0);
     db->failures = cd_metrics_counter(m, "store_failures_total", "Jobs that failed.", NULL, 0);
+    db->broom.failures =
+        cd_metrics_counter(m, "store_tidy_failures_total",
+                           "Times the log could not be copied into the file.", NULL, 0);
     db->commit_time =
         cd_metrics_hist(m, "store_group_seconds", "From the start of a transaction to the disk.",
                         NULL, 0, bounds, CD_COUNT(bounds), 1e9);
@@ -256,6 +305,8 @@ cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, 
     cd_err err = CD_OK;
     db->loop = loop;
     cd_mutex_init(&db->done_lock);
+    cd_mutex_init(&db->broom.lock);
+    cd_cond_init(&db->broom.wake);
     db->bell = cd_new(bell);
     *db->bell = (bell){.task.fn = on_bell, .db = db};
     if (metrics != NULL) {
@@ -270,6 +321,13 @@ cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, 
     for (int i = WRITE_COPY; i >= READ_COPY && err == CD_OK;
          i--) { /* the writer makes the schema */
         err = cd__wh_store_open(&db->lanes[i].store, cfg, i == WRITE_COPY, why);
+    }
+    if (err == CD_OK && !cd_sql_is_shared(db->lanes[WRITE_COPY].store->q)) {
+        err = cd_sql_open(&db->broom.q, &(cd_sql_cfg){.url = cfg->url, .may_write = true}, why);
+        if (err == CD_OK) {
+            err = cd_thread_start(&db->broom.thread, "store-tidy", sweep, &db->broom, why);
+            db->broom.has_thread = err == CD_OK;
+        }
     }
     for (int i = 0; i < 2 && err == CD_OK; i++) {
         lane *l = &db->lanes[i];
@@ -299,6 +357,20 @@ static void end_bell(cd_wh_db *db)
     }
 }
 
+static void close_broom(broom *b)
+{
+    cd_mutex_lock(&b->lock);
+    b->is_closing = true;
+    cd_mutex_unlock(&b->lock);
+    cd_cond_wake_one(&b->wake);
+    if (b->has_thread) {
+        cd_thread_join(&b->thread);
+    }
+    cd_sql_close(b->q);
+    cd_cond_fini(&b->wake);
+    cd_mutex_fini(&b->lock);
+}
+
 void cd_wh_db_close(cd_wh_db *db)
 {
     if (db == NULL) {
@@ -317,6 +389,7 @@ void cd_wh_db_close(cd_wh_db *db)
         cd_cond_fini(&l->wake);
         cd_mutex_fini(&l->lock);
     }
+    close_broom(&db->broom);
     bool was_posted = db->is_posted;
     call_done(db);
     db->is_posted = was_posted;

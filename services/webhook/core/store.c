@@ -9,7 +9,7 @@ _Static_assert(CD_WH_PENDING == 0 && CD_WH_DELIVERING == 1 && CD_WH_RETRYING == 
 _Static_assert(CD_WH_FAILED == 4 && CD_WH_HELD == 5 && CD_WH_CANCELLED == 8, "");
 _Static_assert(CD_WH_ACTIVE == 0 && CD__WH_KIND_TEST == 1, "");
 
-enum { LEASE_MS = 300000, AHEAD = 64, CACHE_KIB = 16000 };
+enum { LEASE_MS = 300000, AHEAD = 64, WRITE_CACHE_KIB = 8000, READ_CACHE_KIB = 2000 };
 
 static const char *const texts[CD__WH_SQL_CNT] = {
 #define X(name, text) [CD__WH_##name] = text,
@@ -131,7 +131,9 @@ static cd_err begin_life(cd_wh_store *s, const char *worker, bool is_writer, cd_
 cd_err cd__wh_store_open(cd_wh_store **out, const cd_wh_store_cfg *cfg, bool is_writer,
                          cd_errinfo *why)
 {
-    const cd_sql_cfg sql = {.url = cfg->url, .may_write = is_writer, .cache_kib = CACHE_KIB};
+    const cd_sql_cfg sql = {.url = cfg->url,
+                            .may_write = is_writer,
+                            .cache_kib = is_writer ? WRITE_CACHE_KIB : READ_CACHE_KIB};
     cd_wh_store *s = cd_new(cd_wh_store);
     s->clock = cfg->clock;
     s->lease_ms = cfg->lease_ms == 0 ? LEASE_MS : cfg->lease_ms;

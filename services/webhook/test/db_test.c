@@ -37,10 +37,12 @@ static void name_of(char out[16], u32 n)
 /* Writes two rows; a job that fails does so between them. */
 static cd_err run_put(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
+    static const u8 large[100000]; /* so that the log grows, and is tidied up */
     put *p = (put *)(void *)job;
     char name[16];
     name_of(name, p->number);
-    CD_TRY(WH_RUN(s, SETTING_PUT, why, cd_sql_t("a"), cd_sql_t(name), cd_sql_b((cd_bytes){0})));
+    CD_TRY(WH_RUN(s, SETTING_PUT, why, cd_sql_t("a"), cd_sql_t(name),
+                  cd_sql_b(cd_bytes_of(large, sizeof large))));
     if (p->fails) {
         return cd_fail(why, CD_EINVAL, "as told");
     }

@@ -1,7 +1,12 @@
 #include "services/webhook/test/store_rig.h"
 
+#include "base/fileio.h"
 #include "crypto/sha2.h"
 #include "services/webhook/core/records.h"
+#include "services/webhook/core/seal.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
 
 static const u8 block_hash[32] = {1, 2, 3};
 
@@ -750,6 +755,44 @@ static void every_engine(void (*test)(usize engine))
     }
 }
 
+static void test_sealing(void **state)
+{
+    rig r;
+    u8 key[32];
+    u8 again[32];
+    char path[96];
+    cd_bytes text;
+    struct stat st;
+    (void)state;
+    rig_open(&r, 0);
+    (void)snprintf(path, sizeof path, "%s/master.key", r.dir);
+    rig_ok(cd_wh_master_key(key, path, why));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    rig_ok(cd_wh_master_key(again, path, why));
+    assert_memory_equal(key, again, sizeof key);
+    cd_bytes sealed = cd_wh_seal(&r.mem, key, cd_bytes_str("whsec_1"), "secret of wh_1");
+    cd_bytes other = cd_wh_seal(&r.mem, key, cd_bytes_str("whsec_1"), "secret of wh_1");
+    assert_false(cd_bytes_eq(sealed, other));
+    rig_ok(cd_wh_unseal(&text, &r.mem, key, sealed, "secret of wh_1", why));
+    assert_true(cd_bytes_eq(text, cd_bytes_str("whsec_1")));
+    assert_int_equal(cd_wh_unseal(&text, &r.mem, key, sealed, "secret of wh_2", NULL), CD_ECORRUPT);
+    for (usize i = 0; i < sealed.n; i++) {
+        cd_bytes cut = cd_arena_dup(&r.mem, sealed);
+        ((u8 *)(uintptr_t)cut.p)[i] ^= 1;
+        assert_int_equal(cd_wh_unseal(&text, &r.mem, key, cut, "secret of wh_1", NULL),
+                         CD_ECORRUPT);
+        cut.n = i;
+        assert_int_equal(cd_wh_unseal(&text, &r.mem, key, cut, "secret of wh_1", NULL),
+                         CD_ECORRUPT);
+    }
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(cd_wh_master_key(again, path, NULL), CD_EACCES);
+    rig_ok(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_str("too short"), 0600, why));
+    assert_int_equal(cd_wh_master_key(again, path, NULL), CD_EFORMAT);
+    rig_close(&r);
+}
+
 /* A turn of the deliverer: what it settles frees hands for what it claims, and a part that fails leaves no trace. */
 static void settle_then_claim(usize engine)
 {
@@ -925,6 +968,7 @@ int main(void)
         cmocka_unit_test(test_settle_then_claim),
         cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_no_scans),
+        cmocka_unit_test(test_sealing),
     };
     return cmocka_run_group_tests(tests, NULL, end_engines);
 }

@@ -158,6 +158,50 @@ static void aes_values(void **state)
     assert_int_equal(cd_aes128_cbc_dec(out, &n, key, iv, cd_bytes_of(chained, 0)), CD_EFORMAT);
 }
 
+/* Test cases 13, 14 and 16 of the GCM specification. */
+static void aes256_gcm_values(void **state)
+{
+    (void)state;
+    u8 key[32] = {0};
+    u8 nonce[12] = {0};
+    u8 text[60] = {0};
+    u8 about[20];
+    u8 out[60];
+    u8 tag[16];
+    cd_aes256_gcm_seal(out, tag, key, nonce, cd_bytes_of(NULL, 0), cd_bytes_of(NULL, 0));
+    assert_hex(tag, "530f8afbc74536b9a963b4f1c4cb738b");
+    cd_aes256_gcm_seal(out, tag, key, nonce, cd_bytes_of(text, 16), cd_bytes_of(NULL, 0));
+    assert_hex(out, "cea7403d4d606b6e074ec5d3baf39d18");
+    assert_hex(tag, "d0d1c8a799996bf0265b98b5d48ab919");
+    assert_int_equal(cd_hex_parse(key, cd_bytes_str("feffe9928665731c6d6a8f9467308308"
+                                                    "feffe9928665731c6d6a8f9467308308")),
+                     CD_OK);
+    assert_int_equal(cd_hex_parse(nonce, cd_bytes_str("cafebabefacedbaddecaf888")), CD_OK);
+    assert_int_equal(cd_hex_parse(text, cd_bytes_str("d9313225f88406e5a55909c5aff5269a"
+                                                     "86a7a9531534f7da2e4c303d8a318a72"
+                                                     "1c3c0c95956809532fcf0e2449a6b525"
+                                                     "b16aedf5aa0de657ba637b39")),
+                     CD_OK);
+    assert_int_equal(cd_hex_parse(about, cd_bytes_str("feedfacedeadbeeffeedfacedeadbeefabaddad2")),
+                     CD_OK);
+    cd_aes256_gcm_seal(out, tag, key, nonce, cd_bytes_of(text, 60), cd_bytes_of(about, 20));
+    assert_hex(out, "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+                    "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662");
+    assert_hex(tag, "76fc6ece0f4e1768cddf8853bb2d551b");
+    assert_int_equal(
+        cd_aes256_gcm_open(out, key, nonce, cd_bytes_of(out, 60), tag, cd_bytes_of(about, 20)),
+        CD_OK);
+    assert_memory_equal(out, text, 60);
+    about[3] ^= 1;
+    cd_aes256_gcm_seal(out, tag, key, nonce, cd_bytes_of(text, 60), cd_bytes_of(about, 20));
+    tag[15] ^= 1;
+    assert_int_equal(
+        cd_aes256_gcm_open(out, key, nonce, cd_bytes_of(out, 60), tag, cd_bytes_of(about, 20)),
+        CD_ESIG);
+    memset(text, 0, sizeof text);
+    assert_memory_equal(out, text, 60);
+}
+
 /* Against OpenSSL, over lengths of key and message, the message in three parts. */
 static void hmac_sha256_as_openssl(void **state)
 {
@@ -227,6 +271,7 @@ int main(void)
         cmocka_unit_test(scrypt_costs_that_are_none),
         cmocka_unit_test(pbkdf2_sha256_values),
         cmocka_unit_test(aes_values),
+        cmocka_unit_test(aes256_gcm_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
