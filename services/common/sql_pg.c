@@ -18,6 +18,7 @@ typedef struct pg {
     u64 life;   /* of the connection; statements are prepared anew in the next one */
     u64 names;  /* of statements */
     u64 sent;   /* without having read the answer */
+    u64 batch;  /* number of what is under way together */
     cd_err err; /* what one of them said first */
     cd_errinfo why;
 } pg;
@@ -26,7 +27,8 @@ typedef struct pg_stmt {
     cd_sql_stmt base;
     char *text;
     char name[24];
-    u64 life; /* in which it is prepared */
+    u64 life;  /* in which it is prepared */
+    u64 batch; /* with which it was */
     PGresult *rows;
     int row, cnt;
 } pg_stmt;
@@ -67,6 +69,12 @@ static void remember(pg *p, const PGresult *r)
     }
 }
 
+static void name_it(pg *p, pg_stmt *s)
+{
+    s->life = 0;
+    (void)snprintf(s->name, sizeof s->name, "s%llu", (unsigned long long)++p->names);
+}
+
 /* Sends the end of what is under way and reads all answers; the rows of the last statement that gave some. */
 static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
 {
@@ -98,6 +106,13 @@ static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
     }
     p->sent = 0;
     cd_err err = p->err;
+    for (cd_sql_stmt *st = err == CD_OK ? NULL : p->base.stmts; st != NULL; st = st->next) {
+        if (((pg_stmt *)st)->batch ==
+            p->batch) { /* nobody knows whether it came before the error */
+            name_it(p, (pg_stmt *)st);
+        }
+    }
+    p->batch++;
     if (err != CD_OK && why != NULL) {
         *why = p->why;
     }
@@ -161,6 +176,7 @@ static cd_err connected(pg *p, cd_errinfo *why)
         return fail(NULL, p->conn, why);
     }
     p->life++;
+    p->batch++;
     p->sent = 0;
     p->err = CD_OK;
     PQsetNoticeProcessor(p->conn, quiet, NULL);
@@ -187,7 +203,7 @@ static cd_err prepare(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo
     (void)why;
     s->text = cd_alloc(n + 1);
     memcpy(s->text, text, n);
-    (void)snprintf(s->name, sizeof s->name, "s%llu", (unsigned long long)++((pg *)q)->names);
+    name_it((pg *)q, s);
     *out = &s->base;
     return CD_OK;
 }
@@ -242,6 +258,7 @@ static cd_err send(pg_stmt *s, const cd_sql_val *vals, usize cnt, cd_errinfo *wh
             return fail(NULL, p->conn, why);
         }
         s->life = p->life;
+        s->batch = p->batch;
         p->sent++;
     }
     if (PQsendQueryPrepared(p->conn, s->name, (int)cnt, at, lengths, formats, 1) != 1) {

@@ -183,6 +183,83 @@ static void test_opening(void **state)
     rig_close(&r);
 }
 
+/* An error takes nothing with it but its transaction: not the statements behind it, which a server has never seen. */
+static void after_errors(usize engine)
+{
+    rig r;
+    cd_errinfo said = {0};
+    rig_open(&r, engine);
+    cd_sql_stmt *dup = NULL;
+    cd_sql_stmt *fresh = NULL;
+    cd_sql_stmt *get = NULL;
+    rig_ok(cd_sql_prepare(r.s->q, &dup, "INSERT INTO worker (name) VALUES (?1)", why));
+    rig_ok(cd_sql_prepare(r.s->q, &fresh, "INSERT INTO seen (h, at) VALUES (?1, ?2)", why));
+    rig_ok(cd_sql_prepare(r.s->q, &get, "SELECT count(*) FROM seen", why));
+    rig_begin(&r);
+    cd_err err = CD_SQL_RUN(dup, &said, cd_sql_t("one")); /* is there: the rig's */
+    if (err == CD_OK) {
+        err = CD_SQL_RUN(fresh, &said, cd_sql_b(cd_bytes_str("a")), cd_sql_i(1));
+    }
+    if (err == CD_OK) {
+        err = cd__wh_commit(r.s, &said);
+    } else {
+        cd__wh_rollback(r.s);
+    }
+    assert_int_equal(err, CD_EEXIST);
+    rig_begin(&r);
+    rig_ok(CD_SQL_RUN(fresh, why, cd_sql_b(cd_bytes_str("b")), cd_sql_i(1)));
+    rig_ok(cd_sql_query_n(get, NULL, 0, why));
+    rig_ok(cd_sql_one(get, why));
+    assert_int_equal(cd_sql_col_i(get, 0), 1);
+    rig_commit(&r);
+
+    /* The same behind a savepoint. */
+    rig_begin(&r);
+    rig_ok(cd__wh_save(r.s, why));
+    err = CD_SQL_RUN(dup, &said, cd_sql_t("one"));
+    assert_int_equal(err == CD_OK ? cd__wh_keep(r.s, &said) : err, CD_EEXIST);
+    rig_ok(cd__wh_undo(r.s, why));
+    rig_ok(CD_SQL_RUN(fresh, why, cd_sql_b(cd_bytes_str("c")), cd_sql_i(1)));
+    rig_commit(&r);
+
+    if (engine == 1) { /* a connection that was lost is made again */
+        cd_wh_store *other = rig_another(&r, "other");
+        rig_ok(cd_sql_exec(other->q,
+                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                           "pg_backend_pid() AND backend_type = 'client backend'",
+                           why));
+        cd__wh_store_close(other);
+        (void)usleep(100000);
+        err = cd__wh_begin(r.s, true, &said);
+        if (err == CD_OK) {
+            err = CD_SQL_RUN(fresh, &said, cd_sql_b(cd_bytes_str("d")), cd_sql_i(1));
+            if (err == CD_OK) {
+                err = cd__wh_commit(r.s, &said);
+            } else {
+                cd__wh_rollback(r.s);
+            }
+        }
+        assert_int_equal(err, CD_EIO);
+        rig_begin(&r);
+        rig_ok(CD_SQL_RUN(fresh, why, cd_sql_b(cd_bytes_str("d")), cd_sql_i(1)));
+        rig_commit(&r);
+    }
+    rig_begin(&r);
+    rig_ok(cd_sql_query_n(get, NULL, 0, why));
+    rig_ok(cd_sql_one(get, why));
+    assert_int_equal(cd_sql_col_i(get, 0), engine == 1 ? 3 : 2);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
+static void test_after_errors(void **state)
+{
+    (void)state;
+    for (usize i = 0; i < rig_engines(); i++) {
+        after_errors(i);
+    }
+}
+
 /* ---- the disk is full ---- */
 
 static cd_err enqueue_one(rig *r, i64 hook, u64 block, cd_wh_enqueued *made, cd_errinfo *why)
@@ -410,7 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kill_9),    cmocka_unit_test(test_no_space),
         cmocka_unit_test(test_read_only), cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_opening),
+        cmocka_unit_test(test_opening),   cmocka_unit_test(test_after_errors),
     };
     return cmocka_run_group_tests(tests, NULL, end_engines);
 }
