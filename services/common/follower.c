@@ -271,6 +271,9 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
         if (!f->has_head || number > f->head) {
             head_set(f, number, NULL);
         }
+        if (f->has_next && number + 1 < f->oldest) {
+            trouble(f, "the node is behind what was followed already");
+        }
     } else {
         trouble(f, err == CD_OK ? "the node does not tell its height" : reason);
     }

@@ -5,9 +5,12 @@
 #include "services/webhook/core/names.h"
 #include "services/webhook/core/past.h"
 
+#include <stdio.h>
+
 enum {
     RETRY_MS = 500, /* before what the store did not take is written again */
     PENDING_MAX = 10000,
+    TROUBLE_MS = 60000,
     BATCH_MAX = CD_FOLLOWER_AHEAD,
 };
 
@@ -71,6 +74,8 @@ struct cd_wh_intake {
     block_job writing;
     pending_job pending;
     u64 pending_dropped;
+    char trouble[128]; /* told last, and when */
+    u64 trouble_ms;
     cd_timer *retry;
     cd_buf late; /* keys of webhooks that changed while they were being loaded */
     cd__wh_past *past;
@@ -248,9 +253,17 @@ static void follower_alarm(void *ctx, const char *reason)
                  CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
 }
 
+/* The same trouble is told once a minute. */
 static void follower_trouble(void *ctx, const char *reason)
 {
     cd_wh_intake *in = ctx;
+    u64 now_ms = cd_loop_now_ms(in->loop);
+    if (strncmp(reason, in->trouble, sizeof in->trouble - 1) == 0 &&
+        now_ms - in->trouble_ms < TROUBLE_MS) {
+        return;
+    }
+    (void)snprintf(in->trouble, sizeof in->trouble, "%s", reason);
+    in->trouble_ms = now_ms;
     cd_log_warn(in->cfg.log, "node", CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
 }
 
@@ -431,6 +444,10 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
         (void)cd_wh_match_put(in->match, &own);
         from_write(in, hook->key, own.from_block);
         cd__wh_past_changed(in->past, hook->key);
+        if (in->height <
+            in->matched) { /* who changed it was told that it holds from the ledger's end on */
+            cd__wh_past_fill(in->past, hook->key, in->height + 1, in->matched);
+        }
     }
 }
 

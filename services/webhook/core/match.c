@@ -52,7 +52,7 @@ typedef struct watch {
     cd_wh_direction direction;
     u64 from_block;
     struct {
-        const u8 *p;
+        u8 *p;
         u32 n, size;
     } lists[L_CNT];
     cd_wh_words token_ids; /* sorted, as are topics and hashes */
@@ -144,6 +144,11 @@ static int word_cmp(const void *a, const void *b)
     return memcmp(a, b, 32);
 }
 
+static int addr_cmp(const void *a, const void *b)
+{
+    return memcmp(a, b, 20);
+}
+
 static bool word_in(const void *words, usize n, const u8 word[32])
 {
     return n != 0 && bsearch(word, words, n, 32, word_cmp) != NULL;
@@ -163,13 +168,50 @@ static void *copy(u8 **at, const void *from, usize n, usize size)
 static void list_set(watch *w, u8 **at, list l, const void *p, usize n, u32 size)
 {
     CD_ASSERT(n <= CD_WH_ADDRESSES_MAX);
-    u8 *own = copy(at, p, n, size);
-    if (size == 32 && n != 0) {
-        qsort(own, n, size, word_cmp);
-    }
-    w->lists[l].p = own;
+    w->lists[l].p = copy(at, p, n, size);
     w->lists[l].n = (u32)n;
     w->lists[l].size = size;
+}
+
+static bool has(const watch *w, list l)
+{
+    return w->lists[l].n != 0;
+}
+
+/* Which lists lead to a webhook. Of several conditions the one that is likely to hold most rarely: parties, then
+ * transactions, contracts, which many share, and the last topics, arguments of an event, before its signature. The rest
+ * is looked at then. */
+static bool is_indexed(const watch *w, list l)
+{
+    if (!has(w, l) || (l != L_ADDRESSES && has(w, L_ADDRESSES))) {
+        return false;
+    }
+    if (l <= L_TO) {
+        return true;
+    }
+    if (has(w, L_FROM) || has(w, L_TO) || (l != L_TXS && has(w, L_TXS))) {
+        return false;
+    }
+    if (l == L_TXS || l == L_CONTRACTS) {
+        return true;
+    }
+    for (list later = l + 1; later < L_TXS; later++) {
+        if (has(w, later)) {
+            return false;
+        }
+    }
+    return !has(w, L_CONTRACTS);
+}
+
+/* Lists that are searched are sorted; those that lead here keep their order, because an event's sub is a place in them. */
+static void lists_sort(watch *w)
+{
+    for (list l = L_ADDRESSES; l < L_CNT; l++) {
+        bool is_word = w->lists[l].size == 32;
+        if (w->lists[l].n != 0 && (is_word || !is_indexed(w, l))) {
+            qsort(w->lists[l].p, w->lists[l].n, w->lists[l].size, is_word ? word_cmp : addr_cmp);
+        }
+    }
 }
 
 /* A webhook and all its lists in one piece of memory. */
@@ -201,6 +243,7 @@ static watch *watch_new(const cd_wh_hook *hook)
         list_set(w, &at, (list)(L_TOPIC0 + i), f->topics[i].p, f->topics[i].n, 32);
     }
     list_set(w, &at, L_TXS, f->tx_hashes.p, f->tx_hashes.n, 32);
+    lists_sort(w);
     cd_hash32 *ids = copy(&at, f->token_ids.p, f->token_ids.n, 32);
     if (f->token_ids.n != 0) {
         qsort(ids, f->token_ids.n, 32, word_cmp);
@@ -210,24 +253,6 @@ static watch *watch_new(const cd_wh_hook *hook)
     w->has_two_of_tx =
         (w->types & MASK(CD_WH_C_ADDRESS)) != 0 && (w->types & ~MASK(CD_WH_C_ADDRESS)) != 0;
     return w;
-}
-
-/* Which lists lead to a webhook: all that hold addresses, because what of them an item touches is its condition; when
- * there are none, the first of the others, which is looked at again anyhow. */
-static bool is_indexed(const watch *w, list l)
-{
-    if (w->lists[l].n == 0) {
-        return false;
-    }
-    if (l <= L_CONTRACTS) {
-        return true;
-    }
-    for (list other = L_ADDRESSES; other < l; other++) {
-        if (w->lists[other].n != 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static u32 *slots_of(const cd_buf *b, usize *cnt)
@@ -585,15 +610,25 @@ static bool selector_pass(const watch *w, const cd_wh_tx *tx)
     return w->selectors_cnt == 0;
 }
 
-/* What holds for an item as a whole. The lists of addresses were looked up already; a webhook without any was not
- * touched, and its `at` says nothing. */
+/* The address is in the list: as the index has told, or by a search. */
+static bool party_passes(const watch *w, list l, role r, const cd_addr20 *a)
+{
+    if (w->lists[l].n == 0) {
+        return true;
+    }
+    if (is_indexed(w, l)) {
+        return w->at[r] != NOWHERE;
+    }
+    return a != NULL && bsearch(a, w->lists[l].p, w->lists[l].n, 20, addr_cmp) != NULL;
+}
+
+/* What holds for an item as a whole. */
 static bool item_passes(const watch *w, const item *it, cd_wh_type type)
 {
     return (w->lists[L_ADDRESSES].n == 0 || addresses_pass(w, type)) &&
-           (w->lists[L_FROM].n == 0 || w->at[R_FROM] != NOWHERE) &&
-           (w->lists[L_TO].n == 0 || w->at[R_TO] != NOWHERE) &&
-           (w->lists[L_CONTRACTS].n == 0 || w->at[R_CONTRACT] != NOWHERE) &&
-           topics_pass(w, it->log) && selector_pass(w, it->tx) &&
+           party_passes(w, L_FROM, R_FROM, it->from) && party_passes(w, L_TO, R_TO, it->to) &&
+           party_passes(w, L_CONTRACTS, R_CONTRACT, it->contract) && topics_pass(w, it->log) &&
+           selector_pass(w, it->tx) &&
            (w->lists[L_TXS].n == 0 ||
             word_in(w->lists[L_TXS].p, w->lists[L_TXS].n, it->tx->hash.b));
 }
