@@ -18,7 +18,7 @@ WRAPPERS = {
     "gmp.h": ["src/crypto/modexp", "src/num/test/"],
     "rocksdb/": ["src/store/kv_rocksdb"],
     "uv.h": ["src/net/"],
-    "curl/": ["src/net/http_client"],
+    "curl/": ["src/net/http_client", "src/net/smtp"],
     "hiredis": ["src/net/redis"],
     "sqlite3.h": ["services/common/sql_sqlite"],
     "libpq-fe.h": ["services/common/sql_pg"],
