@@ -1,10 +1,10 @@
 /* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
- *   bench-deliveries FOLDER SECONDS WEBHOOKS [HANGING]
+ *   bench-deliveries FOLDER SECONDS WEBHOOKS [HANGING [IN_FLIGHT]]
  *
  * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
  * follow one another as they are done; beside HANGING webhooks that get events too and never answer. The store is made
- * in FOLDER, or goes on in the one that is there. One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the
+ * in FOLDER, or goes on in the one that is there. IN_FLIGHT 64 has as many connections busy as the POSTs. One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the
  * processor time of this process, all threads, by deliveries; the receiver is a process of its own. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
@@ -64,6 +64,7 @@ typedef struct load {
     cd_wh_deliverer *deliverer;
     i64 *hooks; /* the healthy first */
     u32 healthy, hanging;
+    u32 in_flight; /* 0: as the service does it */
     u64 block;
     u64 made; /* for healthy ones */
     cd_wh_job job;
@@ -279,7 +280,7 @@ static void run_deliveries(load *l, const char *folder, u32 seconds)
     const cd_wh_deliver_cfg cfg = {.db = l->db,
                                    .guard = guard,
                                    .brand = "Svc",
-                                   .in_flight = CONNS,
+                                   .in_flight = l->in_flight,
                                    .ctx = l,
                                    .settled = on_settled};
     if (cd_wh_deliver_new(&l->deliverer, l->loop, &cfg, &why) != CD_OK) {
@@ -301,11 +302,12 @@ int main(int argc, char **argv)
     load l = {0};
     cd_errinfo why;
     if (argc < 4) {
-        die("wants FOLDER SECONDS WEBHOOKS [HANGING]");
+        die("wants FOLDER SECONDS WEBHOOKS [HANGING [IN_FLIGHT]]");
     }
     u32 seconds = (u32)strtoul(argv[2], NULL, 10);
     l.healthy = (u32)strtoul(argv[3], NULL, 10);
     l.hanging = argc > 4 ? (u32)strtoul(argv[4], NULL, 10) : 0;
+    l.in_flight = argc > 5 ? (u32)strtoul(argv[5], NULL, 10) : 0;
     l.sink = webhook_sink_start();
     if (cd_loop_new(&l.loop, &why) != CD_OK) {
         die(why.msg);

@@ -9,16 +9,20 @@ enum {
     CONCURRENCY = 8,
     IN_FLIGHT = 8192,
     LEASE_MS = 60000,
-    SLOW_MS = 500,     /* an attempt that takes longer counts for the suspects */
-    PACE_MS = 100,     /* how often that is looked at */
-    MARGIN_MS = 5000,  /* of a lease, for what comes behind the attempt */
+    SLOW_MS = 500,    /* an attempt that takes longer counts for the suspects */
+    PACE_MS = 100,    /* how often that is looked at */
+    MARGIN_MS = 5000, /* of a lease, for what comes behind the attempt */
+    FEW =
+        64, /* attempts are enough while they end within FEW_MS: more would cost, and bring nothing */
+    FEW_MS = 5,
     PROVEN_MAX = 1024, /* attempts of a class, while they are not slow */
     FRESH_MAX = 512,
     SUSPECT_MAX = 1024,
     SUSPECTS_WAITING_MAX = 1024,
-    PUT_OFF_MS = 10000,   /* what a suspect has beyond that */
+    PUT_OFF_MS = 10000,   /* at least, what a suspect has beyond that */
+    PUT_OFF_STEP_MS = 10, /* so that it comes back little by little */
     CLAIM_MAX = 1024,     /* rows at a time */
-    AHEAD = 64,           /* of them of one webhook, so that it is not out of work */
+    AHEAD = 16,           /* of them of one webhook, so that it is not out of work */
     IN_HAND_MAX = 16384,  /* beyond that nothing is claimed */
     UNSETTLED_MAX = 8192, /* nothing is started before the store has caught up */
     IDLE_MS = 5000,       /* a look into the store, even if it said that nothing is due */
@@ -119,16 +123,27 @@ static void class_set(cd__wh_hook *h, cd__wh_class class)
     ring_update(h);
 }
 
+/* What a suspect cannot use soon goes back to the store, and comes again when others like it have had their turn. */
+static void put_off(cd__wh_item *item)
+{
+    cd_wh_deliverer *d = item->hook->owner;
+    u64 least = cd__wh_wall_ms(d) + PUT_OFF_MS;
+    d->put_off_ms = cd_max_u64(d->put_off_ms + PUT_OFF_STEP_MS, least);
+    give_back(item, waiting_state(item), d->put_off_ms);
+}
+
 static void wait_begin(cd__wh_item *item)
 {
     cd__wh_hook *h = item->hook;
     cd_wh_deliverer *d = h->owner;
+    bool is_enough = d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX ||
+                     (h->hung && h->waiting_cnt > 0);
+    if (h->class == CD__WH_SUSPECT && is_enough && !item->d.is_test) {
+        put_off(item);
+        return;
+    }
     if (item->d.is_test) {
         cd_list_push_front(&h->waiting, &item->link);
-    } else if (h->class == CD__WH_SUSPECT &&
-               d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX) {
-        give_back(item, waiting_state(item), cd__wh_wall_ms(d) + PUT_OFF_MS);
-        return;
     } else {
         cd_list_push_back(&h->waiting, &item->link);
     }
@@ -144,6 +159,21 @@ static void wait_end(cd__wh_item *item)
     h->waiting_cnt--;
     h->owner->classes[h->class].waiting--;
     ring_update(h);
+}
+
+/* It hangs: one attempt at a time is enough for it. */
+static void hang(cd__wh_hook *h)
+{
+    h->hung = true;
+    class_set(h, CD__WH_SUSPECT);
+    while (h->waiting_cnt > 1) {
+        cd__wh_item *item = cd_list_of(h->waiting.prev, cd__wh_item, link);
+        if (item->d.is_test) {
+            break;
+        }
+        wait_end(item);
+        put_off(item);
+    }
 }
 
 static void run_begin(cd__wh_item *item)
@@ -192,8 +222,7 @@ static void on_pace(void *ctx)
         d->classes[item->class].running--;
         item->class = CD__WH_SUSPECT;
         d->classes[CD__WH_SUSPECT].running++;
-        item->hook->hung = true; /* until it answers */
-        class_set(item->hook, CD__WH_SUSPECT);
+        hang(item->hook);
     }
     if (cd_list_is_empty(&d->young)) {
         cd_timer_stop(d->pace);
@@ -219,6 +248,20 @@ static void start_next(cd__wh_hook *h)
     }
 }
 
+/* The quick ones keep up by themselves; looks again soon. */
+static bool are_enough(cd_wh_deliverer *d, usize class)
+{
+    if (class != CD__WH_PROVEN || d->classes[class].running < FEW || cd_list_is_empty(&d->young)) {
+        return false;
+    }
+    const cd__wh_item *oldest = cd_list_of(d->young.next, cd__wh_item, link);
+    bool are_quick = cd_loop_now_ms(d->loop) - oldest->since_ms < FEW_MS;
+    if (are_quick) {
+        cd_timer_start(d->pace, FEW_MS, PACE_MS);
+    }
+    return are_quick;
+}
+
 /* Starts what may start: of each class in turn, a webhook one item at a time. */
 static void pump(cd_wh_deliverer *d)
 {
@@ -231,7 +274,7 @@ static void pump(cd_wh_deliverer *d)
         /* The proven always have room of their own. */
         u32 all = c == CD__WH_PROVEN ? d->cfg.in_flight : d->cfg.in_flight - d->cfg.in_flight / 8;
         while (!cd_list_is_empty(ring) && d->classes[c].running < d->classes[c].max &&
-               d->running < all && d->fills->cnt < UNSETTLED_MAX) {
+               d->running < all && d->fills->cnt < UNSETTLED_MAX && !are_enough(d, c)) {
             cd__wh_hook *h = cd_list_of(ring->next, cd__wh_hook, ring);
             cd_list_del(&h->ring); /* and behind the others, if it has more */
             start_next(h);
@@ -257,12 +300,12 @@ static void attempt_copy(cd_wh_attempt *out, cd_arena *mem, const cd_wh_attempt 
 static void learn(cd__wh_hook *h, const cd__wh_item *item, const cd_wh_attempt *a)
 {
     bool answered = a->status != 0;
-    h->hung = !answered && strcmp(a->error, "timeout") == 0;
-    if (h->hung || item->is_slow) {
-        class_set(h, CD__WH_SUSPECT);
-    } else {
-        class_set(h, answered ? CD__WH_PROVEN : h->class);
+    if (!answered && strcmp(a->error, "timeout") == 0) {
+        hang(h);
+        return;
     }
+    h->hung = false;
+    class_set(h, item->is_slow ? CD__WH_SUSPECT : answered ? CD__WH_PROVEN : h->class);
 }
 
 void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met)

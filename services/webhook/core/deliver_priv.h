@@ -102,6 +102,7 @@ struct cd_wh_deliverer {
         u32 max;
     } classes[CD__WH_CLASSES_CNT];
     u32 running;
+    u64 put_off_ms; /* wall clock: until when the last row was that a suspect could not use */
     bool is_pumping;
     cd_list young; /* running items that are not slow yet, oldest first */
     cd_list slow;
