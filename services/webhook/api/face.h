@@ -136,6 +136,8 @@ void cd_wh_w_raw(cd_json_w *w, const char *key, cd_bytes json);
 /* _types: the list in the client's order; _settings: what was chosen, behind the face's own fields. */
 void cd_wh_w_types(cd_json_w *w, const char *key, const cd_wh_hook *hook, cd_arena *mem);
 void cd_wh_w_settings(cd_json_w *w, const cd_wh_hook *hook, cd_arena *mem);
+/* _standard: what a receiver of Standard Webhooks headers is given for this secret, when the webhook has them. */
+void cd_wh_w_standard(cd_json_w *w, const cd_wh_hook *hook, cd_bytes secret, cd_arena *mem);
 
 /* cd_wh_draw_secret gives whsec_ and 24 characters of [a-z0-9]; cd_wh_draw gives prefix and cnt characters of [a-z0-9]. */
 cd_bytes cd_wh_draw_secret(cd_wh_read *r);

@@ -27,6 +27,9 @@ static void answer_record(cd__wapi_call *c, u32 show)
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     c->face->record(&w, &c->hook, show, &c->mem);
+    if ((show & CD_WH_SHOW_SECRET) != 0) {
+        cd_wh_w_standard(&w, &c->hook, c->hook.secret, &c->mem);
+    }
     put_warnings(c, &w);
     cd_json_w_obj_end(&w);
 }
@@ -254,7 +257,9 @@ static cd_err rotate_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd_json_w_key(&w, c->face->secret_key);
-    cd_json_w_str(&w, c->hook.secret_next.n != 0 ? c->hook.secret_next : c->hook.secret);
+    cd_bytes fresh = c->hook.secret_next.n != 0 ? c->hook.secret_next : c->hook.secret;
+    cd_json_w_str(&w, fresh);
+    cd_wh_w_standard(&w, &c->hook, fresh, &c->mem);
     cd__wapi_w_time(&w, cd__wapi_face(c), "grace_until", c->hook.grace_until_ms);
     cd_json_w_obj_end(&w);
     return CD_OK;

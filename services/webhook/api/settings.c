@@ -1,6 +1,9 @@
 /* How deliveries of one webhook are made: order, concurrency, headers. Kept as a JSON object whose names are those of the request. */
 #include "services/webhook/api/face.h"
 
+#include "base/secret.h"
+#include "services/webhook/core/sign.h"
+
 enum {
     HEADERS_MAX = 20,
     HEADER_NAME_MAX = 64,
@@ -215,5 +218,26 @@ void cd_wh_w_settings(cd_json_w *w, const cd_wh_hook *hook, cd_arena *mem)
             cd_json_raw(w->out, v);
             w->comma = true;
         }
+    }
+}
+
+void cd_wh_w_standard(cd_json_w *w, const cd_wh_hook *hook, cd_bytes secret, cd_arena *mem)
+{
+    cd_json settings;
+    bool on = false;
+    cd_bytes word = {0};
+    if (secret.n == 0 || hook->settings.n == 0 ||
+        cd_json_parse(&settings, mem, hook->settings, 0, NULL) != CD_OK) {
+        return;
+    }
+    cd_json v = cd_json_get(settings, "standard_headers");
+    if ((cd_json_bool(&on, v, NULL) == CD_OK && on) || cd_json_str(&word, v, NULL) == CD_OK) {
+        cd_buf text = {0};
+        bool is_v1a = cd_bytes_eq(word, cd_bytes_str("v1a"));
+        cd_wh_standard_secret(&text, is_v1a ? CD_WH_STANDARD_V1A : CD_WH_STANDARD_V1, secret);
+        cd_json_w_key(w, "standard_secret");
+        cd_json_w_str(w, cd_buf_bytes(&text));
+        cd_wipe(text.p, text.n);
+        cd_buf_fini(&text);
     }
 }

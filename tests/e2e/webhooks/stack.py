@@ -44,7 +44,11 @@ class Sink:
             def log_message(self, *args):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            def handle_error(self, request, client_address):
+                """A service that was killed leaves connections behind."""
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
@@ -135,6 +139,11 @@ class Stack:
 
     def send(self, to=BOB, value=16, **more):
         return self.rpc("eth_sendTransaction", {"from": ALICE, "to": to, "value": hex(value), **more})
+
+    def settle(self):
+        """Every block that there is, is in the ledger."""
+        head = int(self.rpc("eth_blockNumber"), 16)
+        self.until(lambda: self.get("/v1/health", None)[1]["chains"][0]["block_number"] >= head, "it does not follow")
 
     def fill(self):
         """Webhooks that do well, fail and are paused, with deliveries, for pages to show."""

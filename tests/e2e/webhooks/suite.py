@@ -1,0 +1,281 @@
+"""Webhooks from a development network to receivers written with public packages, and through kills."""
+import hashlib
+import hmac
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from unittest import mock
+
+import clients
+from harness import ACCOUNTS, same
+from stack import ALICE, BOB, Stack
+
+WORK = clients.WORK / "webhooks"
+PYTHON = WORK / "python"
+CAROL = ACCOUNTS[2]
+KILLS, KILLS_FULL = 6, 1000
+
+
+def install():
+    clients.install()
+    with clients.Lock():
+        WORK.mkdir(exist_ok=True)
+        for name in ("package.json", "package-lock.json", "receiver.mjs"):
+            shutil.copy(clients.HERE / "webhooks" / name, WORK)
+        shutil.copy(clients.HERE / ".npmrc", WORK)
+        clients.once("installed-receivers", [clients.HERE / "webhooks" / "package-lock.json"],
+                     ["npm", "ci", "--no-progress", "--prefix", str(WORK)])
+        needs = clients.HERE / "webhooks" / "requirements.txt"
+        clients.once("installed-receivers-python", [needs],
+                     [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps",
+                      "--upgrade", "--target", str(PYTHON), "-r", str(needs)])
+    if str(PYTHON) not in sys.path:
+        sys.path.insert(0, str(PYTHON))
+
+
+class Chain:
+    """Contracts of every kind, and calls to them."""
+
+    def __init__(self, stack):
+        self.rpc = stack.rpc
+        built = json.loads((clients.WORK / "contracts.json").read_text())
+        self.token = self.deploy(built["Token"]["bytecode"] + word(10 ** 24))
+        self.item = self.deploy(built["Item"]["bytecode"])
+        self.bag = self.deploy(built["Bag"]["bytecode"])
+        # passes what it is sent on to BOB: CALL(gas, BOB, callvalue, 0, 0, 0, 0)
+        code = "600060006000600034" + "73" + BOB[2:] + "5af100"
+        self.purse = self.deploy(f"0x60{len(code) // 2:02x}80600b6000396000f3" + code)
+
+    def done(self, tx):
+        receipt = self.rpc("eth_getTransactionReceipt", tx)
+        same(receipt["status"], "0x1", "a transaction of the test")
+        return receipt
+
+    def deploy(self, code):
+        return self.done(self.rpc("eth_sendTransaction", {"from": ALICE, "data": code}))["contractAddress"]
+
+    def call(self, to, signature, *words, value=0, sender=ALICE):
+        selector = self.rpc("web3_sha3", "0x" + signature.encode().hex())[:10]
+        tx = self.rpc("eth_sendTransaction", {"from": sender, "to": to, "value": hex(value),
+                                              "data": selector + "".join(words)})
+        self.done(tx)
+        return tx
+
+    def everything(self):
+        """One of each kind; gives the hash of the plain transfer."""
+        tx = self.rpc("eth_sendTransaction", {"from": ALICE, "to": BOB, "value": hex(5)})
+        self.call(self.token, "transfer(address,uint256)", word(BOB), word(50_000))
+        self.call(self.item, "mint(address,uint256)", word(ALICE), word(7))
+        self.call(self.item, "transferFrom(address,address,uint256)", word(ALICE), word(BOB), word(7))
+        self.call(self.bag, "fill(address,uint256[],uint256[])", word(BOB), word(96), word(192), word(2), word(1),
+                  word(2), word(2), word(10), word(20))
+        self.rpc("eth_sendTransaction", {"from": ALICE, "to": self.purse, "value": hex(9)})
+        return tx
+
+
+def word(v):
+    return v[2:].rjust(64, "0") if isinstance(v, str) else f"{v:064x}"
+
+
+def sign(secret, *parts):
+    return hmac.new(secret.encode(), b"".join(parts), hashlib.sha256).hexdigest()
+
+
+def accept_b(secret, head, body, now=None):
+    at = head["x-svc-timestamp"]
+    is_fresh = at.isdecimal() and abs((now or time.time()) - int(at)) <= 300
+    return is_fresh and hmac.compare_digest(sign(secret, at.encode(), b".", body), head["x-svc-signature"])
+
+
+def accept_c(secret, head, body):
+    return hmac.compare_digest("sha256=" + sign(secret, body), head["x-svc-signature"])
+
+
+def judged(kind, secret, deliveries):
+    """What the receiver in Node says to each of (headers, body, late)."""
+    text = json.dumps({"kind": kind, "secret": secret,
+                       "deliveries": [{"headers": h, "body": b.decode(), "late": late} for h, b, late in deliveries]})
+    p = subprocess.run(["node", "receiver.mjs"], cwd=WORK, input=text, capture_output=True, text=True, timeout=60)
+    same(p.returncode, 0, p.stderr)
+    return [line.startswith("ok") for line in p.stdout.splitlines()]
+
+
+def altered(body):
+    return body.replace(b'"chain":"lux"', b'"chain":"moo"', 1)
+
+
+_stack = None
+
+
+def stack_of(env):
+    global _stack
+    if _stack is None:
+        install()
+        _stack = Stack(env.binary, env.webhooks)
+        _stack.chain = Chain(_stack)
+    return _stack
+
+
+def test_every_kind_reaches_every_face(env):
+    s = stack_of(env)
+    a, b, c = s.sink(), s.sink(), s.sink()
+    s.settle()
+    kinds_a = ["transfer", "erc20_transfer", "erc721_transfer", "erc1155_transfer", "contract_event", "new_block"]
+    kinds_c = ["ADDRESS_ACTIVITY", "NFT_ACTIVITY", "TOKEN_TRANSFER", "INTERNAL_TRANSFER", "NEW_BLOCK"]
+    s.make("a", url=a.url, events=kinds_a)
+    hooks_b = [s.make("b", url=b.url, event_type=t, config=cfg) for t, cfg in [
+        ("address_activity", {"addresses": [BOB]}), ("token_transfer", {"contracts": [s.chain.token]}),
+        ("nft_transfer", {}), ("log", {"addresses": [s.chain.item]})]]
+    hook_c = s.make("c", name="all", url=c.url, event_types=kinds_c)
+    first = int(s.rpc("eth_blockNumber"), 16) + 1
+    tx = s.chain.everything()
+    mined = s.make("b", url=b.url, event_type="mined_transaction", config={"tx_hashes": [tx]}, from_block=first)
+    # 1 transfer and 1 to the purse (and 1 of it, which is internal), 1 ERC-20, 2 ERC-721, 2 ERC-1155, logs, blocks
+    want_a = {"transfer": 2, "erc20_transfer": 1, "erc721_transfer": 2, "erc1155_transfer": 2, "contract_event": 4,
+              "new_block": 6}
+    want_b = {"address_activity": 2, "token_transfer": 1, "nft_transfer": 4, "log": 2, "mined_transaction": 1}
+    want_c = {"NFT_ACTIVITY": 4, "TOKEN_TRANSFER": 1, "INTERNAL_TRANSFER": 1, "NEW_BLOCK": 6}
+    count = {}
+    secrets = {h["id"]: h["signing_secret"] for h in [*hooks_b, mined]}
+    seen = {}
+    for sink, want, key in ((a, want_a, "event"), (b, want_b, "event_type"), (c, want_c, "type")):
+        while any(count.get(k, 0) < n for k, n in want.items()):
+            head, body = sink.take()
+            event = json.loads(body)
+            count[event[key]] = count.get(event[key], 0) + 1
+            seen.setdefault(head["x-svc-webhook-id"], []).append(int(head["x-svc-sequence"]))
+            if sink is b:
+                assert accept_b(secrets[event["webhook_id"]], head, body), "B's signature"
+            if sink is c:
+                assert accept_c(hook_c["secret"], head, body), "C's signature"
+                same(head["x-webhook-event"], event["type"])
+                same(head["x-webhook-idempotency-key"], event["id"])
+        time.sleep(0.2)
+        assert sink.got.qsize() == 0 or sink is c, f"more than was expected: {sink.got.get()}"
+        same({k: v for k, v in count.items() if k in want}, want)
+    for hook, numbers in seen.items():
+        same(sorted(numbers)[0], 1, hook)
+    for hook in [*hooks_b, mined]:
+        s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
+    s.ask("DELETE", f"/v1/webhooks/{hook_c['id']}", "c")
+
+
+def test_receivers_of_public_packages(env):
+    s = stack_of(env)
+    sink = s.sink()
+    hook = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [BOB]},
+                  standard_headers=True)
+    for n in range(20):
+        s.send(value=n)
+    got = [sink.take() for _ in range(20)]
+    from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+    import standardwebhooks.webhooks as package
+    python = Webhook(hook["standard_secret"])
+    for head, body in got:
+        same(python.verify(body, head)["webhook_id"], hook["id"])
+        assert accept_b(hook["signing_secret"], head, body)
+    head, body = got[0]
+    late = package.datetime.fromtimestamp(time.time() + 301, package.timezone.utc)
+    for bad, clock in ((altered(body), None), (body, late)):
+        try:
+            with mock.patch.object(package, "datetime", wraps=package.datetime) as d:
+                if clock is not None:
+                    d.now.return_value = clock
+                python.verify(bad, head)
+        except WebhookVerificationError:
+            continue
+        raise AssertionError("a tampered or late delivery was accepted")
+    assert not accept_b(hook["signing_secret"], head, altered(body))
+    assert not accept_b(hook["signing_secret"], head, body, time.time() + 302)
+    tries = [*((h, b, False) for h, b in got), (head, altered(body), False), (head, body, True)]
+    same(judged("standard", hook["standard_secret"], tries), [True] * 20 + [False] * 2, "the package in Node")
+    same(judged("b", hook["signing_secret"], tries), [True] * 20 + [False] * 2, "plain HMAC in Node")
+    other = s.make("c", name="c", url=sink.url, event_type="NEW_BLOCK")
+    s.send()
+    got = [sink.take() for _ in range(2)]
+    got = [(h, b) for h, b in got if h["x-svc-webhook-id"] == other["id"]]
+    same(judged("c", other["secret"], [(*got[0], False), (got[0][0], altered(got[0][1]), False)]), [True, False])
+    # the program itself judges a recorded request
+    raw = b"POST /hook HTTP/1.1\r\n" + b"".join(f"{k}: {v}\r\n".encode() for k, v in head.items()) + b"\r\n" + body
+    same(s.run("verify", "--variant=b", f"--secret={hook['signing_secret']}", text=raw).strip(), "genuine")
+    s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
+    s.ask("DELETE", f"/v1/webhooks/{other['id']}", "c")
+
+
+def test_a_failing_receiver_pauses_and_resumes(env):
+    s = stack_of(env)
+    sink = s.sink(410)
+    hook = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [CAROL]})
+    path = f"/v1/webhooks/{hook['id']}"
+    s.send(to=CAROL)
+    sink.take()
+    s.until(lambda: s.get(path, "b")[1]["status"] == "paused", "410 pauses at once")
+    s.send(to=CAROL)
+    s.until(lambda: any(d["status"] == "skipped" for d in s.get(path + "/deliveries", "b")[1]["deliveries"]),
+            "what matches while it is paused is recorded")
+    sink.status = 200
+    same(s.ask("PATCH", path, "b", {"status": "active", "replay": "skipped"})[0], 200)
+    head, _ = sink.take()
+    same(head["x-svc-sequence"], "2")
+    s.ask("DELETE", path, "b")
+
+
+def test_an_orderly_end(env):
+    s = stack_of(env)
+    start = time.monotonic()
+    same(s.end(signal.SIGTERM), 0, "exit code after SIGTERM")
+    assert time.monotonic() - start < 10, "it took its time to stop"
+    assert '"level":"error"' not in "".join(s.lines), [x for x in s.lines if '"error"' in x][:3]
+    s.start()
+
+
+def test_kills_lose_nothing(env):
+    s = stack_of(env)
+    sink = s.sink(lambda head, body: 200 if random.random() < 0.9 else 500)
+    hook = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [CAROL]})
+    sent, stop = [], threading.Event()
+    rpc = s.node.rpc()
+
+    def load():
+        while not stop.is_set():
+            sent.append(rpc("eth_sendTransaction", {"from": ALICE, "to": CAROL, "value": hex(len(sent))}))
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        for _ in range(KILLS_FULL if env.full else KILLS):
+            time.sleep(random.uniform(0.05, 0.6))
+            s.end(signal.SIGKILL)
+            s.start()
+    finally:
+        stop.set()
+        thread.join()
+    bodies = {}
+
+    def drain():
+        while not sink.got.empty():
+            _, body = sink.got.get()
+            event = json.loads(body)
+            same(bodies.setdefault(event["id"], body), body, "two bodies of one event id")
+        return {json.loads(b)["data"]["tx_hash"] for b in bodies.values()} >= set(sent)
+
+    s.until(drain, "an event was lost", 60)
+    rows, at = 0, 0
+    while at is not None:
+        page = s.get(f"/v1/webhooks/{hook['id']}/ledger?from_block={at}", "b")[1]
+        rows += sum(b["matches"] for b in page["blocks"])
+        at = page["next_block"]
+    same(rows, len(sent), "rows of the ledger")
+    same(len(bodies), len(sent), "events")
+    s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
+
+
+def test_end(env):
+    if _stack is not None:
+        _stack.close()
