@@ -7,7 +7,6 @@
 #include "services/webhook/core/seal.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -18,6 +17,7 @@ static const struct {
     {"serve", cd_cmd_serve, "follow chains, deliver, and answer clients"},
     {"keys", cd_cmd_keys, "make, list and revoke API keys"},
     {"projects", cd_cmd_projects, "list projects, change their tier"},
+    {"audit", cd_cmd_audit, "compare the ledger with the chain"},
     {"verify", cd_cmd_verify, "judge a recorded request as its receiver would"},
 };
 

@@ -25,10 +25,7 @@ enum { CHAINS_MAX = 16, PORT_A = 8091 };
       .help = "names this process among several on one database")                                                    \
     X(OPT_RETENTION, .name = "retention", .type = CD_ARG_DURATION, .dflt = "720h", .meta = "TIME",                   \
       .help = "how long bodies and attempts are kept")                                                               \
-    X(OPT_CHAIN, .name = "chain", .type = CD_ARG_LIST, .meta = "NAME[:COIN]=URL", .group = "Chains",                 \
-      .help = "a node to follow: ws://HOST:PORT/PATH, or http:// to ask only")                                       \
-    X(OPT_CHAIN_HTTP, .name = "chain-http", .type = CD_ARG_LIST, .meta = "NAME=URL",                                 \
-      .help = "its JSON-RPC, where that is not ws:// as http:// with /rpc for /ws")                                  \
+    CD_CHAIN_OPTIONS(X)                                                                                              \
     X(OPT_CONFIRMATIONS, .name = "confirmations", .type = CD_ARG_U64, .max = 100000, .meta = "N",                    \
       .help = "blocks above one before it counts; 0 where blocks are final")                                         \
     X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD", .group = "Deliveries",   \
@@ -40,6 +37,12 @@ enum { CHAINS_MAX = 16, PORT_A = 8091 };
       .help = "certificates to believe, instead of the system's")                                                    \
     X(OPT_JITTER, .name = "jitter", .type = CD_ARG_STR, .dflt = "0", .meta = "PART",                                 \
       .help = "0.1: waits are up to a tenth longer")                                                                 \
+    X(OPT_SMTP, .name = "smtp", .type = CD_ARG_STR, .meta = "URL", .group = "Mail",                                  \
+      .help = "smtp://USER:PASSWORD@HOST:587; no mails when not given")                                              \
+    X(OPT_MAIL_FROM, .name = "mail-from", .type = CD_ARG_STR, .dflt = "webhooks@localhost.localdomain",              \
+      .meta = "ADDR", .help = "their sender")                                                                        \
+    X(OPT_PUBLIC_URL, .name = "public-url", .type = CD_ARG_STR, .meta = "URL",                                       \
+      .help = "where people find the dashboard, for links in mails")                                                 \
     CD_SERVICE_OPTIONS(X)
 // clang-format on
 
@@ -59,62 +62,6 @@ static const char *or_null(const char *s)
 
 /* ---- chains ---- */
 
-/* "lux:LUX=ws://…" into its three parts. */
-static cd_err split_chain(cd_webhook_chain *out, cd_arena *mem, const char *text, const char **url,
-                          cd_errinfo *why)
-{
-    usize n = strcspn(text, "=");
-    usize name = strcspn(text, ":=");
-    if (text[n] == '\0' || name == 0 || name > 32) {
-        return cd_fail(why, CD_EINVAL, "--chain must be NAME=URL, got \"%.80s\"", text);
-    }
-    out->name = cd_arena_str(mem, cd_bytes_of(text, name));
-    if (name < n) {
-        out->symbol = cd_arena_str(mem, cd_bytes_of(text + name + 1, n - name - 1));
-    } else {
-        char *symbol = cd_arena_str(mem, cd_bytes_of(text, name));
-        for (char *c = symbol; *c != '\0'; c++) {
-            *c = (char)toupper((unsigned char)*c);
-        }
-        out->symbol = symbol;
-    }
-    *url = text + n + 1;
-    return CD_OK;
-}
-
-/* http://…/rpc of ws://…/ws, as our node has them; other paths are the same for both. */
-static const char *http_of(cd_arena *mem, const char *ws)
-{
-    usize n = strlen(ws);
-    const char *rest = ws + 2; /* "s://" or "://" */
-    bool has_ws = n > 3 && strcmp(ws + n - 3, "/ws") == 0;
-    return cd_arena_fmt(mem, "http%.*s%s", (int)(n - 2 - (has_ws ? 3 : 0)), rest,
-                        has_ws ? "/rpc" : "");
-}
-
-static cd_err read_chain(cd_webhook_chain *out, const cd_service *s, const char *text,
-                         cd_errinfo *why)
-{
-    const char *const *https;
-    usize cnt = cd_args_list(s->args, OPT_CHAIN_HTTP, &https);
-    const char *url;
-    CD_TRY(split_chain(out, s->mem, text, &url, why));
-    bool is_ws = strncmp(url, "ws://", 5) == 0;
-    if (!is_ws && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, http:// or https://",
-                       out->name);
-    }
-    out->ws_url = is_ws ? url : NULL;
-    out->http_url = is_ws ? http_of(s->mem, url) : url;
-    for (usize i = 0; i < cnt; i++) {
-        usize n = strlen(out->name);
-        if (strncmp(https[i], out->name, n) == 0 && https[i][n] == '=') {
-            out->http_url = https[i] + n + 1;
-        }
-    }
-    return CD_OK;
-}
-
 static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *why)
 {
     const char *const *list;
@@ -126,7 +73,7 @@ static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *w
                        CHAINS_MAX);
     }
     for (usize i = 0; i < *cnt; i++) {
-        CD_TRY(read_chain(&a->chains[i], s, list[i], why));
+        CD_TRY(cd_chain_read(&a->chains[i], s->mem, s->args, list[i], OPT_CHAIN_HTTP, why));
     }
     return CD_OK;
 }
@@ -189,6 +136,9 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         .allow_http = cd_args_bool(s->args, OPT_ALLOW_HTTP),
         .ca_file = or_null(cd_args_path(s->args, s->mem, OPT_CA_FILE)),
         .retention_ms = cd_args_u64(s->args, OPT_RETENTION) / CD_NS_PER_MS,
+        .smtp_url = or_null(cd_args_str(s->args, OPT_SMTP)),
+        .mail_from = cd_args_str(s->args, OPT_MAIL_FROM),
+        .public_url = or_null(cd_args_str(s->args, OPT_PUBLIC_URL)),
         .no_rate_limit = cd_args_bool(s->args, OPT_NO_RATES),
     };
     cfg.allow_cidrs_cnt = cd_args_list(s->args, OPT_ALLOW_CIDR, &cfg.allow_cidrs);

@@ -27,6 +27,14 @@ static void on_due(void *ctx)
     cd_wh_deliver_due(((cd__webhook_chain *)ctx)->owner->deliverer);
 }
 
+static void on_quota(void *ctx, const cd_wh_quota_note *notes, usize cnt)
+{
+    cd_webhook *w = ((cd__webhook_chain *)ctx)->owner;
+    if (w->mailer != NULL) {
+        cd_wh_mailer_quota(w->mailer, notes, cnt);
+    }
+}
+
 static void follow(cd__webhook_chain *c)
 {
     cd_webhook *w = c->owner;
@@ -45,6 +53,7 @@ static void follow(cd__webhook_chain *c)
         .ctx = c,
         .made = on_made,
         .due = on_due,
+        .quota = on_quota,
     };
     if (cd_wh_intake_new(&c->intake, w->cfg.loop, &cfg, &why) != CD_OK) {
         cd_log_error(w->cfg.log, "chain not followed", CD_F("chain", c->cfg->name),
@@ -194,6 +203,27 @@ static void on_settled(void *ctx, const cd_wh_settled *s)
     cd_wh_pages_attempt(((cd_webhook *)ctx)->pages, s->hook, s->d, s->attempt, s->state);
 }
 
+static cd_err on_ended(void *ctx, cd_wh_store *s, const cd_wh_ending *e, cd_errinfo *why)
+{
+    cd_webhook *w = ctx;
+    return w->mailer == NULL ? CD_OK : cd_wh_mailer_ended(w->mailer, s, e, why);
+}
+
+static cd_err open_mailer(cd_webhook *w, cd_errinfo *why)
+{
+    const cd_wh_mailer_cfg cfg = {
+        .db = w->db,
+        .clock = w->cfg.store.clock,
+        .log = w->cfg.log,
+        .metrics = w->cfg.metrics,
+        .brand = w->cfg.brand,
+        .from = w->cfg.mail_from,
+        .base = w->cfg.public_url,
+        .smtp = {.url = w->cfg.smtp_url, .ca_file = w->cfg.ca_file},
+    };
+    return w->cfg.smtp_url == NULL ? CD_OK : cd_wh_mailer_new(&w->mailer, w->cfg.loop, &cfg, why);
+}
+
 static cd_err open_front(cd_webhook *w, cd_errinfo *why)
 {
     const cd_wh_api_cfg api = {
@@ -251,7 +281,9 @@ static cd_err open_engine(cd_webhook *w, cd_errinfo *why)
         .jitter = w->cfg.jitter,
         .ctx = w,
         .settled = on_settled,
+        .hook_ended = on_ended,
     };
+    CD_TRY(open_mailer(w, why));
     return cd_wh_deliver_new(&w->deliverer, w->cfg.loop, &deliver, why);
 }
 
@@ -325,6 +357,7 @@ void cd_webhook_close(cd_webhook *w)
         cd_arena_fini(&w->chains[i].mem);
     }
     cd_wh_deliver_free(w->deliverer);
+    cd_wh_mailer_free(w->mailer);
     cd_wh_pages_free(w->pages);
     cd_wh_api_free(w->api);
     cd_wh_guard_free(w->guard);

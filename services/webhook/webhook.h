@@ -41,7 +41,10 @@ typedef struct cd_webhook_cfg {
     usize allow_cidrs_cnt;
     const char *ca_file; /* NULL: the system's certificates */
     double jitter;
-    u64 retention_ms; /* of bodies and attempts */
+    u64 retention_ms;       /* of bodies and attempts */
+    const char *smtp_url;   /* NULL: no mails */
+    const char *mail_from;  /* their sender */
+    const char *public_url; /* where people find the pages, for links in mails; NULL: no links */
     bool no_rate_limit;
 } cd_webhook_cfg;
 

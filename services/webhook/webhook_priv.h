@@ -9,6 +9,7 @@
 #include "net/ws.h"
 #include "services/webhook/core/deliver.h"
 #include "services/webhook/core/intake.h"
+#include "services/webhook/core/mail.h"
 #include "services/webhook/pages/pages.h"
 #include "services/webhook/webhook.h"
 
@@ -34,6 +35,7 @@ struct cd_webhook {
     cd_ws_hub *hub;
     cd_wh_guard *guard;
     cd_wh_deliverer *deliverer;
+    cd_wh_mailer *mailer; /* NULL: no mails */
     cd_wh_api *api;
     cd_wh_pages *pages;
     cd__webhook_chain chains[CD__WEBHOOK_CHAINS_MAX];

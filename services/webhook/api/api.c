@@ -367,7 +367,7 @@ static bool take(cd__wapi_call *c)
     cd_buf lines = {0};
     cd_buf_fmt(&lines,
                "X-RateLimit-Limit: %u\r\nX-RateLimit-Remaining: %u\r\nX-RateLimit-Reset: %llu\r\n",
-               limit, w->used < limit ? limit - w->used : 0, (unsigned long long)(second + 1));
+               limit, w->used < limit ? limit - w->used : 0, (unsigned long long)w->second + 1);
     cd_buf_str(&lines, is_in ? "" : "Retry-After: 1\r\n");
     cd_http_req_add_lines(c->req, cd_buf_bytes(&lines));
     cd_buf_fini(&lines);

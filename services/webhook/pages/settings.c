@@ -2,6 +2,7 @@
 #include "services/webhook/pages/visit.h"
 
 #include "base/num_text.h"
+#include "net/smtp.h"
 #include "web/fmt.h"
 #include "web/json_view.h"
 
@@ -231,19 +232,11 @@ static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wpage_page_steps cd__wpage_at_NOTIFY = {.run = notify_run};
 
-static bool is_address(const char *text)
-{
-    const char *at = strchr(text, '@');
-    return text[0] == '\0' ||
-           (at != NULL && at != text && at[1] != '\0' && strpbrk(text, " \t\r\n<>,;\"") == NULL &&
-            strchr(at + 1, '@') == NULL);
-}
-
 static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_project p;
     const char *email = cd__wpage_field(v, "email", 200);
-    if (!is_address(email)) {
+    if (email[0] != '\0' && !cd_mail_is_address(email)) {
         cd__wpage_page_message(v, 400, "That is no e-mail address", "Go back and correct it.");
         return CD_OK;
     }

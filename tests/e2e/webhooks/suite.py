@@ -12,7 +12,7 @@ import time
 from unittest import mock
 
 import clients
-from harness import ACCOUNTS, same
+from harness import ACCOUNTS, match, same
 from stack import ALICE, BOB, Stack
 
 WORK = clients.WORK / "webhooks"
@@ -272,6 +272,7 @@ def test_kills_lose_nothing(env):
         rows += sum(b["matches"] for b in page["blocks"])
         at = page["next_block"]
     same(rows, len(sent), "rows of the ledger")
+    match(s.run("audit", f"--chain=lux={s.node.url}/ext/bc/C/rpc"), " 0 differences\n")
     same(len(bodies), len(sent), "events")
     s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
 

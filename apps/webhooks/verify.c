@@ -1,7 +1,7 @@
 /* candela-webhooks verify - what a receiver would say to a request. */
+#include "services/webhook/core/verify.h"
 #include "apps/webhooks/commands.h"
 #include "base/clock.h"
-#include "services/webhook/core/verify.h"
 
 #include <stdio.h>
 #include <unistd.h>
