@@ -22,17 +22,18 @@ run:
 	$(call build,release,--target candela)
 	@exec build/release/bin/candela --network-id=dev $(ARGS)
 
-## make services             the pricing gateway on port 8080 with a provider of its own, for trying out
+## make services             pricing gateway (8080) and webhooks (8091 to 8093) with a provider, a chain and receivers, to try out
 services:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	$(call build,release,--target candela-pricing)
-	@tests/pricing/try.py build/release/bin/candela-pricing
+	$(call build,release,--target candela candela-pricing candela-webhooks)
+	@tests/try.py build/release/bin
 
-## make deb                  build/deb/candela-pricing_*.deb: program, hardened systemd unit, dashboard
+## make deb                  build/deb/candela-*.deb of pricing and webhooks: program, hardened systemd unit, dashboard
 deb:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	$(call build,release,--target candela-pricing)
+	$(call build,release,--target candela-pricing candela-webhooks)
 	@packaging/deb.sh build/release/bin/candela-pricing build/deb
+	@packaging/deb.sh build/release/bin/candela-webhooks build/deb
 
 ## make test                 unit, vector, fuzz-replay and end-to-end tests, sanitizers on
 test: setup

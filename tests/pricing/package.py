@@ -9,6 +9,14 @@ from gateway import ROOT, Skip, same
 EXPOSURE_MAX = 2.0  # of systemd's scale from 0 to 10
 
 
+def name_of(opt):
+    return pathlib.Path(opt.bin).name
+
+
+def folder_of(opt):
+    return name_of(opt).removeprefix("candela-")
+
+
 def test_deb(opt, _):
     if shutil.which("dpkg-shlibdeps") is None:
         raise Skip("no dpkg-dev here")
@@ -18,12 +26,12 @@ def test_deb(opt, _):
         file = done.stdout.strip()
         root = pathlib.Path(folder) / "unpacked"
         subprocess.run(["dpkg", "-x", file, root], check=True)
-        done = subprocess.run([root / "usr/bin/candela-pricing", "--version"], capture_output=True, text=True)
-        assert done.returncode == 0 and "candela-pricing" in done.stdout, done
-        same((root / "etc/candela/pricing.env").stat().st_mode & 0o777, 0o600)
+        done = subprocess.run([root / "usr/bin" / name_of(opt), "--version"], capture_output=True, text=True)
+        assert done.returncode == 0 and name_of(opt) in done.stdout, done
+        same((root / f"etc/candela/{folder_of(opt)}.env").stat().st_mode & 0o777, 0o600)
         fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
         assert "libuv1" in fields and "libssl3" in fields, fields
-        image = (ROOT / "packaging/pricing/Containerfile").read_text().split()
+        image = (ROOT / "packaging" / folder_of(opt) / "Containerfile").read_text().split()
         depends = fields.split("Depends: ")[1].splitlines()[0].split(", ")
         missing = {d.split()[0] for d in depends} - {"libc6"} - set(image)
         same(missing, set(), "libraries the image lacks")
@@ -32,7 +40,7 @@ def test_deb(opt, _):
 def test_unit(opt, _):
     if shutil.which("systemd-analyze") is None:
         raise Skip("no systemd-analyze here")
-    unit = ROOT / "packaging/pricing/candela-pricing.service"
+    unit = ROOT / "packaging" / folder_of(opt) / f"{name_of(opt)}.service"
     done = subprocess.run(["systemd-analyze", "security", "--offline=yes", str(unit)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     exposure = float(done.stdout.split("service: ")[1].split()[0])

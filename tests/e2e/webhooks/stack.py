@@ -62,8 +62,9 @@ class Sink:
 
 
 class Stack:
-    def __init__(self, node_program, program, node=None):
+    def __init__(self, node_program, program, node=None, port=0):
         self.program = str(program)
+        self.port = port
         self.own_node = node is None
         self.node = node or harness.Node(node_program).wait_ready()
         self.rpc = self.node.rpc()
@@ -83,7 +84,7 @@ class Stack:
     def start(self):
         ws = self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
         self.service = subprocess.Popen(
-            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={ws}", "--port=0", "--allow-http",
+            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={ws}", f"--port={self.port}", "--allow-http",
              "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""candela-webhooks beside a development network with a receiver that prints, in the foreground, until Ctrl-C.
+
+usage: tests/e2e/webhooks/try.py build/release/bin/candela build/release/bin/candela-webhooks
+"""
+import json
+import queue
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+import stack  # noqa: E402 - beside this file
+
+
+def main():
+    s = stack.Stack(sys.argv[1], sys.argv[2], port=8091)
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    try:
+        sink = s.sink()
+        s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [stack.BOB]})
+        print(f"""webhooks on {s.url}: the dashboard, and the interfaces of all variants; keys that may do anything:
+  A  Authorization: Bearer {s.keys["a"]}
+  B  X-API-Key: {s.keys["b"]}
+  C  X-API-Key: {s.keys["c"]}
+a receiver at {sink.url} is told what happens to {stack.BOB}; let something happen:
+  curl {s.node.url} -H 'content-type: application/json' -d '{{"jsonrpc":"2.0","id":1,"method":"eth_sendTransaction",'\\
+  '"params":[{{"from":"{stack.ALICE}","to":"{stack.BOB}","value":"0x10"}}]}}'""", flush=True)
+        while s.service.poll() is None:
+            try:
+                head, body = sink.take(1)
+                print(f"delivered {head['x-svc-sequence']}: {json.dumps(json.loads(body)['data'])}", flush=True)
+            except queue.Empty:
+                continue
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        s.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
