@@ -237,6 +237,26 @@ static cd_err write_list(cd__xp *p, usize *cnt, const char **more, const cd_addr
     return e;
 }
 
+/* What stands below a list: where it goes on, and what it leaves out. */
+static void list_end(cd__xp *p, const cd_addr20 *addr, tab t, const cd_index_at *before,
+                     const char *more, u64 traced_from)
+{
+    bool is_first =
+        before->height == UINT64_MAX && cd__xp_query(p, "after", HOLDING_TEXT + 2).n == 0;
+    bool is_cut = t == TAB_INTERNALS && traced_from != 0;
+    if (is_first && !is_cut && more[0] == '\0') {
+        return;
+    }
+    cd_html_put(&p->h, "<footer><span>");
+    if (is_cut) {
+        cd_html_put(&p->h, "Known from block {} on", cd_fmt_count(&p->a, traced_from));
+    }
+    cd_html_put(&p->h, "</span>");
+    cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : tab_href(p, addr, t, ""),
+                more[0] == '\0' ? (cd_bytes){0} : tab_href(p, addr, t, more));
+    cd_html_put(&p->h, "</footer>");
+}
+
 static void lists(cd__xp *p, const cd_addr20 *addr)
 {
     cd_ui_link links[CD_COUNT(tabs)];
@@ -260,15 +280,7 @@ static void lists(cd__xp *p, const cd_addr20 *addr)
             cd_ui_empty(&p->h, more[0] == '\0' ? tabs[t].title : "Nothing on this page",
                         tabs[t].text, (cd_markup){0});
         }
-        bool is_first = before.height == UINT64_MAX && cd__xp_query(p, "after", 4).n == 0;
-        cd_html_put(&p->h, "<footer><span>");
-        if (t == TAB_INTERNALS && state.traced_from != 0) {
-            cd_html_put(&p->h, "Known from block {} on", cd_fmt_count(&p->a, state.traced_from));
-        }
-        cd_html_put(&p->h, "</span>");
-        cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : tab_href(p, addr, t, ""),
-                    more[0] == '\0' ? (cd_bytes){0} : tab_href(p, addr, t, more));
-        cd_html_put(&p->h, "</footer>");
+        list_end(p, addr, t, &before, more, state.traced_from);
     }
     cd_html_put(&p->h, "</section>");
 }

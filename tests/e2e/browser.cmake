@@ -3,7 +3,10 @@ add_test(NAME e2e/browser-pricing
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py pricing $<TARGET_FILE:services_pricing_page_test>)
 add_test(NAME e2e/browser-explorer
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py explorer $<TARGET_FILE:candela>)
+add_test(NAME e2e/browser-index
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py index $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-webhooks
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py webhooks $<TARGET_FILE:candela-webhooks>
                  --node $<TARGET_FILE:candela>)
-set_tests_properties(e2e/browser-pricing e2e/browser-explorer e2e/browser-webhooks PROPERTIES LABELS e2e TIMEOUT 1200)
+set_tests_properties(e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
+                     PROPERTIES LABELS e2e TIMEOUT 1200)

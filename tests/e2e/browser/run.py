@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py pricing|explorer|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
+usage: tests/e2e/browser/run.py pricing|explorer|index|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
 PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer
-the candela program; for webhooks candela-webhooks, with the node that it follows. Packages are pinned by
+and index the candela program; for webhooks candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
 import json
@@ -56,9 +56,12 @@ def serve_explorer(program):
     raise RuntimeError("the node did not get ready")
 
 
+SERVE = {"pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer}
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    args.add_argument("page", choices=["pricing", "explorer", "webhooks"])
+    args.add_argument("page", choices=["pricing", "explorer", "index", "webhooks"])
     args.add_argument("program")
     args.add_argument("--node", default="", help="the candela program, for webhooks")
     args.add_argument("--shots", default="", help="a folder for pictures of what was seen")
@@ -80,7 +83,7 @@ def main():
         server, origin = stack.service, stack.url
         os.environ["WEBHOOK_KEY"] = stack.keys["b"]
     else:
-        server, origin = {"pricing": serve_pricing, "explorer": serve_explorer}[opt.page](opt.program)
+        server, origin = SERVE[opt.page](opt.program)
     try:
         shots = [str(pathlib.Path(opt.shots).resolve())] if opt.shots else []
         p = subprocess.run(["node", f"{opt.page}.mjs", origin, extent, *shots], cwd=WORK,
