@@ -302,6 +302,22 @@ def fan_out(server, args, connections, blocks):
 # --- proc -----------------------------------------------------------------------------------------
 
 
+def explorer_figures(server):
+    """The explorer's first page with 100,000 blocks: least time of 20, and bytes on the wire."""
+    server.call("hardhat_mine", hex(100_000))
+    figures = {"explorer_ms": float("inf")}
+    for _ in range(20):
+        started = time.monotonic()
+        server.connection.request("GET", "/explorer", headers={"Accept-Encoding": "gzip"})
+        answer = server.connection.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise BenchError(f"/explorer: status {answer.status}")
+        figures["explorer_ms"] = min(figures["explorer_ms"], (time.monotonic() - started) * 1000)
+        figures["explorer_kb"] = len(body) / 1024
+    return figures
+
+
 def run_proc(impl, program, args):
     figures = {}
     for _ in range(max(args.rounds, 3)):
@@ -314,6 +330,9 @@ def run_proc(impl, program, args):
         figures["threads"] = server.threads()
         server.stop()
         figures["db_kb"] = server.data_kb()
+    if impl == "c":
+        with Server(impl, program, args.cpus[0]) as server:
+            figures |= explorer_figures(server)
     with tempfile.NamedTemporaryFile() as stripped:
         subprocess.run(["strip", "-o", stripped.name, program[0]], check=True)
         figures["binary_kb"] = os.path.getsize(stripped.name) / 1024

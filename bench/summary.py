@@ -45,7 +45,7 @@ RPC_TARGETS = {"eth_getLogs_2000": 15, "eth_getBlockByNumber_400": 15}
 RPC_TARGETS |= dict.fromkeys(["eth_blockNumber", "eth_getBalance", "web3_clientVersion"], 5)
 RPC_TARGETS_AT = "64"  # connections
 SUBSCRIBERS_TARGET = 5  # with 1000 connections
-PROC_LIMITS = {"start_ms": 50, "rss_idle_mb": 30}
+PROC_LIMITS = {"start_ms": 50, "rss_idle_mb": 30, "explorer_ms": 50, "explorer_kb": 60}
 SECOND_THREAD_TARGET = 0.6  # wall time of an import with two threads to one with one
 
 
