@@ -8,7 +8,7 @@
  *   'x' 'h' ‖ holder ‖ token ‖ kind u8 ‖ id       'x' 'o' ‖ token ‖ holder ‖ kind u8 ‖ id      → nothing
  *   'x' 'n' ‖ token ‖ kind u8 ‖ id                ids that moved, → nothing
  *   'x' 'f' ‖ token ‖ height       'x' 'l' ‖ height ‖ tx u32 ‖ item u32 ‖ token     where it moved first → tx, item, kind
- *   'x' 'e' ‖ height               all [table, address, tx, item] of a block, ascending, until they are folded into the rows above
+ *   'x' 'e' ‖ height               all [table, address, tx, item] of a block as they came, until they are folded into the rows above
  *   'x' 'g' ‖ height               all [table 'h' 'o' 'n', address, address, kind, id] of a block, likewise
  *   'x' 's'                        how far the index is: form u8, done u64, traced_from u64
  *   'x' 'u'                        up to where it has rows, and in which epoch of the chain: top u64, epoch u64
@@ -70,6 +70,9 @@ typedef struct cd__ix_writer {
     cd__ix_got *got;
     usize got_cnt;
     usize got_cap;
+    const u8 **fresh; /* entries of tokens that moved first in that block */
+    usize fresh_cnt;
+    usize fresh_cap;
     cd_sipkey key;
     u64 *held;   /* hashes of holdings that were written not long ago, by their low bits */
     u64 *tokens; /* of tokens known to be there */

@@ -1,5 +1,5 @@
-/* A block's entries: collected and sorted. They are stored as one record with their block, which costs the executor little, and
- * folded by the index's thread into rows, one an address and table. */
+/* A block's entries: collected, and stored as one record with their block, which costs the executor little. The index's thread
+ * folds them into rows, one an address and table: sorted, for neighbours go into the store faster. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "evm/opcode.h"
@@ -23,6 +23,7 @@ void cd__ix_writer_fini(cd__ix_writer *w)
 {
     cd_free(w->v);
     cd_free(w->got);
+    cd_free(w->fresh);
     cd_free(w->held);
     cd_free(w->tokens);
 }
@@ -112,9 +113,6 @@ static void collect(cd__ix_writer *w, const cd_chain_entry *b)
         add(w, CD__IX_INTERNALS, &t->from, t->tx, k);
         add(w, CD__IX_INTERNALS, &t->to, t->tx, k);
     }
-    if (w->cnt > 1) {
-        qsort(w->v, w->cnt, sizeof *w->v, compare);
-    }
 }
 
 /* --- who got what -------------------------------------------------------------------------------------------------- */
@@ -171,6 +169,13 @@ static void collect_got(cd__ix_writer *w, const cd_chain_entry *b)
                 add_move(w, &m);
             }
         }
+    }
+}
+
+static void sort(cd__ix_writer *w)
+{
+    if (w->cnt > 1) {
+        qsort(w->v, w->cnt, sizeof *w->v, compare);
     }
     if (w->got_cnt > 1) {
         qsort(w->got, w->got_cnt, sizeof *w->got, compare_got);
@@ -317,7 +322,23 @@ static void token_keys(u8 first[CD__IX_ROW], u8 list[CD__IX_ROW + CD__IX_ITEM],
     memcpy(list + 18, token.b, 20);
 }
 
-/* The first entry of a token in the block: is it the first there ever was? */
+/* Did the token move before in the block in hand, or is that noted now? */
+static bool is_fresh(cd__ix_writer *w, const u8 *token)
+{
+    for (usize i = 0; i < w->fresh_cnt; i++) {
+        if (memcmp(w->fresh[i], token, 20) == 0) {
+            return false;
+        }
+    }
+    if (w->fresh_cnt == w->fresh_cap) {
+        w->fresh_cap = w->fresh_cap == 0 ? 16 : 2 * w->fresh_cap;
+        w->fresh = cd_realloc(w->fresh, w->fresh_cap * sizeof *w->fresh);
+    }
+    w->fresh[w->fresh_cnt++] = token;
+    return true;
+}
+
+/* A token moved: is that the first time there ever was? */
 static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b,
                         const cd__ix_entry *entry)
 {
@@ -327,8 +348,8 @@ static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_ent
     u64 height = b->block->header.number;
     cd_index_token known;
     cd_token_move m;
-    token_keys(first, list, entry, height);
-    if (!is_new(w, w->tokens, TOKENS_CNT, cd_bytes_of(entry->b + 1, 20))) {
+    if (!is_new(w, w->tokens, TOKENS_CNT, cd_bytes_of(entry->b + 1, 20)) ||
+        !is_fresh(w, entry->b + 1)) {
         return CD_OK;
     }
     memcpy(known.addr.b, entry->b + 1, 20);
@@ -336,6 +357,7 @@ static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_ent
     if (e != CD_ENOENT && (e != CD_OK || known.first.height <= height)) {
         return e;
     }
+    token_keys(first, list, entry, height);
     cd_token_moves_get(&m, &b->receipts[cd_be32(entry->b + 21)].logs[cd_be32(entry->b + 25)], 0);
     memcpy(value, entry->b + 21, CD__IX_ITEM);
     value[8] = (u8)m.kind;
@@ -385,8 +407,9 @@ static usize put_row(const cd__ix_writer *w, cd_kv_batch *batch, usize first, u6
     return end;
 }
 
-static void put_rows(const cd__ix_writer *w, cd_kv_batch *batch, u64 height)
+static void put_rows(cd__ix_writer *w, cd_kv_batch *batch, u64 height)
 {
+    sort(w);
     for (usize i = 0; i < w->cnt;) {
         i = put_row(w, batch, i, height, false);
     }
@@ -398,9 +421,9 @@ static cd_err put_rest(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entr
 {
     collect(w, b);
     collect_got(w, b);
+    w->fresh_cnt = 0;
     for (usize i = 0; i < w->cnt; i++) {
-        bool is_first = i == 0 || memcmp(w->v[i].b, w->v[i - 1].b, 21) != 0;
-        if (w->v[i].b[0] == CD__IX_SAID && is_first) {
+        if (w->v[i].b[0] == CD__IX_SAID) {
             CD_TRY(put_token(w, batch, b, &w->v[i]));
         }
     }
@@ -493,6 +516,8 @@ cd_err cd__ix_del(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
     if (e == CD_OK) {
         all.transfers = inside;
         collect(w, &all);
+        w->got_cnt = 0;
+        sort(w);
         for (usize i = 0; i < w->cnt;) {
             if (w->v[i].b[0] == CD__IX_SAID) {
                 del_token(batch, &w->v[i], height);

@@ -19,38 +19,21 @@ static bool is_before(const cd_index_at *x, const cd_index_at *y)
 /* What a list is made of, place after place; *more false ends the walk. */
 typedef cd_err visit(void *ctx, bool *more, const cd_index_at *at);
 
-/* Where the entries of an address begin among the sorted ones of a block. */
-static usize lower_bound(const cd__ix_entry *v, usize cnt, const u8 *group, usize n)
-{
-    usize lo = 0;
-    for (usize hi = cnt; lo < hi;) {
-        usize mid = lo + (hi - lo) / 2;
-        if (memcmp(v[mid].b, group, n) < 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo;
-}
-
-/* Those of one block that were not folded yet, from the last on. */
+/* Those of one block that were not folded yet, from the last on: those of one address came in the order of their places. */
 static cd_err walk_block(cd_bytes row, u64 height, const u8 *group, const cd_index_at *upto,
                          visit *fn, void *ctx, bool *more)
 {
-    enum { GROUP = 1 + 20 };
-    const cd__ix_entry *v = (const cd__ix_entry *)(const void *)row.p;
-    usize cnt = row.n / sizeof *v;
-    usize first = lower_bound(v, cnt, group, GROUP);
-    usize end = first;
-    cd_err e = row.n % sizeof *v == 0 ? CD_OK : CD_ECORRUPT;
-    while (end < cnt && memcmp(v[end].b, group, GROUP) == 0) {
-        end++;
-    }
-    for (usize i = end; e == CD_OK && *more && i != first; i--) {
-        const u8 *p = v[i - 1].b;
+    enum { GROUP = 1 + 20, SIZE = sizeof(cd__ix_entry) };
+    const u8 *last = NULL;
+    cd_err e = row.n % SIZE == 0 ? CD_OK : CD_ECORRUPT;
+    for (usize i = row.n; e == CD_OK && *more && i != 0; i -= SIZE) {
+        const u8 *p = row.p + i - SIZE;
+        if (memcmp(p, group, GROUP) != 0) {
+            continue;
+        }
         const cd_index_at at = {height, cd_be32(p + GROUP), cd_be32(p + GROUP + 4), 0};
-        bool is_twice = i != end && memcmp(p, v[i].b, sizeof v->b) == 0;
+        bool is_twice = last != NULL && memcmp(p, last, SIZE) == 0;
+        last = p;
         if (!is_twice && !is_before(upto, &at)) {
             e = fn(ctx, more, &at);
         }

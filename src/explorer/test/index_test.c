@@ -5,6 +5,7 @@
 #include "explorer/test/acts.h"
 #include "explorer/test/naive.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 typedef struct rig {
@@ -100,6 +101,26 @@ static void check(rig *r)
     cd_view_unref(v);
 }
 
+static int entry_order(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(cd__ix_entry));
+}
+
+/* How many rows the entries of a block make. */
+static usize groups_of(cd_bytes v)
+{
+    usize n = 0;
+    usize cnt = v.n / sizeof(cd__ix_entry);
+    cd__ix_entry *e = cd_new_array(cd__ix_entry, cnt);
+    memcpy(e, v.p, v.n);
+    qsort(e, cnt, sizeof *e, entry_order);
+    for (usize i = 0; i < cnt; i++) {
+        n += i == 0 || memcmp(e[i].b, e[i - 1].b, 21) != 0 ? 1 : 0;
+    }
+    cd_free(e);
+    return n;
+}
+
 /* The number of rows, folded or not; those that stay when a block is taken back, and how far it is, left out. */
 static usize rows(cd_kv *kv)
 {
@@ -110,9 +131,7 @@ static usize rows(cd_kv *kv)
         cd_bytes v = cd_kv_iter_value(it);
         switch ((cd__ix_table)cd_kv_iter_key(it).p[1]) {
         case CD__IX_ENTRIES:
-            for (usize i = 0; i < v.n; i += sizeof(cd__ix_entry)) {
-                n += i == 0 || memcmp(v.p + i, v.p + i - sizeof(cd__ix_entry), 21) != 0 ? 1 : 0;
-            }
+            n += groups_of(v);
             break;
         case CD__IX_GOT:
         case CD__IX_HOLDS:
