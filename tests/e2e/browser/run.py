@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py pricing|explorer|index|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
+usage: tests/e2e/browser/run.py pricing|explorer|index|project|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
-PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer
-and index the candela program; for webhooks candela-webhooks, with the node that it follows. Packages are pinned by
+PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
+index and project the candela program (project: a Hardhat project has deployed and used contracts); for webhooks
+candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
 import json
@@ -14,10 +15,12 @@ import shutil
 import subprocess
 import sys
 import threading
+import types
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import clients  # noqa: E402 - found through the path just set
+import hardhat_suite  # noqa: E402
 import harness  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -56,12 +59,28 @@ def serve_explorer(program):
     raise RuntimeError("the node did not get ready")
 
 
-SERVE = {"pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer}
+def serve_project(program):
+    """The same with what a Hardhat project has deployed and done."""
+    server, origin = serve_explorer(program)
+    node = types.SimpleNamespace(url=origin)
+    try:
+        hardhat_suite.copy_project()
+        shutil.copytree(HERE.parent / "hardhat" / "scripts", hardhat_suite.PROJECT / "scripts", dirs_exist_ok=True)
+        p = hardhat_suite.hardhat(node, "run", "scripts/explorer.cjs")
+        assert p.returncode == 0, (p.stdout + p.stderr)[-2000:]
+        (WORK / "project.json").write_text(p.stdout.strip().splitlines()[-1])
+    except BaseException:
+        server.terminate()
+        raise
+    return server, origin
+
+
+SERVE = {"pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
 
 
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    args.add_argument("page", choices=["pricing", "explorer", "index", "webhooks"])
+    args.add_argument("page", choices=[*SERVE, "webhooks"])
     args.add_argument("program")
     args.add_argument("--node", default="", help="the candela program, for webhooks")
     args.add_argument("--shots", default="", help="a folder for pictures of what was seen")
