@@ -63,7 +63,7 @@
     const now = Date.now() / 1000;
     for (const t of all('time')) {
       const s = Math.floor(now - Date.parse(t.dateTime) / 1000), unit = units.find(([end]) => s < end);
-      if (s >= 0 && unit && / ago$/.test(t.textContent)) t.textContent = `${Math.floor(s / unit[2])} ${unit[1]} ago`;
+      if (s >= 0 && unit && / ago$|^in /.test(t.textContent)) t.textContent = `${Math.floor(s / unit[2])} ${unit[1]} ago`;
     }
   }, 1000);
 
@@ -138,7 +138,10 @@
     b.hidden = !w && !url;
     on('click', async () => {
       try {
-        if (w) [tx.from] = await ask('eth_requestAccounts');
+        if (w) {
+          [tx.from] = await ask('eth_requestAccounts');
+          await ask('wallet_switchEthereumChain', [{ chainId: tx.chainId }]);
+        }
         location = `/explorer/tx/${await ask('eth_sendTransaction', [tx])}`;
       } catch (e) { b.nextElementSibling.textContent = e.message; }
     }, b);

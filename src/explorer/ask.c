@@ -176,7 +176,7 @@ static void events(cd__xp *p, cd_json root)
     }
 }
 
-/* What a wallet is given: {"to","data","value","from"}. */
+/* What a wallet is given: {"to","data","chainId","value","from"}. */
 static void send_button(cd__xp *p, const ask *q, const cd_addr20 *addr)
 {
     cd_buf text = {0};
@@ -187,6 +187,8 @@ static void send_button(cd__xp *p, const ask *q, const cd_addr20 *addr)
     cd_json_w_hex(&w, cd_bytes_of(addr->b, 20));
     cd_json_w_key(&w, "data");
     cd_json_w_hex(&w, cd_buf_bytes(&q->data));
+    cd_json_w_key(&w, "chainId"); // the wallet may be somewhere else
+    cd_json_w_qty(&w, cd_view_rules(p->view)->chain_id);
     cd_json_w_key(&w, "value");
     cd_json_w_qty_u256(&w, &q->value);
     if (is_dev && !cd_addr20_is_zero(&q->from)) {

@@ -174,9 +174,10 @@ void cd__known_init(cd_explorer *x);
 const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data);
 const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log);
 
-/* cd__known_args writes the arguments of a call (data behind the selector), or of an event, as rows of a list; false, and
- * nothing, when the bytes are not what the signature says. */
-bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log);
+/* cd__known_args writes the arguments of a call of contract (data behind the selector), or of an event that it emitted, as rows
+ * of a list; false, and nothing, when the bytes are not what the signature says. */
+bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data,
+                    const cd_log *log);
 
 /* cd__known_text appends a function's description as cd_fn_parse reads it. */
 void cd__known_text(cd_buf *out, const cd__known *k);

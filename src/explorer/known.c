@@ -219,7 +219,20 @@ void cd__known_text(cd_buf *out, const cd__known *k)
     cd_buf_str(out, k->rest);
 }
 
-bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *log)
+/* An amount of a token as people count it, with what stands in the bytes in grey. */
+static bool put_amount(cd__xp *p, const cd_addr20 *token, const cd_abi_type *t, const cd_abi_val *v)
+{
+    const cd__token *known = t->kind != CD_ABI_UINT ? NULL : cd__xp_token(p, token);
+    if (known == NULL || known->decimals == CD__DECIMALS_UNKNOWN || known->symbol.n == 0) {
+        return false;
+    }
+    cd__move_amount(p, &(cd__move){.amount = v->num, .token = known});
+    cd_html_put(&p->h, "<span class=\"mut any\">{}</span>", cd_fmt_exact(&p->a, &v->num, 0));
+    return true;
+}
+
+bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data,
+                    const cd_log *log)
 {
     cd_abi_type t;
     cd_abi_val v;
@@ -235,7 +248,10 @@ bool cd__known_args(cd__xp *p, const cd__known *k, cd_bytes data, const cd_log *
     for (usize i = 0; i < t.cnt; i++) {
         usize n = strcspn(name, ",");
         cd_html_put(&p->h, "<dt>{}</dt><dd>", cd_bytes_of(name, n));
-        cd__value_write(p, &t.inner[i], &v.items[i], 0);
+        if (!cd_bytes_eq(cd_bytes_of(name, n), cd_bytes_str("amount")) ||
+            !put_amount(p, contract, &t.inner[i], &v.items[i])) {
+            cd__value_write(p, &t.inner[i], &v.items[i], 0);
+        }
         cd_html_put(&p->h, "</dd>");
         name += name[n] == ',' ? n + 1 : n;
     }

@@ -167,7 +167,7 @@ void cd__tx_input(cd__xp *p, const cd_tx *tx)
         cd_html_put(h, "<div class=\"row between\"><span class=\"mono\">{}</span>", k->name);
         cd_ui_tag(h, cd_foreign_of(cd__xp_hex(p, cd_bytes_sub(tx->data, 0, 4))));
         cd_html_put(h, "</div>");
-        if (!cd__known_args(p, k, cd_bytes_sub(tx->data, 4, tx->data.n - 4), NULL)) {
+        if (!cd__known_args(p, k, &tx->to, cd_bytes_sub(tx->data, 4, tx->data.n - 4), NULL)) {
             cd_html_put(h, "<p class=\"mut\">The bytes are not arguments of {}.</p>", k->signature);
         }
     }
@@ -183,7 +183,7 @@ void cd__log_write(cd__xp *p, const cd_log *log, u64 nr)
     cd_html_put(h, "<div><h3 class=\"row\"><span class=\"tag\">{}</span>", nr);
     cd__xp_addr(p, &log->addr, 0);
     cd_html_put(h, "<span class=\"mono\">{}</span></h3>", k == NULL ? cd_bytes_str("") : k->name);
-    if (k == NULL || !cd__known_args(p, k, (cd_bytes){0}, log)) {
+    if (k == NULL || !cd__known_args(p, k, &log->addr, (cd_bytes){0}, log)) {
         cd_html_put(h, "<dl class=\"kv\">");
         for (u32 t = 0; t < log->topic_cnt; t++) {
             cd_html_put(h, "<dt>Topic {}</dt><dd class=\"mono\">{}</dd>", t,

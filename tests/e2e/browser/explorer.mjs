@@ -127,12 +127,13 @@ check(await at(`/contract/${token}`, {name: 'ask', width: 1440, theme: 'light', 
   });
   await fill('approve', FROM, '5');
   const asked = await page.evaluate(() => {
-    window.ethereum.request = (x) => { window.ethereum.asked.push(x); return x.method === 'eth_requestAccounts' ? Promise.resolve(['0x70997970c51812dc3a010c7d01b50e0d17dc79c8']) : Promise.reject(new Error('The person said no')); };
+    window.ethereum.request = (x) => { window.ethereum.asked.push(x); return x.method === 'eth_sendTransaction' ? Promise.reject(new Error('The person said no')) : Promise.resolve(['0x70997970c51812dc3a010c7d01b50e0d17dc79c8']); };
     document.querySelector('[data-send]').click();
     return new Promise((done) => { setTimeout(() => done(window.ethereum.asked), 200); });
   });
   const [tx] = asked.at(-1).params;
   if (tx.from.toLowerCase() !== TO || tx.to !== token || tx.data !== '0x095ea7b3' + address(FROM) + word(5)) say(`the wallet was asked ${JSON.stringify(asked)}`);
+  if (asked.find((x) => x.method === 'wallet_switchEthereumChain')?.params[0].chainId !== await rpc('eth_chainId')) say('the wallet may be on another chain');
   if (!(await page.locator('#answer output').innerText()).includes('The person said no')) say('a refusal is not shown');
   // an ABI that is pasted, and kept
   await page.goto(`${origin}/explorer/contract/${token}`);
