@@ -181,6 +181,16 @@ cd_err cd_sql_begin(cd_sql *q, bool is_write, cd_errinfo *why)
     return CD_OK;
 }
 
+cd_err cd_sql_soft(cd_sql *q, bool is_soft, cd_errinfo *why)
+{
+    CD_ASSERT(!q->in_tx);
+    if (q->is_soft != is_soft) {
+        CD_TRY(q->ops->soft(q, is_soft, why));
+        q->is_soft = is_soft;
+    }
+    return CD_OK;
+}
+
 cd_err cd_sql_commit(cd_sql *q, cd_errinfo *why)
 {
     CD_ASSERT(q->in_tx);

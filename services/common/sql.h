@@ -12,7 +12,7 @@
  * PostgreSQL gets what has no rows without waiting for the answer: an error then comes with a later call, with
  * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at least;
  * so do not rely on constraints, use ON CONFLICT. What was wrong is in why, never the values.
- * SQLite: WAL, every commit is on the disk before it returns. Connections that were lost are made again at the next
+ * SQLite: WAL, every commit that is not soft is on the disk before it returns. Connections that were lost are made again at the next
  * begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EBUSY, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT. */
 #ifndef CD_SERVICES_COMMON_SQL_H
 #define CD_SERVICES_COMMON_SQL_H
@@ -57,6 +57,10 @@ void cd_sql_rollback(cd_sql *q);
 cd_err cd_sql_save(cd_sql *q, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_keep(cd_sql *q, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_undo(cd_sql *q, cd_errinfo *why) CD_CHECK;
+
+/* cd_sql_soft: commits from now on may be undone by a power cut (never by a kill, nor without all that came later), and
+ * do not wait for the disk; the next one that is not soft puts all of them there. False at first; between transactions. */
+cd_err cd_sql_soft(cd_sql *q, bool is_soft, cd_errinfo *why) CD_CHECK;
 
 /* cd_sql_flush waits for what is under way. */
 cd_err cd_sql_flush(cd_sql *q, cd_errinfo *why) CD_CHECK;

@@ -133,6 +133,13 @@ static cd_err tidy(cd_sql *q, cd_errinfo *why)
     return CD_OK;
 }
 
+static cd_err soft(cd_sql *q, bool is_soft, cd_errinfo *why)
+{
+    CD_TRY(q->ops->ready(q, why));
+    return q->ops->exec(q, is_soft ? "SET synchronous_commit = off" : "SET synchronous_commit = on",
+                        why);
+}
+
 static void rest(cd_sql *q)
 {
     (void)q; /* rows are in memory */
@@ -176,6 +183,7 @@ static cd_err connected(pg *p, cd_errinfo *why)
         return fail(NULL, p->conn, why);
     }
     p->life++;
+    p->base.is_soft = false;
     p->batch++;
     p->sent = 0;
     p->err = CD_OK;
@@ -332,6 +340,7 @@ static const cd__sql_ops ops = {
     .ready = ready,
     .flush = flush,
     .tidy = tidy,
+    .soft = soft,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,

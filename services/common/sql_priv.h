@@ -26,6 +26,7 @@ typedef struct cd__sql_ops {
     cd_err (*ready)(cd_sql *q, cd_errinfo *why); /* before a transaction: the connection is there */
     cd_err (*flush)(cd_sql *q, cd_errinfo *why);
     cd_err (*tidy)(cd_sql *q, cd_errinfo *why);
+    cd_err (*soft)(cd_sql *q, bool is_soft, cd_errinfo *why);
     void (*rest)(cd_sql *q); /* no statement is under way any more */
     cd_err (*prepare)(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why);
     void (*drop)(cd_sql_stmt *st);
@@ -43,6 +44,7 @@ struct cd_sql {
     cd_sql_stmt *control[CD__SQL_CONTROLS];
     u32 untidy;
     bool in_tx;
+    bool is_soft;
 };
 
 struct cd_sql_stmt {

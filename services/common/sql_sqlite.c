@@ -82,6 +82,11 @@ static cd_err tidy(cd_sql *q, cd_errinfo *why)
     return rc == SQLITE_OK || rc == SQLITE_BUSY ? CD_OK : fail(db, rc, why);
 }
 
+static cd_err soft(cd_sql *q, bool is_soft, cd_errinfo *why)
+{
+    return exec(q, is_soft ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", why);
+}
+
 /* After each commit. A failure to tidy up is not one of the commit, which is on the disk: the next one tries again. */
 static int on_log(void *ctx, sqlite3 *db, const char *name, int pages)
 {
@@ -222,6 +227,7 @@ static const cd__sql_ops ops = {
     .ready = nothing,
     .flush = nothing,
     .tidy = tidy,
+    .soft = soft,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,

@@ -94,6 +94,11 @@ static cd_err run_part(cd_wh_store *s, cd_wh_job *j, cd_errinfo *why)
 static cd_err run_group(cd_wh_store *s, cd_wh_job *group, bool is_last, cd_errinfo *why)
 {
     bool with_stats = cd__wh_stats_due(s, is_last);
+    bool is_soft = true;
+    for (const cd_wh_job *j = group; j != NULL; j = j->next) {
+        is_soft = is_soft && j->is_soft;
+    }
+    CD_TRY(cd_sql_soft(s->q, is_soft, why));
     CD_TRY(cd__wh_begin(s, true, why));
     cd_err err = CD_OK;
     if (group != NULL && group->next == NULL) {

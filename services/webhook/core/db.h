@@ -4,7 +4,7 @@
  *        └─ read job ───► reader thread: a snapshot of its own ──────────────────────► done on the loop
  *
  * A job's run gets the store inside a transaction; when it fails, what it wrote is undone (a savepoint) and the other
- * jobs of the group stay. done is called on the loop after the commit is on the disk, so whoever is answered then
+ * jobs of the group stay. done is called on the loop after the commit is on the disk (but see is_soft), so whoever is answered then
  * loses nothing by a kill; when the commit fails, every job of the group has its error. The outcome of a job is its own
  * business (fields of the struct around it); err is what run or the commit gave. Jobs of a kind run in the order in
  * which they were posted; a read job sees what write jobs that are done have written.
@@ -23,6 +23,9 @@ typedef struct cd_wh_job {
     struct cd_wh_job *next;
     cd_err (*run)(struct cd_wh_job *job, cd_wh_store *s, cd_errinfo *why);
     void (*done)(struct cd_wh_job *job);
+    /* What it writes can be made again (a block's events and the cursor): done does not wait for the disk, a power cut may
+     * undo it together with all that came later, a kill may not. */
+    bool is_soft;
     cd_err err;        /* for done */
     cd_errinfo why;    /* for done */
     cd_loop_task task; /* db's */

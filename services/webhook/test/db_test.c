@@ -98,6 +98,7 @@ static void jobs_of(usize engine)
     for (u32 i = 0; i < N; i++) {
         puts[i] = (put){
             .job = {.run = run_put, .done = on_done}, .w = &w, .number = i, .fails = i % 7 == 3};
+        puts[i].job.is_soft = i % 3 != 0;
         cd_wh_db_write(w.db, &puts[i].job);
     }
     w.left = N;
@@ -358,7 +359,7 @@ static void victim(rig *r, i64 hook, truth *t)
         for (u32 i = 0; i < EVENTS; i++) {
             events[i] = rig_event(r, hook, block, i);
         }
-        if (cd__wh_begin(r->s, true, &why) != CD_OK ||
+        if (cd_sql_soft(r->s->q, true, &why) != CD_OK || cd__wh_begin(r->s, true, &why) != CD_OK ||
             cd_wh_enqueue(r->s, &made, &r->mem, events, EVENTS, "lux", block, hash, &why) !=
                 CD_OK ||
             cd__wh_commit(r->s, &why) != CD_OK) {
@@ -367,7 +368,7 @@ static void victim(rig *r, i64 hook, truth *t)
         t->blocks = block;
         cd_wh_delivery *mine = NULL;
         usize cnt = 0;
-        if (cd__wh_begin(r->s, true, &why) != CD_OK ||
+        if (cd_sql_soft(r->s->q, false, &why) != CD_OK || cd__wh_begin(r->s, true, &why) != CD_OK ||
             cd_wh_claim(r->s, &mine, &cnt, &r->mem, rig_now(r), 60000, 16, 8, &why) != CD_OK) {
             _exit(1);
         }
