@@ -595,7 +595,8 @@ cd_err cd_wh_intake_new(cd_wh_intake **out, cd_loop *loop, const cd_wh_intake_cf
                                   .told = told,
                                   .ctx = in};
     in->past = cd__wh_past_new(&past);
-    in->writing = (block_job){.job = {.run = write_run, .done = write_done}, .in = in};
+    in->writing =
+        (block_job){.job = {.run = write_run, .done = write_done, .is_soft = true}, .in = in};
     in->pending = (pending_job){.job = {.run = pending_run, .done = pending_done}, .in = in};
     in->load = (load_job){.job = {.run = load_run, .done = load_done}, .in = in};
     metrics_open(in);
