@@ -19,6 +19,7 @@ typedef struct work {
     struct work *next;
     cd_wh_intake *in;
     cd_follower_block *block;
+    bool is_first; /* of a chain that was never followed: it only says where that begins */
     const cd_wh_facts *facts;
     const cd_wh_hit *hits;
     const cd_wh_event *events; /* NULL: not named yet */
@@ -69,6 +70,7 @@ struct cd_wh_intake {
     bool is_stopped;
     bool has_height; /* height, matched: there is a cursor */
     u64 height;      /* in the ledger */
+    u64 begin;       /* of a chain that was never followed: nothing before counts */
     u64 matched;     /* last block that was matched */
     work *first, *last;
     block_job writing;
@@ -139,14 +141,15 @@ static void follower_block(void *ctx, cd_follower_block *b)
     cd_wh_intake *in = ctx;
     work *w = cd_arena_new(&b->got.mem, work);
     u64 began = cd_clock_mono_ns(in->cfg.clock);
-    /* Of a chain that was never followed, the first block only says where it begins. */
-    bool is_first = !in->has_height;
+    w->is_first = !in->has_height;
     w->in = in;
     w->block = b;
     w->facts = b->parsed;
     in->has_height = true;
     in->matched = b->number;
-    if (!is_first) {
+    if (w->is_first) {
+        in->begin = b->number;
+    } else {
         const cd_wh_hit *hits = cd_wh_match_run(in->match, &w->cnt, w->facts);
         w->hits = cd_wh_hits_dup(&b->got.mem, hits, w->cnt);
     }
@@ -168,12 +171,41 @@ static void events_count(const cd_wh_intake *in, const cd_wh_event *events, usiz
     }
 }
 
+static cd_err hook_early(void *ctx, const cd_wh_hook *hook)
+{
+    if (hook->from_block == 0) {
+        cd_buf_put(ctx, cd_bytes_of(&hook->key, sizeof hook->key));
+    }
+    return CD_OK;
+}
+
+/* Webhooks that were there before the chain was followed are told from where it begins on. */
+static cd_err hooks_begin(cd_wh_store *s, cd_arena *mem, const char *chain, u64 from_block,
+                          cd_errinfo *why)
+{
+    cd_buf keys = {0};
+    cd_err err = cd_wh_hook_each(s, hook_early, &keys, why);
+    for (usize i = 0; err == CD_OK && i < keys.n / sizeof(i64); i++) {
+        cd_wh_hook hook;
+        err = cd_wh_hook_by_key(s, &hook, mem, ((const i64 *)(void *)keys.p)[i], false, why);
+        if (err == CD_OK && strcmp(hook.chain, chain) == 0) {
+            hook.from_block = from_block;
+            err = cd_wh_hook_save(s, &hook, why);
+        }
+    }
+    cd_buf_fini(&keys);
+    return err;
+}
+
 static cd_err write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     block_job *j = cd_list_of(job, block_job, job);
     cd_arena_reset(&j->mem);
     for (usize i = 0; i < j->cnt; i++) {
         const work *w = j->works[i];
+        if (w->is_first) {
+            CD_TRY(hooks_begin(s, &j->mem, j->in->cfg.chain.name, w->block->number + 1, why));
+        }
         CD_TRY(cd_wh_enqueue(s, &j->made[i], &j->mem, w->events, w->cnt, j->in->cfg.chain.name,
                              w->block->number, w->block->hash.b, why));
     }
@@ -416,6 +448,7 @@ static void from_write(cd_wh_intake *in, i64 key, u64 from_block)
 void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
 {
     u64 from;
+    u64 next = cd_max_u64(in->height, in->begin) + 1; /* for the ledger */
     if (strcmp(hook->chain, in->cfg.chain.name) != 0) {
         return;
     }
@@ -429,7 +462,7 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
         return;
     }
     if (is_new) {
-        from = hook->from_block == 0 ? in->height + 1 : hook->from_block;
+        from = hook->from_block == 0 ? next : hook->from_block;
         if (from <= in->matched) {
             cd__wh_past_fill(in->past, hook->key, from, in->matched);
         } else {
@@ -444,9 +477,8 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
         (void)cd_wh_match_put(in->match, &own);
         from_write(in, hook->key, own.from_block);
         cd__wh_past_changed(in->past, hook->key);
-        if (in->height <
-            in->matched) { /* who changed it was told that it holds from the ledger's end on */
-            cd__wh_past_fill(in->past, hook->key, in->height + 1, in->matched);
+        if (next <= in->matched) { /* who changed it was told of the ledger's end */
+            cd__wh_past_fill(in->past, hook->key, next, in->matched);
         }
     }
 }

@@ -419,6 +419,28 @@ static void test_genesis(void **state)
     node_mine(&r.node, 3);
     wait_height(&r, 3);
     rows_check_range(&r, hook.key, 1, 3);
+    compare(&r, 0, 0);
+    assert_int_equal(r.compared.matches, 3);
+    assert_int_equal(r.compared.differences, 0);
+    rig_close(&r);
+}
+
+/* A webhook that is there before the chain is followed: what was before is not its own. */
+static void test_early(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 50);
+    cd_wh_hook hook = hook_add(&r, CD_WH_B_TOKEN, 0xc0, 0);
+    assert_int_equal(hook.from_block, 0);
+    start(&r);
+    wait_height(&r, 50);
+    node_mine(&r.node, 53);
+    wait_height(&r, 53);
+    rows_check_range(&r, hook.key, 51, 53);
+    compare(&r, 1, 0);
+    assert_int_equal(r.compared.matches, 3);
+    assert_int_equal(r.compared.differences, 0);
     rig_close(&r);
 }
 
@@ -656,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_wants),         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_tokens),        cmocka_unit_test(test_preview),
         cmocka_unit_test(test_mined),         cmocka_unit_test(test_genesis),
+        cmocka_unit_test(test_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
