@@ -49,9 +49,9 @@ test-full: setup
 	$(call build,release)
 	@tools/test.py --full
 
-## make bench [B=group]      evm, crypto, trie, import, rpc, ws, proc, pricing: JSON lines into build/bench/, a table beside the peers
+## make bench [B=group]      evm, crypto, trie, import, rpc, ws, proc, pricing, webhooks: JSON lines into build/bench/, a table beside the peers
 bench: setup
-	$(call build,release,--target candela candela-evmtool candela-pricing bench-transfers bench-subscribers)
+	$(call build,release,--target candela candela-evmtool candela-pricing bench-transfers bench-subscribers bench-deliveries bench-webhook-match)
 	@bench/run.py $(B)
 
 ## make fuzz F=name T=60     one fuzzer for T seconds (clang, address sanitizer)

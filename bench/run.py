@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of spec/bench.md with Candela and the installed peers, and compares them.
 
-    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing]...    default: all eight
+    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing|webhooks]...    default: all nine
     bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are soft
     bench/run.py --build                                    only build the peers
 
@@ -237,6 +237,11 @@ def run_servers(group, programs, args):
     return runner
 
 
+def run_scripts(scripts):
+    """Runs groups that are programs of their own; the worst exit code."""
+    return max((subprocess.run([sys.executable, ROOT / "bench" / name]).returncode for name in scripts), default=0)
+
+
 def main():
     parser = argparse.ArgumentParser(description="benchmarks of Candela and its peers")
     add = parser.add_argument
@@ -258,10 +263,11 @@ def main():
     for name, (value, quick) in DEFAULTS.items():
         if getattr(args, name) is None:
             setattr(args, name, quick if args.quick else value)
-    prices = "pricing" in args.groups or not args.groups  # a program of its own, with its own peers
-    if args.groups == ["pricing"]:
-        return subprocess.run([sys.executable, ROOT / "bench" / "prices.py"]).returncode
-    args.groups = [group for group in args.groups if group != "pricing"]
+    own = {"pricing": "prices.py", "webhooks": "webhooks.py"}  # groups that are programs of their own
+    scripts = [script for group, script in own.items() if group in args.groups or not args.groups]
+    if args.groups and set(args.groups) <= set(own):
+        return run_scripts(scripts)
+    args.groups = [group for group in args.groups if group not in own]
     unknown = [group for group in args.groups if group not in groups]
     if unknown:
         parser.error(f"unknown group {unknown[0]}")
@@ -289,9 +295,7 @@ def main():
     print_targets(args.groups or groups)
     for failure in dict.fromkeys(failures):
         print(f"FAILED {failure}")
-    if prices and subprocess.run([sys.executable, ROOT / "bench" / "prices.py"]).returncode != 0:
-        return 1
-    return 1 if failures else 0
+    return 1 if run_scripts(scripts) != 0 or failures else 0
 
 
 if __name__ == "__main__":

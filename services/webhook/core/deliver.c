@@ -14,7 +14,7 @@ enum {
     MARGIN_MS = 5000, /* of a lease, for what comes behind the attempt */
     FEW =
         64, /* attempts are enough while they end within FEW_MS: more would cost, and bring nothing */
-    FEW_MS = 5,
+    FEW_MS = 20,
     PROVEN_MAX = 1024, /* attempts of a class, while they are not slow */
     FRESH_MAX = 512,
     SUSPECT_MAX = 1024,
@@ -184,10 +184,11 @@ static void run_begin(cd__wh_item *item)
     item->is_slow = false;
     item->class = h->class;
     item->since_ms = cd_loop_now_ms(d->loop);
-    if (cd_list_is_empty(&d->young)) {
+    if (!d->is_pacing) {
+        d->is_pacing = true;
         cd_timer_start(d->pace, PACE_MS, PACE_MS);
     }
-    cd_list_push_back(&d->young, &item->link);
+    cd_list_push_back(&d->classes[item->class].young, &item->link);
     d->classes[item->class].running++;
     d->running++;
     h->running++;
@@ -206,13 +207,12 @@ static void run_end(cd__wh_item *item)
     h->running--;
 }
 
-/* Young attempts that have become slow. */
-static void on_pace(void *ctx)
+/* Young attempts of a class that have become slow. */
+static void age(cd_wh_deliverer *d, cd_list *young)
 {
-    cd_wh_deliverer *d = ctx;
     u64 now = cd_loop_now_ms(d->loop);
-    while (!cd_list_is_empty(&d->young)) {
-        cd__wh_item *item = cd_list_of(d->young.next, cd__wh_item, link);
+    while (!cd_list_is_empty(young)) {
+        cd__wh_item *item = cd_list_of(young->next, cd__wh_item, link);
         if (now - item->since_ms < SLOW_MS) {
             break;
         }
@@ -224,7 +224,17 @@ static void on_pace(void *ctx)
         d->classes[CD__WH_SUSPECT].running++;
         hang(item->hook);
     }
-    if (cd_list_is_empty(&d->young)) {
+}
+
+static void on_pace(void *ctx)
+{
+    cd_wh_deliverer *d = ctx;
+    d->is_pacing = false;
+    for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
+        age(d, &d->classes[c].young);
+        d->is_pacing |= !cd_list_is_empty(&d->classes[c].young);
+    }
+    if (!d->is_pacing) {
         cd_timer_stop(d->pace);
     }
     pump(d);
@@ -251,12 +261,13 @@ static void start_next(cd__wh_hook *h)
 /* The quick ones keep up by themselves; looks again soon. */
 static bool are_enough(cd_wh_deliverer *d, usize class)
 {
-    if (class != CD__WH_PROVEN || d->classes[class].running < FEW || cd_list_is_empty(&d->young)) {
+    if (class != CD__WH_PROVEN || d->classes[class].running < FEW) {
         return false;
     }
-    const cd__wh_item *oldest = cd_list_of(d->young.next, cd__wh_item, link);
+    const cd__wh_item *oldest = cd_list_of(d->classes[class].young.next, cd__wh_item, link);
     bool are_quick = cd_loop_now_ms(d->loop) - oldest->since_ms < FEW_MS;
     if (are_quick) {
+        d->is_pacing = true;
         cd_timer_start(d->pace, FEW_MS, PACE_MS);
     }
     return are_quick;
@@ -604,7 +615,8 @@ static bool may_connect(void *ctx, cd_bytes address, u16 port)
 static void on_grace(void *ctx)
 {
     cd_wh_deliverer *d = ctx;
-    cd_list *const lists[] = {&d->young, &d->slow};
+    cd_list *const lists[] = {&d->classes[CD__WH_PROVEN].young, &d->classes[CD__WH_FRESH].young,
+                              &d->classes[CD__WH_SUSPECT].young, &d->slow};
     for (usize i = 0; i < CD_COUNT(lists); i++) {
         while (!cd_list_is_empty(lists[i])) {
             cd__wh_item *item = cd_list_of(lists[i]->next, cd__wh_item, link);
@@ -692,9 +704,9 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
     static const u32 most[] = {PROVEN_MAX, FRESH_MAX, SUSPECT_MAX};
     for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
         cd_list_init(&d->classes[c].ring);
+        cd_list_init(&d->classes[c].young);
         d->classes[c].max = most[c];
     }
-    cd_list_init(&d->young);
     cd_list_init(&d->slow);
     cd_list_init(&d->resting);
     cd_hmap_init(&d->hooks, CD_HASH_KEYED, sizeof(i64), sizeof(cd__wh_hook *));

@@ -96,15 +96,16 @@ struct cd_wh_deliverer {
     cd_list resting;
     usize resting_cnt;
     struct {
-        cd_list ring; /* of hooks */
-        u32 waiting;  /* items */
+        cd_list ring;  /* of hooks */
+        cd_list young; /* running items that are not slow yet, oldest first */
+        u32 waiting;   /* items */
         u32 running;
         u32 max;
     } classes[CD__WH_CLASSES_CNT];
     u32 running;
     u64 put_off_ms; /* wall clock: until when the last row was that a suspect could not use */
     bool is_pumping;
-    cd_list young; /* running items that are not slow yet, oldest first */
+    bool is_pacing; /* pace runs */
     cd_list slow;
     cd_timer *pace;
 
