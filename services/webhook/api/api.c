@@ -62,8 +62,8 @@ const cd_wh_tier *cd_wh_tier_of(const char *name)
 
 /* ---- answers ---- */
 
-cd_err cd__wapi_refuse(cd__wapi_call *c, u32 status, const char *code, const char *field,
-                       const char *fmt, ...)
+void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field,
+                    const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -74,7 +74,6 @@ cd_err cd__wapi_refuse(cd__wapi_call *c, u32 status, const char *code, const cha
                                       .code = code,
                                       .field = field,
                                       .message = cd_arena_str(&c->mem, cd_bytes_str(text))};
-    return CD_EINVAL;
 }
 
 static void note(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, u32 status)
@@ -140,7 +139,7 @@ static void on_done(cd_wh_job *job)
     if (job->err != CD_OK && c->read.problem.status == 0) {
         cd_log_error(c->api->cfg.log, "call failed", CD_F("route", cd__wapi_routes[c->route].name),
                      CD_F("why", job->why.msg));
-        (void)!cd__wapi_refuse(c, 500, "internal", "", "the call failed; nothing was changed");
+        cd__wapi_blame(c, 500, "internal", "", "the call failed; nothing was changed");
     }
     if (c->read.problem.status != 0) {
         cd__wapi_answer(c);

@@ -79,9 +79,10 @@ struct cd_wh_api {
     cd_buf openapi[3];
 };
 
-/* cd__wapi_refuse says what is wrong; gives CD_EINVAL. */
-cd_err cd__wapi_refuse(cd__wapi_call *c, u32 status, const char *code, const char *field,
-                       const char *fmt, ...) CD_PRINTF(5, 6) CD_CHECK;
+/* cd__wapi_refuse (c, status, code, field, format, …) says what is wrong and gives CD_EINVAL, as cd_wh_bad does. */
+#define cd__wapi_refuse(...) (cd__wapi_blame(__VA_ARGS__), CD_EINVAL)
+void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field,
+                    const char *fmt, ...) CD_PRINTF(5, 6);
 /* cd__wapi_answer ends a call of R_ASYNC with what stands in its buffer, or with its problem. */
 void cd__wapi_answer(cd__wapi_call *c);
 

@@ -74,11 +74,14 @@ const cd_wh_face_api *cd_wh_face_api_of(cd_wh_face face);
 /* cd_wh_read_body parses a body: one object, no key twice at any level. */
 cd_err cd_wh_read_body(cd_wh_read *r, cd_json *out, cd_bytes text) CD_CHECK;
 
-/* cd_wh_bad / cd_wh_bad_shape say what is wrong; they give CD_EINVAL. */
-cd_err cd_wh_bad(cd_wh_read *r, const char *code, const char *field, const char *fmt, ...)
-    CD_PRINTF(4, 5) CD_CHECK;
-cd_err cd_wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const char *fmt, ...)
-    CD_PRINTF(4, 5) CD_CHECK;
+/* cd_wh_bad / cd_wh_bad_shape (r, code or kind, field, format, …) say what is wrong and give CD_EINVAL; macros, so that the
+ * compiler sees that this is never CD_OK. */
+#define cd_wh_bad(...)       (cd__wh_bad(__VA_ARGS__), CD_EINVAL)
+#define cd_wh_bad_shape(...) (cd__wh_bad_shape(__VA_ARGS__), CD_EINVAL)
+void cd__wh_bad(cd_wh_read *r, const char *code, const char *field, const char *fmt, ...)
+    CD_PRINTF(4, 5);
+void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const char *fmt, ...)
+    CD_PRINTF(4, 5);
 
 /* cd_wh_error_body writes the error as the face does. */
 void cd_wh_error_body(cd_buf *out, cd_wh_face face, const cd_wh_problem *p);

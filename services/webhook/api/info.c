@@ -117,7 +117,7 @@ static void openapi_after(cd__wapi_call *c)
     if (name == NULL || cd_wh_face_of(&face, cd_bytes_str(name)) == CD_OK) {
         cd_buf_put(cd_http_req_out(c->req), cd_buf_bytes(&c->api->openapi[face]));
     } else {
-        (void)!cd__wapi_refuse(c, 404, "not_found", "", "variants are a, b and c");
+        cd__wapi_blame(c, 404, "not_found", "", "variants are a, b and c");
     }
     cd__wapi_answer(c);
 }
@@ -152,7 +152,7 @@ static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, c
     cd__wapi_call *c = arg;
     cd_wh_face face = cd__wapi_face(c);
     if (a == NULL) {
-        (void)!cd__wapi_refuse(c, 503, "unavailable", "", "the test event was not sent: %s", why);
+        cd__wapi_blame(c, 503, "unavailable", "", "the test event was not sent: %s", why);
         cd__wapi_answer(c);
         return;
     }
@@ -217,7 +217,7 @@ static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
     cd__wapi_call *c = arg;
     cd_wh_face face = cd__wapi_face(c);
     if (p == NULL) {
-        (void)!cd__wapi_refuse(c, 502, "node_unavailable", "", "the node did not answer: %s", why);
+        cd__wapi_blame(c, 502, "node_unavailable", "", "the node did not answer: %s", why);
         cd__wapi_answer(c);
         return;
     }

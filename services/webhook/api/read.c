@@ -18,8 +18,9 @@ const cd_wh_face_api *cd_wh_face_api_of(cd_wh_face face)
 
 /* ---- what is wrong ---- */
 
-static cd_err blame(cd_wh_read *r, const char *code, const char *kind, const char *field,
-                    const char *fmt, va_list args)
+CD_PRINTF(5, 0)
+static void blame(cd_wh_read *r, const char *code, const char *kind, const char *field,
+                  const char *fmt, va_list args)
 {
     char text[400];
     (void)vsnprintf(text, sizeof text, fmt, args);
@@ -30,25 +31,22 @@ static cd_err blame(cd_wh_read *r, const char *code, const char *kind, const cha
         .field = field,
         .message = cd_arena_str(r->mem, cd_bytes_str(text)),
     };
-    return CD_EINVAL;
 }
 
-cd_err cd_wh_bad(cd_wh_read *r, const char *code, const char *field, const char *fmt, ...)
+void cd__wh_bad(cd_wh_read *r, const char *code, const char *field, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    cd_err err = blame(r, code, NULL, field, fmt, args);
+    blame(r, code, NULL, field, fmt, args);
     va_end(args);
-    return err;
 }
 
-cd_err cd_wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const char *fmt, ...)
+void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    cd_err err = blame(r, "invalid_value", kind, field, fmt, args);
+    blame(r, "invalid_value", kind, field, fmt, args);
     va_end(args);
-    return err;
 }
 
 /* ["body","filters","address",2] of "filters.address[2]". */

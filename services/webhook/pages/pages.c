@@ -106,7 +106,7 @@ static void set_cookie(cd__wpage_visit *v, const char *value, u32 days)
 void cd__wpage_sign_in(cd__wpage_visit *v, cd_bytes key)
 {
     u8 *plain = cd_arena_alloc(&v->mem, SEAL_TIME + 8 + key.n);
-    cd_put_be64(plain, v->now_s + SESSION_DAYS * 86400);
+    cd_put_be64(plain, v->now_s + (u64)SESSION_DAYS * 86400);
     cd_rng_fill(&v->rng, plain + SEAL_TIME, 8);
     if (key.n != 0) {
         memcpy(plain + SEAL_TIME + 8, key.p, key.n);
