@@ -243,7 +243,10 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, 
     cd_html_put(&v->h, "<div class=\"chart\"><div class=\"y\" aria-hidden=\"true\">");
     for (u32 i = 0; i <= axis.steps; i++) {
         double at = axis.high - (axis.high - axis.low) * i / axis.steps;
-        cd_html_put(&v->h, "<span>{}</span>", cd_fmt_count(&v->mem, (u64)(at < 0 ? 0 : at)));
+        u64 whole = (u64)(at < 0 ? 0 : at);
+        bool is_whole = (double)whole >= at; // half a delivery has no name
+        cd_html_put(&v->h, "<span>{}</span>",
+                    is_whole ? cd_fmt_count(&v->mem, whole) : (cd_bytes){0});
     }
     cd_html_put(&v->h, "</div>");
     cd_chart_bars(&v->h, bars, hours, hours, axis.high,

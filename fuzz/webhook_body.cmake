@@ -1,0 +1,1 @@
+cd_fuzz(webhook_body DEPS services_webhook)
