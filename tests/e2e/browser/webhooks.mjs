@@ -37,7 +37,7 @@ check(await at('/', {
   },
 }));
 check(await at(delivery, {
-  name: 'delivery',
+  name: 'delivery', ...(extent === 'full' ? {} : {width: 390}),
   then: async (page, say) => {
     if (await page.locator('.steps li').count() !== 6) say('not six attempts in all');
     if (await page.locator('.steps .bad').count() === 0) say('the failed attempt is not shown');
