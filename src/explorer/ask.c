@@ -6,7 +6,7 @@
 #include "num/u256_text.h"
 #include "web/serve.h"
 
-enum { GAS_MAX = 30000000, LOGS_SHOWN = 20 };
+enum { GAS_MAX = 30000000, LOGS_SHOWN = 20, COPIED_MAX = 8192 };
 
 typedef struct ask {
     cd_fn fn;
@@ -134,7 +134,12 @@ static void results(cd__xp *p, const ask *q, const cd_addr20 *addr, cd_bytes out
         cd_html_put(h, "</dd>");
     }
     cd_html_put(h, "<dt>Raw</dt><dd class=\"mono\">{}", cd_foreign_of(cd__xp_hex(p, out)));
-    cd_ui_copy(h, cd__xp_hex(p, out), "raw result");
+    if (out.n <= COPIED_MAX) {
+        cd_ui_copy(h, cd__xp_hex(p, out), "raw result");
+    } else {
+        cd_html_put(h, " <span class=\"mut\">{}; eth_call has all of it</span>",
+                    cd_fmt_bytes(&p->a, out.n));
+    }
     cd_html_put(h, "</dd></dl>");
     cd_buf_fini(&types);
 }

@@ -95,6 +95,38 @@ static void test_hostile(void **state)
     rig_says(page, "∞");
 }
 
+/* Everything that is asked is answered with a string of 400,000 bytes. */
+static void test_large(void **state)
+{
+    (void)state;
+    static const char answer[] =
+        "\x60\x20\x5f\x52\x62\x06\x1a\x80\x60\x20\x52\x62\x06\x1a\xc0\x5f\xf3";
+    static const char *const looks[] = {"transfer(address,uint256)",
+                                        "transferFrom(address,address,uint256)",
+                                        "approve(address,uint256)",
+                                        "allowance(address,address)",
+                                        "balanceOf(address)",
+                                        "totalSupply()",
+                                        "name()"};
+    cd_buf code = {0};
+    cd_buf_put(&code, cd_bytes_of(answer, sizeof answer - 1));
+    for (usize i = 0; i < CD_COUNT(looks); i++) {
+        cd_buf_u8(&code, 0x63);
+        cd_abi_selector(cd_buf_extend(&code, 4), looks[i]);
+    }
+    const char *token = rig_deploy(NULL, 0, cd_buf_bytes(&code));
+    cd_buf_fini(&code);
+    const char *html = rig_html(path_of(token, ""), "200");
+    assert_true(strlen(html) < 40000);
+    rig_says(rig_plain(html), "Supply does not say");
+    html =
+        rig_html(cd_arena_fmt(&g.node.arena,
+                              "/contract/%s?f=balanceOf(address+o)+view(uint256[])&a0=" BOB, token),
+                 "200");
+    assert_true(strlen(html) < 40000);
+    rig_says(rig_plain(html), "Result not (uint256[])");
+}
+
 static void test_nft(void **state)
 {
     (void)state;
@@ -120,6 +152,6 @@ static void test_nft(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_erc20), cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_nft)};
+                                       cmocka_unit_test(test_large), cmocka_unit_test(test_nft)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }
