@@ -229,7 +229,7 @@ typedef struct cd_wh_backlog {
 cd_err cd_wh_backlog_get(cd_wh_store *s, cd_wh_backlog *out, u64 now_ms, cd_errinfo *why) CD_CHECK;
 
 /* cd_wh_retain takes one bite of at most max rows: bodies and attempts of deliveries made before texts_ms go, ledger
- * rows made before rows_ms (at least 72 hours ago) too. Nothing that waits or is held goes. more: another bite is there. */
+ * rows made before rows_ms (at least 72 hours ago) too. Nothing that waits or is held goes. When they are gone, statistics and mails of more than 90 days go too. more: another bite is there. */
 cd_err cd_wh_retain(cd_wh_store *s, bool *more, u64 texts_ms, u64 rows_ms, u32 max,
                     cd_errinfo *why) CD_CHECK;
 

@@ -1,8 +1,10 @@
 #include "services/webhook/core/store_priv.h"
 
 #define DAY_MS  ((u64)86400000)
+#define HOUR_MS ((u64)3600000)
 #define SEEN_MS (3 * DAY_MS) /* how long an event of no block is known, and a row stays at least */
 #define MAIL_MS (90 * DAY_MS)
+#define STAT_MS (90 * DAY_MS)
 
 /* One walk over the ledger from its old end; counter has how far it came. */
 typedef struct walk {
@@ -76,6 +78,7 @@ cd_err cd_wh_retain(cd_wh_store *s, bool *more, u64 texts_ms, u64 rows_ms, u32 m
     if (!more_texts && !more_rows) {
         CD_TRY(WH_RUN(s, SEEN_CUT, why, cd_sql_u(now < SEEN_MS ? 0 : now - SEEN_MS)));
         CD_TRY(WH_RUN(s, KEPT_CUT, why, cd_sql_u(now < DAY_MS ? 0 : now - DAY_MS)));
+        CD_TRY(WH_RUN(s, STATS_CUT, why, cd_sql_u(now < STAT_MS ? 0 : (now - STAT_MS) / HOUR_MS)));
         CD_TRY(WH_RUN(s, MAIL_CUT, why, cd_sql_u(now < MAIL_MS ? 0 : now - MAIL_MS)));
     }
     *more = more_texts || more_rows;

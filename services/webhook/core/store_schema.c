@@ -63,6 +63,7 @@ static const char first[] =
     "CREATE TABLE cursor (chain TEXT PRIMARY KEY, height BIGINT NOT NULL, hash @blob NOT NULL);"
     "CREATE TABLE stat (hook BIGINT NOT NULL, hour BIGINT NOT NULL, what BIGINT NOT NULL,"
     "  n BIGINT NOT NULL, PRIMARY KEY (hook, hour, what)) @norowid;"
+    "CREATE INDEX stat_hour ON stat (hour);"
 
     "CREATE TABLE kept (project TEXT NOT NULL, key @blob NOT NULL, request @blob NOT NULL,"
     "  status BIGINT NOT NULL, body @blob NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (project, "

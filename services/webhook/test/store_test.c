@@ -550,6 +550,15 @@ static void quotas_and_numbers(usize engine)
     assert_int_equal(stats[0].retried, 1);
     assert_int_equal(cd_wh_stat_percentile(&stats[0], 50), 4);
     assert_int_equal(cd_wh_stat_percentile(&stats[0], 95), 16);
+    rig_wait(&r, 89 * (u64)86400000);
+    bool more = false;
+    rig_ok(cd_wh_retain(r.s, &more, 0, 0, 10, why));
+    rig_ok(cd_wh_stats(r.s, &stats, &cnt, &r.mem, hook, NULL, 0, why));
+    assert_int_equal(cnt, 1);
+    rig_wait(&r, 2 * (u64)86400000);
+    rig_ok(cd_wh_retain(r.s, &more, 0, 0, 10, why));
+    rig_ok(cd_wh_stats(r.s, &stats, &cnt, &r.mem, hook, NULL, 0, why));
+    assert_int_equal(cnt, 0);
     rig_commit(&r);
     rig_close(&r);
 }
