@@ -202,7 +202,7 @@ static void catches_up(void **state)
     rig r;
     cd_kv *kv = cd_kv_mem_open();
     rig_init(&r, kv, false, 13);
-    for (usize round = 0; round < 8; round++) {
+    for (usize round = 0; round < 6; round++) {
         for (usize i = 0; i < 8; i++) {
             rig_mine(&r, 1 + cd_rng_below(&r.acts.rng, 3));
         }
@@ -236,7 +236,7 @@ static void goes_back_while_catching_up(void **state)
     rig r;
     cd_kv *kv = cd_kv_mem_open();
     rig_init(&r, kv, false, 14);
-    for (usize round = 0; round < 6; round++) {
+    for (usize round = 0; round < 4; round++) {
         for (usize i = 0; i < 30; i++) {
             rig_mine(&r, 1 + cd_rng_below(&r.acts.rng, 3));
         }
