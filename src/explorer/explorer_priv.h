@@ -179,6 +179,11 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log);
 bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data,
                     const cd_log *log);
 
+/* cd__known_inline writes the arguments of a call in one line, cd__known_returned what it returned; false, and nothing, when the
+ * bytes are something else. */
+bool cd__known_inline(cd__xp *p, const cd__known *k, cd_bytes data);
+bool cd__known_returned(cd__xp *p, const cd__known *k, cd_bytes data);
+
 /* cd__known_text appends a function's description as cd_fn_parse reads it. */
 void cd__known_text(cd_buf *out, const cd__known *k);
 

@@ -2,6 +2,7 @@
 #include "codec/abi.h"
 #include "crypto/keccak.h"
 #include "explorer/explorer_priv.h"
+#include "explorer/fn.h"
 #include "types/addr_text.h"
 
 enum { ITEMS_SHOWN = 16, DEPTH_SHOWN = 3 };
@@ -257,4 +258,40 @@ bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd
     }
     cd_html_put(&p->h, "</dl>");
     return true;
+}
+
+/* Values one behind the other; false when the bytes are not what the types say. */
+static bool put_inline(cd__xp *p, cd_bytes types, cd_bytes data)
+{
+    cd_abi_type t;
+    cd_abi_val v;
+    if (cd_abi_parse(&t, &p->a, types, NULL) != CD_OK || cd_abi_dec(&v, &p->a, &t, data) != CD_OK) {
+        return false;
+    }
+    for (usize i = 0; i < t.cnt; i++) {
+        cd_html_put(&p->h, "{}", i == 0 ? "" : ", ");
+        cd__value_write(p, &t.inner[i], &v.items[i], 1);
+    }
+    return true;
+}
+
+bool cd__known_inline(cd__xp *p, const cd__known *k, cd_bytes data)
+{
+    return put_inline(p, cd_bytes_str(strchr(k->signature, '(')), data);
+}
+
+bool cd__known_returned(cd__xp *p, const cd__known *k, cd_bytes data)
+{
+    cd_buf text = {0};
+    cd_buf types = {0};
+    cd_fn *f = cd_arena_new(&p->a, cd_fn);
+    bool is_written = false;
+    cd__known_text(&text, k);
+    if (cd_fn_parse(f, &p->a, cd_buf_bytes(&text), NULL) == CD_OK && f->out_cnt != 0) {
+        cd_fn_types(&types, f->out, f->out_cnt);
+        is_written = put_inline(p, cd_buf_bytes(&types), data);
+    }
+    cd_buf_fini(&text);
+    cd_buf_fini(&types);
+    return is_written;
 }

@@ -246,7 +246,10 @@ static void row(cd__xp *p, const call *c)
                 k != NULL      ? k->name
                 : input.n >= 4 ? cd__xp_hex(p, cd_bytes_sub(input, 0, 4))
                                : cd_bytes_str(""));
-    cut_hex(p, input.n > 4 ? cd_bytes_sub(input, 4, input.n - 4) : (cd_bytes){0});
+    cd_bytes args = input.n > 4 ? cd_bytes_sub(input, 4, input.n - 4) : (cd_bytes){0};
+    if (k == NULL || !cd__known_inline(p, k, args)) {
+        cut_hex(p, args);
+    }
     cd_html_put(h, ")");
     cd__reason reason = cd__trace_reason(p, c->v);
     if (reason.text.n != 0) {
@@ -255,7 +258,9 @@ static void row(cd__xp *p, const call *c)
         cd_html_put(h, "</span>");
     } else if (bytes_at(p, &output, c->v, "output") && output.n != 0) {
         cd_html_put(h, " <span class=\"ret\">→ ");
-        cut_hex(p, output);
+        if (k == NULL || !cd__known_returned(p, k, output)) {
+            cut_hex(p, output);
+        }
         cd_html_put(h, "</span>");
     }
     cd_html_put(h, "</span><span class=\"num mut\">{}</span></li>",

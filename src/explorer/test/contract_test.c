@@ -122,6 +122,37 @@ static void test_abi(void **state)
     assert_memory_equal(g.page.p + 9, "405", 3);
 }
 
+/* A proxy has the functions of what it leads to. */
+static void test_proxies(void **state)
+{
+    (void)state;
+    static const char minimal[] = "0x00000000000000000000000000000000000011e7";
+    static const char slot[] = "0x0000000000000000000000000000000000001967";
+    (void)rpc_node_get(
+        &g.node, "hardhat_setCode",
+        cd_arena_fmt(&g.node.arena,
+                     "[\"%s\",\"0x363d3d373d3d3d363d73%s5af43d82803e903d91602b57fd5bf3\"]", minimal,
+                     token + 2));
+    const char *page = rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", minimal));
+    rig_says(page, "Proxy EIP-1167 to");
+    rig_says(page, "Size 45 B");
+    rig_says(page, "symbol LMN"); // asked of the proxy, which runs the other's code
+    rig_says(page, "ERC-20");
+    (void)rpc_node_get(&g.node, "hardhat_setCode",
+                       cd_arena_fmt(&g.node.arena, "[\"%s\",\"0x00\"]", slot));
+    assert_null(strstr(rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", slot)), "Proxy"));
+    (void)rpc_node_get(
+        &g.node, "hardhat_setStorageAt",
+        cd_arena_fmt(
+            &g.node.arena,
+            "[\"%s\",\"0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc\","
+            "\"0x000000000000000000000000%s\"]",
+            slot, token + 2));
+    page = rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", slot));
+    rig_says(page, "Proxy EIP-1967 to");
+    rig_says(page, "balanceOf (address) 0x70a08231");
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -132,8 +163,9 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known), cmocka_unit_test(test_read),    cmocka_unit_test(test_write),
-        cmocka_unit_test(test_abi),   cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_read),
+        cmocka_unit_test(test_write),   cmocka_unit_test(test_abi),
+        cmocka_unit_test(test_proxies), cmocka_unit_test(test_missing),
     };
     return cmocka_run_group_tests(tests, open, rig_close);
 }

@@ -55,6 +55,7 @@ static void test_failed(void **state)
     rig_says(page, "tried to call withdraw on");
     rig_says(page, "but it failed: division or modulo by zero");
     rig_says(page, "amount 9");
+    rig_says(page, "withdraw (9) failed:");
 }
 
 static void test_payment(void **state)

@@ -64,6 +64,7 @@ check(await at(`/tx/${moved}`, {name: 'transfer', ...(extent === 'full' ? {} : {
     if (!main.includes(fact)) say(`no ${fact}`);
   }
   if (!/sent\s+1,250\.00\s+LMN\s+to/.test(await page.locator('.say').innerText())) say(`sentence: ${await page.locator('.say').innerText()}`);
+  if (!/transfer\s*\(\s*0x\w+(…\w+)?\s*,\s*1,250,000,000,000,000,000,000\s*\)\s*→\s*true/.test(await page.locator('#trace').innerText())) say(`call: ${await page.locator('#trace').innerText()}`);
   const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);
   const shown = (await page.locator('h2:has-text("Fee") + .end').innerText()).replace(' LUX', '').replaceAll(',', '');
   const [whole, part = ''] = shown.split('.');
