@@ -263,7 +263,7 @@ static void run_deliveries(load *l, const char *folder, u32 seconds)
     static const u8 master[32] = {1};
     char url[300];
     cd_errinfo why;
-    cd_wh_guard *guard;
+    cd_wh_guard *guard = NULL;
     const cd_wh_guard_cfg rules = {.allow_http = true, .allow_cidrs = cidrs, .allow_cidrs_cnt = 1};
     (void)snprintf(url, sizeof url, "sqlite:%s/webhooks.db", folder);
     const cd_wh_store_cfg store = {

@@ -25,7 +25,7 @@ static void mint(const char *token, const char *word)
 static cd_bytes word_of_alice(void)
 {
     u8 *out = cd_arena_zalloc(&g.node.arena, 32);
-    assert_int_equal(cd_hex_parse(out + 12, cd_bytes_of(ALICE + 2, 40)), CD_OK);
+    assert_int_equal(cd_hex_parse(out + 12, cd_bytes_of(&ALICE[2], 40)), CD_OK);
     return cd_bytes_of(out, 32);
 }
 
