@@ -1,6 +1,7 @@
 #include "services/webhook/core/deliver_priv.h"
 
 #include "base/mem.h"
+#include "base/process.h"
 
 #include <stdio.h>
 
@@ -682,12 +683,15 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
     d->cfg.clock = cfg->clock != NULL ? cfg->clock : cd_clock_real();
     d->cfg.timeout_ms = cfg->timeout_ms != 0 ? cfg->timeout_ms : TIMEOUT_MS;
     d->cfg.concurrency = cfg->concurrency != 0 ? cfg->concurrency : CONCURRENCY;
-    d->cfg.in_flight = cfg->in_flight != 0 ? cfg->in_flight : IN_FLIGHT;
+    /* A receiver must not look dead because there are no more descriptors here. */
+    u64 sockets = cd_process_files_max() / 2;
+    d->cfg.in_flight = cfg->in_flight != 0 ? cfg->in_flight : (u32)cd_min_u64(sockets, IN_FLIGHT);
     d->cfg.lease_ms = cfg->lease_ms != 0 ? cfg->lease_ms : LEASE_MS;
     char agent[100];
     (void)snprintf(agent, sizeof agent, "%s-Webhooks/1.0", cfg->brand);
     const cd_http_client_cfg client = {
-        .conns_max = d->cfg.in_flight > IN_FLIGHT ? d->cfg.in_flight : IN_FLIGHT,
+        .conns_max =
+            (u32)cd_min_u64(sockets, d->cfg.in_flight > IN_FLIGHT ? d->cfg.in_flight : IN_FLIGHT),
         .host_conns_max = d->cfg.in_flight,
         .connect_timeout_ms = d->cfg.timeout_ms,
         .keeps_no_names = true,

@@ -54,8 +54,8 @@ typedef struct cd_wh_deliver_cfg {
     cd_bytes client_cert, client_key; /* PEM, shown to receivers that ask; empty */
     u32 timeout_ms;                   /* 15000, of an attempt in all */
     u32 concurrency;                  /* 8 attempts of one webhook at a time */
-    u32 in_flight;                    /* 8192 attempts in all */
-    u32 lease_ms;                     /* 60000 */
+    u32 in_flight; /* 8192 attempts in all, or half of the files that may be open */
+    u32 lease_ms;  /* 60000 */
     u32 hook_ttl_ms; /* 0: webhooks change only through cd_wh_deliver_hook; else they are read again */
     double jitter;                                      /* 0.1: waits are up to a tenth longer */
     void *ctx;                                          /* for the two */
