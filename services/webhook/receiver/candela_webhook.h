@@ -7,6 +7,7 @@
  *   cd_webhook_verify_c         X-Svc-Signature: sha256=…                      (face C, and A with a secret)
  *   cd_webhook_verify_standard  webhook-id, webhook-timestamp, webhook-signature (any face, on wish)
  *   cd_webhook_sequence         X-Svc-Sequence: new, repeated, or something before it is missing
+ *   cd_webhook_chain            X-Svc-Chain: proof that nothing before it was left out
  *
  * Verify the bytes of the body as they came, before any parser touches them. Answer 401 to what is refused. */
 #ifndef CANDELA_WEBHOOK_H
@@ -264,6 +265,30 @@ static inline cd_webhook_order cd_webhook_sequence(uint64_t *last, const char *h
     }
     *last = (uint64_t)n;
     return CD_WEBHOOK_NEXT;
+}
+
+/* cd_webhook_chain proves more than the number does: X-Svc-Chain is the hash of the item before, of this event's hash
+ * (X-Svc-Event-Hash) and of the body. last is the chain value of the item before, zeros at the start; it is moved on when
+ * 1 is given, and left when 0 is: then something was left out, or is not what was sent. */
+static inline int cd_webhook_chain(unsigned char last[32], const char *event_hash,
+                                   const char *chain, const void *body, size_t body_len)
+{
+    unsigned char parts[96];
+    unsigned char want[32];
+    unsigned char got[32];
+    if (event_hash == NULL || chain == NULL || !cd_webhook__hex32(parts + 32, event_hash) ||
+        !cd_webhook__hex32(got, chain)) {
+        return 0;
+    }
+    memcpy(parts, last, 32);
+    if (EVP_Digest(body_len == 0 ? "" : body, body_len, parts + 64, NULL, EVP_sha256(), NULL) !=
+            1 ||
+        EVP_Digest(parts, sizeof parts, want, NULL, EVP_sha256(), NULL) != 1 ||
+        memcmp(want, got, 32) != 0) {
+        return 0;
+    }
+    memcpy(last, got, 32);
+    return 1;
 }
 
 #endif

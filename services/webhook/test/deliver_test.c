@@ -7,6 +7,7 @@
 #include "net/http_server.h"
 #include "services/webhook/core/schedule.h"
 #include "services/webhook/core/verify.h"
+#include "services/webhook/receiver/candela_webhook.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -668,6 +669,41 @@ static bool has_line(const char *head, const char *line)
     return p != NULL && p > head && p[-1] == '\n';
 }
 
+/* The value of a header line; in a buffer of its own. */
+static const char *value_of(const char *head, const char *name)
+{
+    static char values[2][100];
+    static u32 turn;
+    char *out = values[turn++ % 2];
+    const char *p = strstr(head, name);
+    assert_non_null(p);
+    p += strlen(name);
+    (void)snprintf(out, sizeof values[0], "%.*s", (int)strcspn(p, "\n"), p);
+    return out;
+}
+
+/* What the store has chained, receivers can check, and only in order. */
+static void chain(void **state)
+{
+    rig *r = *state;
+    i64 key = hook(r, (new_hook){.face = CD_WH_C, .path = "/1", .is_strict = true});
+    (void)events_of(r, key, CD_WH_C_TOKEN, 3);
+    run_until(r, has_settled, 3);
+    unsigned char last[32] = {0};
+    static const struct {
+        usize item;
+        int want;
+    } rows[] = {{1, 0}, {0, 1}, {2, 0}, {0, 0}, {1, 1}, {2, 1}};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        const seen *s = &r->seen[rows[i].item];
+        assert_int_equal(cd_webhook_chain(last, value_of(s->head, "X-Svc-Event-Hash: "),
+                                          value_of(s->head, "X-Svc-Chain: "), s->body,
+                                          strlen(s->body)),
+                         rows[i].want);
+    }
+    assert_int_equal(cd_webhook_chain(last, NULL, NULL, "", 0), 0);
+}
+
 static void headers(void **state)
 {
     rig *r = *state;
@@ -938,17 +974,12 @@ int main(int argc, char **argv)
     }
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(schedules),
-        T(schedules_of_slow_receivers),
-        T(answers),
-        T(headers),
-        T(pause_and_resume),
-        T(strict_order),
-        T(order),
-        T(names),
-        T(isolation),
-        T(test_events),
-        T(drain),
+        T(schedules),    T(schedules_of_slow_receivers),
+        T(answers),      T(chain),
+        T(headers),      T(pause_and_resume),
+        T(strict_order), T(order),
+        T(names),        T(isolation),
+        T(test_events),  T(drain),
         T(crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
