@@ -131,14 +131,9 @@ static void hostile_urls(void **state)
         /* IDN and look-alikes */
         "https://\xe2\x91\xa0\xe2\x91\xa1\xe2\x91\xa6.0.0.1/",
         "https://\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1/",
-        "https://b\xc3\xbc"
-        "cher.example/",
-        "https://127\xe3\x80\x82"
-        "0\xe3\x80\x82"
-        "0\xe3\x80\x82"
-        "1/",
-        "https://\xe2\x93\x9b\xe2\x93\x9e"
-        "calhost/",
+        "https://b\303\274cher.example/",
+        "https://127\343\200\2020\343\200\2020\343\200\2021/",
+        "https://\342\223\233\342\223\236calhost/",
         "https://example\xc2\xad.com/",
         "https://\xff/",
         /* ports and schemes */
