@@ -5,6 +5,7 @@
 
 #include "chains/evmchain/config/check.h"
 #include "config.h"
+#include "explorer/labels.h"
 #include "node/node.h"
 
 /* cd__findings_print reports findings in a file: errors, and with warnings the rest. */
@@ -19,8 +20,13 @@ int cd__config_check_cmd(cd_args *a, const char *path);
 int cd__du_cmd(const char *network_dir);
 int cd__top_cmd(const char *host, u16 port);
 
-/* The pages at /explorer; name is the network's, has_index: with an index of addresses. They live as long as the program. */
-const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index);
+/* cd__labels_load reads the file of names for addresses, "" none; false: it said why not. The labels are the caller's. */
+bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path);
+
+/* The pages at /explorer; name is the network's, has_index: with an index of addresses. They, and what they are given, live as
+ * long as the program. */
+const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index,
+                                        const cd_labels *labels);
 
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {

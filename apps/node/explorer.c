@@ -2,6 +2,7 @@
 
 #include "chains/evmchain/evm_vm.h"
 #include "commands.h"
+#include "report.h"
 
 /* The one explorer of the process. */
 typedef struct pages {
@@ -10,6 +11,7 @@ typedef struct pages {
     const char *name;
     cd_logger *log;
     bool has_index;
+    const cd_labels *labels;
     cd_vm *vm;
     cd_node_hands hands;
 } pages;
@@ -76,6 +78,7 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .clock = cd_clock_real(),
         .network = p->name,
         .index = p->index,
+        .labels = p->labels,
         .loop = hands->loop,
         .run = on_run,
         .with_pool = on_pool,
@@ -105,7 +108,23 @@ static void on_close(void *ctx)
     p->index = NULL;
 }
 
-const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index)
+bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path)
+{
+    cd_errinfo why = {0};
+    cd__file f = {0};
+    if (path[0] != '\0' && !cd__file_read(&f, mem, path, false)) {
+        return false;
+    }
+    if (cd_labels_new(out, f.text, &why) != CD_OK) {
+        cd__report("error", NULL, cd_arena_fmt(mem, "%s: %s", path, why.msg),
+                   "each line is an address and its name: 0x… treasury");
+        return false;
+    }
+    return true;
+}
+
+const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index,
+                                        const cd_labels *labels)
 {
     static pages all;
     static const cd_node_pages out = {.root = CD_EXPLORER_ROOT,
@@ -117,5 +136,6 @@ const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool h
     all.name = name;
     all.log = log;
     all.has_index = has_index;
+    all.labels = labels;
     return &out;
 }

@@ -145,6 +145,10 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         return 1;
     }
     genesis.state = dev.state;
+    cd_labels *labels = NULL;
+    if (!cd__labels_load(&labels, mem, cd_args_path(a, mem, OPT_LABELS))) {
+        return 1;
+    }
     const char *explorer = cd_args_str(a, OPT_EXPLORER);
     bool has_explorer =
         strcmp(explorer, "on") == 0 || (strcmp(explorer, "auto") == 0 && net->is_dev);
@@ -177,8 +181,9 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm_dev = &dev,
         .evm_config = chain.config.text,
         .evm_upgrades = chain.upgrades.text,
-        .pages =
-            has_explorer ? cd__explorer_pages(net->name, log, cd_args_bool(a, OPT_INDEX)) : NULL,
+        .pages = has_explorer
+                     ? cd__explorer_pages(net->name, log, cd_args_bool(a, OPT_INDEX), labels)
+                     : NULL,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
         return report_open(&chain, mem, &why);

@@ -315,6 +315,10 @@ void cd__xp_address(cd__xp *p, cd_bytes rest)
     cd_html_put(&p->h, "<div class=\"head\"><div class=\"grow\"><h1>{}</h1>",
                 code.n == 0 ? "Address" : "Contract");
     cd__xp_addr(p, &addr, CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE);
+    cd_bytes name = cd_labels_of(p->x->cfg.labels, &addr);
+    if (name.n != 0) {
+        cd_html_put(&p->h, " <span class=\"tag\">{}</span>", cd_foreign_of(name));
+    }
     cd_html_put(&p->h, "</div></div><div class=\"cols side\">");
     lists(p, &addr);
     facts(p, &addr, &account, found, code);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "chains/evmchain/view.h"
 #include "explorer/index.h"
+#include "explorer/labels.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 
@@ -21,6 +22,7 @@ typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
     const char *network; /* "dev", for the top bar */
+    const cd_labels *labels; /* names of addresses; NULL: none */
     cd_index *index;     /* NULL: there is none */
     cd_loop *loop;       /* of the HTTP service; NULL: no live rows */
 

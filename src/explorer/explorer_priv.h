@@ -63,6 +63,9 @@ void cd__tx_input(cd__xp *p, const cd_tx *tx);
 /* cd__xp_search redirects when there is one answer (true), or writes what was understood. */
 bool cd__xp_search(cd__xp *p);
 
+/* cd__is_called compares what was typed with a name; upper and lower case are alike. */
+bool cd__is_called(cd_bytes name, cd_bytes typed);
+
 /* cd__token_find looks for tokens of a name or symbol among those that moved first most recently. */
 enum { CD__FOUND_MAX = 10 };
 usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text);

@@ -34,6 +34,8 @@ void cd__xp_addr(cd__xp *p, const cd_addr20 *addr, u32 flags)
         .href = (flags & CD_ID_PAGE) != 0
                     ? (cd_bytes){0}
                     : cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/address/%s", text)),
+        .name = cd_foreign_of((flags & CD_ID_PAGE) != 0 ? (cd_bytes){0}
+                                                        : cd_labels_of(p->x->cfg.labels, addr)),
         .flags = flags | CD_ID_GLINT,
     };
     cd_ui_ident(&p->h, &id);

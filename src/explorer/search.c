@@ -56,30 +56,31 @@ static void go(cd__xp *p, const char *where, cd_bytes what)
                                          (const char *)what.p));
 }
 
-/* Tokens; one of that name is gone to, several are listed. */
+/* Labelled addresses and tokens; one of that name is gone to, several are listed. */
 static bool by_name(cd__xp *p, cd_bytes t)
 {
-    cd_addr20 found[CD__FOUND_MAX];
-    usize cnt = cd__token_find(p, found, t);
+    cd_addr20 found[2 * CD__FOUND_MAX];
+    usize labels = cd_labels_find(p->x->cfg.labels, found, CD__FOUND_MAX, t);
+    usize cnt = labels + cd__token_find(p, found + labels, t);
     if (cnt == 1) {
-        go(p, "/token/", cd__xp_hex(p, cd_bytes_of(found[0].b, 20)));
+        go(p, labels == 1 ? "/address/" : "/token/", cd__xp_hex(p, cd_bytes_of(found[0].b, 20)));
         return true;
     }
     if (cnt == 0) {
-        cd__xp_missing(p, "Nothing is called", cd_foreign_of(t),
-                       "A search takes heights, hashes of blocks and transactions, addresses, and "
-                       "names and symbols of tokens.");
+        cd__xp_missing(
+            p, "Nothing is called", cd_foreign_of(t),
+            "A search takes heights, hashes of blocks and transactions, addresses, their "
+            "labels, and names and symbols of tokens.");
         return false;
     }
     cd_html_put(&p->h,
-                "<h1>Search</h1><section class=\"panel\"><header><h2>Tokens called "
+                "<h1>Search</h1><section class=\"panel\"><header><h2>What is called "
                 "{}</h2></header><div class=\"body\"><ul>",
                 cd_foreign_of(t));
     for (usize i = 0; i < cnt; i++) {
         cd_bytes hex = cd__xp_hex(p, cd_bytes_of(found[i].b, 20));
-        cd_html_put(&p->h,
-                    "<li><a class=\"mono\" href=\"" CD_EXPLORER_ROOT "/token/{}\">{}</a></li>", hex,
-                    hex);
+        cd_html_put(&p->h, "<li><a class=\"mono\" href=\"" CD_EXPLORER_ROOT "/{}/{}\">{}</a></li>",
+                    i < labels ? "address" : "token", hex, hex);
     }
     cd_html_put(&p->h, "</ul></div></section>");
     return false;

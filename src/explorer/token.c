@@ -439,20 +439,6 @@ void cd__xp_token_page(cd__xp *p, cd_bytes rest)
 
 /* --- by name ----------------------------------------------------------------------------------------------------- */
 
-static bool is_same(cd_bytes x, cd_bytes y)
-{
-    for (usize i = 0; i < x.n && x.n == y.n; i++) {
-        u8 a = x.p[i];
-        u8 b = y.p[i];
-        a |= (u8)(a - 'A') < 26 ? 0x20 : 0;
-        b |= (u8)(b - 'A') < 26 ? 0x20 : 0;
-        if (a != b) {
-            return false;
-        }
-    }
-    return x.n == y.n;
-}
-
 usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text)
 {
     cd_index_token v[ASKED_MAX];
@@ -464,8 +450,8 @@ usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text)
     }
     for (usize i = 0; i < cnt && found < CD__FOUND_MAX; i++) {
         const cd_accepted *head = cd_view_head(p->view);
-        if (is_same(cd__token_text(p, head, &v[i].addr, "symbol()"), text) ||
-            is_same(cd__token_text(p, head, &v[i].addr, "name()"), text)) {
+        if (cd__is_called(cd__token_text(p, head, &v[i].addr, "symbol()"), text) ||
+            cd__is_called(cd__token_text(p, head, &v[i].addr, "name()"), text)) {
             out[found++] = v[i].addr;
         }
     }
