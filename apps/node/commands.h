@@ -23,10 +23,15 @@ int cd__top_cmd(const char *host, u16 port);
 /* cd__labels_load reads the file of names for addresses, "" none; false: it said why not. The labels are the caller's. */
 bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path);
 
-/* The pages at /explorer; name is the network's, has_index: with an index of addresses. They, and what they are given, live as
- * long as the program. */
-const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index,
-                                        const cd_labels *labels);
+/* The pages at /explorer. They, and what they are given, live as long as the program. */
+typedef struct cd__explorer_cfg {
+    const char *name; /* of the network */
+    cd_logger *log;
+    bool has_index;     /* with an index of addresses */
+    bool is_index_anew; /* which is made anew */
+    const cd_labels *labels;
+} cd__explorer_cfg;
+const cd_node_pages *cd__explorer_pages(const cd__explorer_cfg *cfg);
 
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {

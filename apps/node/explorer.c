@@ -8,10 +8,7 @@
 typedef struct pages {
     cd_explorer *x;
     cd_index *index; /* NULL: off, or it could not be opened */
-    const char *name;
-    cd_logger *log;
-    bool has_index;
-    const cd_labels *labels;
+    cd__explorer_cfg cfg;
     cd_vm *vm;
     cd_node_hands hands;
 } pages;
@@ -58,12 +55,13 @@ static void open_index(pages *p)
     const cd_index_cfg cfg = {
         .chain = cd_evm_vm_chain(p->vm),
         .kv = cd_evm_vm_kv(p->vm),
-        .log = p->log,
+        .is_anew = p->cfg.is_index_anew,
+        .log = p->cfg.log,
         .refresh = on_refresh,
         .refresh_ctx = p,
     };
-    if (p->has_index && cd_index_open(&p->index, &cfg, &why) != CD_OK) {
-        cd_log_error(p->log, "the explorer has no index", CD_F("error", why.msg));
+    if (p->cfg.has_index && cd_index_open(&p->index, &cfg, &why) != CD_OK) {
+        cd_log_error(p->cfg.log, "the explorer has no index", CD_F("error", why.msg));
     }
 }
 
@@ -76,9 +74,9 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
     const cd_explorer_cfg cfg = {
         .chain = cd_evm_vm_chain(vm),
         .clock = cd_clock_real(),
-        .network = p->name,
+        .network = p->cfg.name,
         .index = p->index,
-        .labels = p->labels,
+        .labels = p->cfg.labels,
         .loop = hands->loop,
         .run = on_run,
         .with_pool = on_pool,
@@ -123,8 +121,7 @@ bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path)
     return true;
 }
 
-const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool has_index,
-                                        const cd_labels *labels)
+const cd_node_pages *cd__explorer_pages(const cd__explorer_cfg *cfg)
 {
     static pages all;
     static const cd_node_pages out = {.root = CD_EXPLORER_ROOT,
@@ -133,9 +130,6 @@ const cd_node_pages *cd__explorer_pages(const char *name, cd_logger *log, bool h
                                       .serve = on_serve,
                                       .close = on_close,
                                       .ctx = &all};
-    all.name = name;
-    all.log = log;
-    all.has_index = has_index;
-    all.labels = labels;
+    all.cfg = *cfg;
     return &out;
 }

@@ -152,6 +152,13 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     const char *explorer = cd_args_str(a, OPT_EXPLORER);
     bool has_explorer =
         strcmp(explorer, "on") == 0 || (strcmp(explorer, "auto") == 0 && net->is_dev);
+    const cd__explorer_cfg pages = {
+        .name = net->name,
+        .log = log,
+        .has_index = cd_args_bool(a, OPT_INDEX),
+        .is_index_anew = cd_args_bool(a, OPT_INDEX_ANEW),
+        .labels = labels,
+    };
     cd_node_cfg cfg = {
         .network = net,
         .data_dir = dir,
@@ -181,9 +188,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .evm_dev = &dev,
         .evm_config = chain.config.text,
         .evm_upgrades = chain.upgrades.text,
-        .pages = has_explorer
-                     ? cd__explorer_pages(net->name, log, cd_args_bool(a, OPT_INDEX), labels)
-                     : NULL,
+        .pages = has_explorer ? cd__explorer_pages(&pages) : NULL,
     };
     if (cd_node_open(&n, &cfg, &why) != CD_OK) {
         return report_open(&chain, mem, &why);

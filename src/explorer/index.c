@@ -343,7 +343,7 @@ static cd_err resume(cd_index *x, cd_errinfo *why)
     if (e != CD_OK && e != CD_ENOENT) {
         return cd_fail(why, e, "the index: %s", cd_err_str(e));
     }
-    if (!is_usable) {
+    if (!is_usable || x->cfg.is_anew) {
         x->s = (cd__ix_state){0};
         x->upto = (cd__ix_upto){0};
         CD_TRY(wipe(kv, why));

@@ -21,6 +21,7 @@ typedef struct cd_index cd_index;
 typedef struct cd_index_cfg {
     cd_chain *chain;
     cd_kv *kv;      /* the store it lives in, borrowed */
+    bool is_anew;   /* forget what is there, and make all of it again */
     cd_logger *log; /* NULL: nobody is told of progress */
     /* Called on the index's thread when it wrote something: has the owner of the chain publish it (cd_chain_publish).
      * NULL: the next block does. */

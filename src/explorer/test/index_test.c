@@ -229,6 +229,39 @@ static void catches_up(void **state)
     cd_kv_close(kv);
 }
 
+/* Rows that are gone are not missed by anybody, so an operator may ask for all of them again. */
+static void is_made_anew(void **state)
+{
+    (void)state;
+    rig r;
+    cd_kv *kv = cd_kv_mem_open();
+    cd_kv_iter *it = NULL;
+    cd_kv_batch batch = {0};
+    rig_init(&r, kv, true, 16);
+    for (usize i = 0; i < 20; i++) {
+        rig_mine(&r, 2);
+    }
+    check(&r);
+    rig_close(&r);
+    assert_int_equal(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = cd_bytes_str("x")}), CD_OK);
+    while (cd_kv_iter_next(it)) {
+        if (cd_kv_iter_key(it).n > 2) { /* what says how far the index is stays */
+            cd_kv_batch_del(&batch, cd_kv_iter_key(it));
+        }
+    }
+    cd_kv_iter_free(it);
+    assert_true(batch.cnt > 20);
+    assert_int_equal(cd_kv_commit(kv, &batch, CD_KV_NOSYNC, NULL), CD_OK);
+    cd_kv_batch_fini(&batch);
+    node_open_dev(&r.n, kv);
+    const cd_index_cfg cfg = {.chain = r.n.chain, .kv = kv, .is_anew = true};
+    assert_int_equal(cd_index_open(&r.index, &cfg, NULL), CD_OK);
+    rig_mine(&r, 2);
+    check(&r);
+    rig_close(&r);
+    cd_kv_close(kv);
+}
+
 /* The chain goes back while the thread is writing. */
 static void goes_back_while_catching_up(void **state)
 {
@@ -339,6 +372,7 @@ int main(void)
         cmocka_unit_test(agrees_with_a_walk),
         cmocka_unit_test(goes_back),
         cmocka_unit_test(catches_up),
+        cmocka_unit_test(is_made_anew),
         cmocka_unit_test(goes_back_while_catching_up),
         cmocka_unit_test(tells_what_was_not_traced),
         cmocka_unit_test(reads_places),
