@@ -81,7 +81,8 @@ struct cd_wh_intake {
     cd_timer *retry;
     cd_buf late; /* keys of webhooks that changed while they were being loaded */
     cd__wh_past *past;
-    cd_gauge *lag, *stopped;
+    cd_gauge *lag, *stopped, *untraced;
+    bool is_untraced; /* that was told */
     cd_hist *match_time;
     cd_counter *blocks, *dropped, *events[CD_WH_TYPES_CNT];
 };
@@ -136,6 +137,18 @@ static void on_named(void *ctx)
     write_more(w->in);
 }
 
+/* A webhook waits for what the node cannot tell: its owner would take silence for no transfers. */
+static void tell_untraced(cd_wh_intake *in)
+{
+    if (in->is_untraced || !in->node.no_traces || (follower_wants(in) & CD_FOLLOWER_TRACES) == 0) {
+        return;
+    }
+    in->is_untraced = true;
+    cd_gauge_set(in->untraced, 1);
+    cd_log_error(in->cfg.log, "internal transfers are not told: the node does not trace",
+                 CD_F("chain", in->cfg.chain.name));
+}
+
 static void follower_block(void *ctx, cd_follower_block *b)
 {
     cd_wh_intake *in = ctx;
@@ -145,6 +158,7 @@ static void follower_block(void *ctx, cd_follower_block *b)
     w->in = in;
     w->block = b;
     w->facts = b->parsed;
+    tell_untraced(in);
     in->has_height = true;
     in->matched = b->number;
     if (w->is_first) {
@@ -588,6 +602,9 @@ static void metrics_open(cd_wh_intake *in)
                                &chain, 1);
     in->stopped = cd_metrics_gauge(
         m, "chain_stopped", "1: the node's chain is not the one that was followed.", &chain, 1);
+    in->untraced = cd_metrics_gauge(
+        m, "chain_untraced", "1: webhooks want internal transfers, and the node does not trace.",
+        &chain, 1);
     in->match_time = cd_metrics_hist(m, "match_seconds", "Time to match a block.", &chain, 1,
                                      bounds, CD_COUNT(bounds), 1e9);
     in->blocks = cd_metrics_counter(m, "blocks_total", "Blocks matched.", &chain, 1);
