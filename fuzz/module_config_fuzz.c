@@ -1,6 +1,7 @@
 /* Any document as configuration and upgrade file of a chain: {"config": …, "upgrades": …}. A schedule that
  * is accepted must be written as JSON that reads back the same, give its changes in order, agree with its own
  * answers about what is in force, and be compatible with itself. */
+#include "evm/test/empty_source.h"
 #include "precompile/policy.h"
 
 #include <string.h>
@@ -19,25 +20,6 @@ static const cd_chain_config chain = {
             .base_fee_change_denominator = {.w = {36}},
         },
 };
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
 
 static void reads_back(const cd_module_config *c, cd_arena *a)
 {
@@ -73,7 +55,6 @@ static void check(const cd_schedule *s, cd_arena *a)
     cd_err e = cd_schedule_compatible(s, s, latest, NULL);
     CD_ASSERT(e == CD_OK);
 
-    cd_state_source nothing = {.account = no_account, .storage = no_storage};
     cd_state *st = cd_state_new(&nothing);
     cd_schedule_apply(s, st, NULL, UINT64_MAX, 1);
     for (usize i = 0; i < CD_MODULE_COUNT; i++) {

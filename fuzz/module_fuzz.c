@@ -5,6 +5,7 @@
  * A call never gives gas back that it did not have; one that fails, reverts or is static changes nothing,
  * and says why in words that end. */
 #include "evm/evm.h"
+#include "evm/test/empty_source.h"
 #include "precompile/schedule.h"
 #include "types/tx.h"
 
@@ -20,27 +21,6 @@ static const u32 selectors[] = {
 #define ALLOW_LIST_FN(selector, signature, handler) selector,
 #include "precompile/modules.def"
 };
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
-
-static cd_state_source nothing = {.account = no_account, .storage = no_storage};
 
 /* Made once, for as long as the process runs. */
 static struct {

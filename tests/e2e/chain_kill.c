@@ -7,8 +7,7 @@
  *   - every transaction that the dead process had acknowledged is in a block or waits in the pool.
  *
  * usage: chain_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 500 when CANDELA_TEST_FULL is 1. */
-#include "tests/e2e/chain_node.h"
-#include "tests/e2e/victim.h"
+#include "tests/e2e/chain_victim.h"
 
 static node_cfg cfg; /* of every life */
 
@@ -126,16 +125,5 @@ int main(int argc, char **argv)
         .check = inspect,
         .full_kills = 500,
     };
-    node_accounts accounts;
-    cd_buf genesis = {0};
-    if (node_accounts_make(&accounts) != CD_OK ||
-        cd_dev_genesis(&genesis, NODE_CHAIN_ID, NODE_START) != CD_OK) {
-        (void)printf("FAIL no genesis\n0 passed, 1 failed\n");
-        return 1;
-    }
-    cfg.accounts = &accounts;
-    cfg.genesis = cd_buf_bytes(&genesis);
-    int rc = victim_main(argc, argv, &test);
-    cd_buf_fini(&genesis);
-    return rc;
+    return chain_victim_main(argc, argv, &test, &cfg);
 }

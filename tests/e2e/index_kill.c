@@ -8,8 +8,7 @@
  * usage: index_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 200 when CANDELA_TEST_FULL is 1. */
 #include "explorer/test/acts.h"
 #include "explorer/test/naive.h"
-#include "tests/e2e/chain_node.h"
-#include "tests/e2e/victim.h"
+#include "tests/e2e/chain_victim.h"
 
 #include <time.h>
 
@@ -145,16 +144,5 @@ int main(int argc, char **argv)
         .check = inspect,
         .full_kills = 200,
     };
-    node_accounts accounts;
-    cd_buf genesis = {0};
-    if (node_accounts_make(&accounts) != CD_OK ||
-        cd_dev_genesis(&genesis, NODE_CHAIN_ID, NODE_START) != CD_OK) {
-        (void)printf("FAIL no genesis\n0 passed, 1 failed\n");
-        return 1;
-    }
-    cfg.accounts = &accounts;
-    cfg.genesis = cd_buf_bytes(&genesis);
-    int rc = victim_main(argc, argv, &test);
-    cd_buf_fini(&genesis);
-    return rc;
+    return chain_victim_main(argc, argv, &test, &cfg);
 }

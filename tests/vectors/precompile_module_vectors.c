@@ -3,6 +3,7 @@
  * directly, where even a failed call shows what it did, and through the EVM, which must undo that and take
  * all gas. [spec:precompiles-core#2] */
 #include "evm/evm.h"
+#include "evm/test/empty_source.h"
 #include "precompile/schedule.h"
 #include "vec.h"
 
@@ -18,29 +19,6 @@ typedef struct world {
     cd_state *st;
     cd_arena call;
 } world;
-
-/* --- an empty source ------------------------------------------------------------------------ */
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
-
-static cd_state_source nothing = {.account = no_account, .storage = no_storage};
 
 /* --- setting up ----------------------------------------------------------------------------- */
 

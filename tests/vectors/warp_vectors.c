@@ -3,6 +3,7 @@
  * (predicate-results.json), and transactions of accepted blocks, from their predicate to their return value
  * (warp-blocks.json). [spec:warp#1] [spec:precompiles-core#9] */
 #include "base/hex.h"
+#include "evm/test/empty_source.h"
 #include "evm/transition.h"
 #include "precompile/warp_verify.h"
 #include "types/tx_codec.h"
@@ -222,27 +223,6 @@ static void run_messages(vec *v)
 }
 
 /* --- calls ---------------------------------------------------------------------------------- */
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
-
-static cd_state_source nothing = {.account = no_account, .storage = no_storage};
 
 static bool same_log(vec *v, const cd_state *st, cd_json want)
 {

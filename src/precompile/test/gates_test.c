@@ -1,6 +1,7 @@
 /* Modules in transactions: who may send and deploy, what calls of other kinds do, and that words of a
  * failure reach the outermost result. [spec:precompiles-core#2] [spec:precompiles-core#4]
  * [spec:precompiles-core#5] */
+#include "evm/test/empty_source.h"
 #include "evm/transition.h"
 #include "precompile/policy.h"
 
@@ -17,27 +18,6 @@ static const cd_addr20 NOBODY = {.b = {[18] = 0xa0, [19] = 4}};
 static const cd_addr20 CONTRACT = {.b = {[18] = 0xc0, [19] = 1}};
 
 #define ADMIN_TEXT "\"0x000000000000000000000000000000000000a001\""
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
-
-static cd_state_source nothing = {.account = no_account, .storage = no_storage};
 
 typedef struct world {
     cd_schedule *s;

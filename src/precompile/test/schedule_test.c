@@ -4,6 +4,7 @@
 #include "types/addr_text.h"
 
 #include "codec/abi.h"
+#include "evm/test/empty_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -447,15 +448,6 @@ typedef struct one_slot {
     cd_u256 value;
     cd_err err;
 } one_slot;
-
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
 
 static cd_err read_slot(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
                         const cd_u256 *slot)

@@ -1,5 +1,6 @@
 /* Warp beyond the conformance data: canonical sets, every way a message fails, which validators are asked,
  * bits of several predicates, messages sent and configured. [spec:warp#5] [spec:precompiles-core#9] */
+#include "evm/test/empty_source.h"
 #include "precompile/warp_verify.h"
 
 #include <setjmp.h>
@@ -331,25 +332,6 @@ static void bits_of_several_predicates(void **state)
 
 /* --- sending -------------------------------------------------------------------------------- */
 
-static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
-{
-    (void)src;
-    (void)out;
-    (void)addr;
-    *found = false;
-    return CD_OK;
-}
-
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
-{
-    (void)src;
-    (void)addr;
-    (void)slot;
-    *out = cd_u256_zero();
-    return CD_OK;
-}
-
 /* sendWarpMessage with a payload of n bytes. */
 static cd_precompile_outcome send(cd_precompile_call *call, cd_schedule *s, usize n)
 {
@@ -369,7 +351,6 @@ static cd_precompile_outcome send(cd_precompile_call *call, cd_schedule *s, usiz
 static void sent_messages_are_found_in_logs(void **state)
 {
     (void)state;
-    cd_state_source nothing = {.account = no_account, .storage = no_storage};
     cd_arena a = {0};
     cd_schedule *s = primary_schedule();
     cd_state *st = cd_state_new(&nothing);
