@@ -3,21 +3,6 @@
 #include "chains/evmchain/view_priv.h"
 #include "evm/evm.h"
 
-struct cd_view {
-    atomic_uint refs;
-    cd__views *of;
-    cd_kv *kv;    /* frozen */
-    u64 number;   /* of the view: they are counted from 1 */
-    cd_kv *quick; /* what of it is in memory; NULL: the store cannot tell */
-    const cd_chain_rules *rules;
-    cd_hash32 genesis;
-    u64 epoch;
-    u64 oldest_state;
-    u64 first; /* [first, head] are in recent, by number modulo its size */
-    u64 head;
-    cd__accepted *recent[CD__VIEW_RECENT];
-};
-
 /* --- accepted blocks ---------------------------------------------------------------------------- */
 
 cd__accepted *cd__accepted_new(const cd_accepted *pub, cd_arena *arena)
@@ -142,8 +127,7 @@ void cd__views_init(cd__views *vs)
 {
     *vs = (cd__views){0};
     cd_mutex_init(&vs->lock);
-    cd_mutex_init(&vs->known_lock);
-    vs->known = cd_new_array(cd__known_account, CD__KNOWN_ACCOUNTS);
+    vs->known = cd_known_new();
 }
 
 static void forget_recent(cd__accepted **recent)
@@ -159,8 +143,7 @@ void cd__views_fini(cd__views *vs)
     cd_view_unref(vs->newest);
     CD_ASSERT(vs->live == 0);
     forget_recent(vs->recent);
-    cd_free(vs->known);
-    cd_mutex_fini(&vs->known_lock);
+    cd_known_free(vs->known);
     cd_mutex_fini(&vs->lock);
 }
 
@@ -489,168 +472,6 @@ cd_err cd_view_child(cd_view *v, cd_child_rules *out, cd_arena *a, u64 number)
     cd_err e = cd_child_rules_read(out, v->rules, &s.world.src, h.time);
     cd_view_source_fini(&s);
     return e;
-}
-
-/* --- state -------------------------------------------------------------------------------------- */
-
-/* A hash that BLOCKHASH gave, by number modulo the size of the table; number 0 is not asked for here. */
-typedef struct cd__known_hash {
-    u64 number;
-    cd_hash32 hash;
-} cd__known_hash;
-
-enum { KNOWN_HASHES = 256 };
-
-static void know_hash(void *ctx, u64 number, const cd_hash32 *hash)
-{
-    cd__known_hash *known = ctx;
-    known[number % KNOWN_HASHES] = (cd__known_hash){.number = number, .hash = *hash};
-}
-
-static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number)
-{
-    cd_view_source *s = (cd_view_source *)src;
-    const cd_view *v = s->view;
-    const cd_accepted *acc = cd_view_recent(v, number);
-    if (acc != NULL) {
-        *out = acc->block.hash;
-        return CD_OK;
-    }
-    if (number == 0) {
-        *out = v->genesis;
-        return CD_OK;
-    }
-    if (s->hashes == NULL) {
-        s->hashes = cd_arena_array(&s->world.code_arena, cd__known_hash, KNOWN_HASHES);
-    }
-    cd__known_hash *k = &s->hashes[number % KNOWN_HASHES];
-    if (k->number != number) {
-        /* Neighbours are known in one go where they have to be computed. */
-        u64 from =
-            v->rules->is_dev && number > KNOWN_HASHES / 2 ? number - KNOWN_HASHES / 2 : number;
-        cd_err e = cd__hashes(v->kv, v->rules->layout, from, number + 1, know_hash, s->hashes);
-        if (e != CD_OK) {
-            *out = (cd_hash32){0};
-            return e == CD_ENOENT ? CD_OK : e;
-        }
-    }
-    *out = k->hash;
-    return CD_OK;
-}
-
-cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number)
-{
-    if (number < v->oldest_state) {
-        return CD_EMISSING;
-    }
-    CD_ASSERT(number <= v->head);
-    cd_world_reader_init(&s->world, v->kv, v->rules->account_form,
-                         number == v->head ? CD_WORLD_NEWEST : cd_world_version_of(number));
-    s->world.src.block_hash = source_block_hash;
-    s->view = v;
-    s->other = NULL;
-    s->hashes = NULL;
-    return CD_OK;
-}
-
-cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number)
-{
-    if (v->quick == NULL || number != v->head) {
-        return CD_EAGAIN;
-    }
-    CD_TRY(cd_view_source_init(s, v, number));
-    s->world.kv = v->quick;
-    return CD_OK;
-}
-
-/* Where an account is remembered; who chooses addresses that meet there gains nothing but reads of the store. */
-static cd__known_account *place_of(cd_view *v, const cd_addr20 *addr)
-{
-    return &v->of->known[(cd_le64(addr->b) ^ cd_le64(addr->b + 12)) % CD__KNOWN_ACCOUNTS];
-}
-
-static bool know_account(cd_view *v, cd_account *out, const cd_addr20 *addr)
-{
-    const cd__known_account *k = place_of(v, addr);
-    cd_mutex_lock(&v->of->known_lock);
-    bool is_known = k->view == v->number && cd_addr20_eq(&k->addr, addr);
-    if (is_known) {
-        *out = k->account;
-    }
-    cd_mutex_unlock(&v->of->known_lock);
-    return is_known;
-}
-
-cd_err cd_view_account(cd_view *v, cd_account *out, const cd_addr20 *addr, bool may_wait)
-{
-    cd_view_source s;
-    bool found;
-    if (know_account(v, out, addr)) {
-        return CD_OK;
-    }
-    cd__known_account k = {
-        .view = v->number,
-        .addr = *addr,
-        .account = {.code_hash = CD_HASH_EMPTY_CODE, .storage_root = CD_HASH_EMPTY_TRIE},
-    };
-    CD_TRY(may_wait ? cd_view_source_init(&s, v, v->head)
-                    : cd_view_source_init_quick(&s, v, v->head));
-    cd_err e = s.world.src.account(&s.world.src, &k.account, &found, addr);
-    cd_view_source_fini(&s);
-    if (e == CD_OK) {
-        cd_mutex_lock(&v->of->known_lock);
-        *place_of(v, addr) = k;
-        cd_mutex_unlock(&v->of->known_lock);
-        *out = k.account;
-    }
-    return e;
-}
-
-static cd_state_source *other_of(cd_state_source *src)
-{
-    return ((cd_view_source *)src)->other;
-}
-
-static cd_err other_account(cd_state_source *src, cd_account *out, bool *found,
-                            const cd_addr20 *addr)
-{
-    cd_state_source *other = other_of(src);
-    return other->account(other, out, found, addr);
-}
-
-static cd_err other_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                            const cd_u256 *slot)
-{
-    cd_state_source *other = other_of(src);
-    return other->storage(other, out, addr, slot);
-}
-
-static cd_err other_code(cd_state_source *src, cd_bytes *out, const cd_hash32 *code_hash)
-{
-    cd_state_source *other = other_of(src);
-    return other->code(other, out, code_hash);
-}
-
-static cd_err other_block_hash(cd_state_source *src, cd_hash32 *out, u64 number)
-{
-    cd_state_source *other = other_of(src);
-    return other->block_hash(other, out, number);
-}
-
-void cd_view_source_stand_for(cd_view_source *s, cd_state_source *other)
-{
-    s->other = other;
-    s->world.src = (cd_state_source){
-        .account = other_account,
-        .storage = other_storage,
-        .code = other_code,
-        .block_hash = other_block_hash,
-    };
-}
-
-void cd_view_source_fini(cd_view_source *s)
-{
-    cd_world_reader_fini(&s->world);
 }
 
 /* --- the chain's ------------------------------------------------------------------------------- */

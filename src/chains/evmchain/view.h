@@ -65,12 +65,13 @@ cd_err cd_view_child(cd_view *v, cd_child_rules *out, cd_arena *a, u64 number) C
 typedef struct cd_view_source {
     cd_world_reader world; /* first: the EVM is given the address of its src */
     cd_view *view;
+    cd_state_source store;         /* reads what is not known */
     cd_state_source *other;        /* who answers in its place, or NULL */
     struct cd__known_hash *hashes; /* of ancestors asked for before */
 } cd_view_source;
 
-/* cd_view_source_init reads as after block number, which is not above the head. Errors: CD_EMISSING when that state is
- * not kept any more. */
+/* cd_view_source_init reads as after block number, which is not above the head; what was read last of the head's state is
+ * remembered for all. Errors: CD_EMISSING when that state is not kept any more. */
 cd_err cd_view_source_init(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 void cd_view_source_fini(cd_view_source *s);
 
@@ -78,7 +79,7 @@ void cd_view_source_fini(cd_view_source *s);
  * to go to the disk end with CD_EAGAIN. Errors: CD_EAGAIN for other states, and where the store cannot tell. */
 cd_err cd_view_source_init_quick(cd_view_source *s, cd_view *v, u64 number) CD_CHECK;
 
-/* cd_view_account reads an account as after the head; those read last are remembered. One that does not exist is empty.
+/* cd_view_account reads an account as after the head. One that does not exist is empty.
  * may_wait: the disk may be read, else CD_EAGAIN where it would have to be. */
 cd_err cd_view_account(cd_view *v, cd_account *out, const cd_addr20 *addr, bool may_wait) CD_CHECK;
 

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "chains/evmchain/run.h"
 #include "chains/evmchain/view.h"
+#include "chains/evmchain/world/known.h"
 
 #include <stdatomic.h>
 
@@ -28,15 +29,6 @@ cd__accepted *cd__accepted_new(const cd_accepted *pub, cd_arena *arena)
 cd__accepted *cd__accepted_ref(cd__accepted *a) __attribute__((returns_nonnull));
 void cd__accepted_unref(cd__accepted *a); /* NULL is allowed */
 
-/* An account as after the head of one view, by a hash of its address. */
-typedef struct cd__known_account {
-    u64 view; /* its number; 0: nothing is known here */
-    cd_addr20 addr;
-    cd_account account;
-} cd__known_account;
-
-enum { CD__KNOWN_ACCOUNTS = 2048 };
-
 /* The newest accepted blocks by number modulo the size, and the view published last. */
 typedef struct cd__views {
     cd__accepted *recent[CD__VIEW_RECENT]; /* the executor's */
@@ -46,11 +38,25 @@ typedef struct cd__views {
     u64 epoch;
     cd_mutex lock; /* protects newest, live and published */
     cd_view *newest;
-    usize live;          /* views not freed yet */
-    u64 published;       /* views, ever */
-    cd_mutex known_lock; /* protects known */
-    cd__known_account *known;
+    usize live;      /* views not freed yet */
+    u64 published;   /* views, ever */
+    cd_known *known; /* of views by their numbers */
 } cd__views;
+
+struct cd_view {
+    atomic_uint refs;
+    cd__views *of;
+    cd_kv *kv;    /* frozen */
+    u64 number;   /* of the view: they are counted from 1 */
+    cd_kv *quick; /* what of it is in memory; NULL: the store cannot tell */
+    const cd_chain_rules *rules;
+    cd_hash32 genesis;
+    u64 epoch;
+    u64 oldest_state;
+    u64 first; /* [first, head] are in recent, by number modulo its size */
+    u64 head;
+    cd__accepted *recent[CD__VIEW_RECENT];
+};
 
 void cd__views_init(cd__views *vs);
 
