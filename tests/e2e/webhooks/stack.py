@@ -62,9 +62,12 @@ class Sink:
 
 
 class Stack:
-    def __init__(self, node_program, program, node=None, port=0):
+    """more: flags of the service besides those that every test wants."""
+
+    def __init__(self, node_program, program, node=None, port=0, more=()):
         self.program = str(program)
         self.port = port
+        self.more = more
         self.own_node = node is None
         self.node = node or harness.Node(node_program).wait_ready()
         self.rpc = self.node.rpc()
@@ -76,16 +79,18 @@ class Stack:
         self.start()
 
     def run(self, *args, text=None):
-        p = subprocess.run([self.program, *args, *([] if args[0] == "verify" else [f"--data-dir={self.dir.name}"])],
-                           input=text, capture_output=True, timeout=60)
+        place = [f"--data-dir={self.dir.name}", *(f for f in self.more if f.startswith("--db="))]
+        p = subprocess.run([self.program, *args, *([] if args[0] == "verify" else place)],
+                           input=text, capture_output=True, timeout=600)
         assert p.returncode == 0, p.stderr.decode()
         return p.stdout.decode()
 
-    def start(self):
+    def spawn(self):
+        """Starts the service; gives a queue that gets the port on which it listens, None when it ends before."""
         ws = self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
         self.service = subprocess.Popen(
             [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={ws}", f"--port={self.port}", "--allow-http",
-             "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json"],
+             "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.more],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []
         ready = queue.Queue()
@@ -98,7 +103,10 @@ class Stack:
             ready.put(None)
 
         threading.Thread(target=read, args=(self.service.stdout,), daemon=True).start()
-        port = ready.get(timeout=30)
+        return ready
+
+    def start(self):
+        port = self.spawn().get(timeout=30)
         assert port is not None, "the service ended: " + "".join(self.lines[-5:])
         self.url = f"http://127.0.0.1:{port}"
         self.until(lambda: self.get("/ready", None)[0] == 200, "the service is not ready")
