@@ -305,26 +305,13 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-/* Blocks that the node has already may have been matched with the list of before. */
-static u64 next_block(const cd_wh_engine *e, const char *chain)
-{
-    cd_wh_head head;
-    for (usize i = 0; e->head(e->ctx, &head, i); i++) {
-        if (strcmp(head.chain, chain) == 0) {
-            return head.height + head.lag + 1;
-        }
-    }
-    return 0;
-}
-
 static void addresses_after(cd__wapi_call *c)
 {
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd__wapi_w_u64(&w, cd__wapi_face(c), "addresses", c->hook.filter.addresses.n);
-    cd__wapi_w_u64(&w, cd__wapi_face(c), "effective_from_block",
-                   next_block(c->api->cfg.engine, c->hook.chain));
+    cd__wapi_w_u64(&w, cd__wapi_face(c), "effective_from_block", c->hook.from_block);
     put_warnings(c, &w);
     cd_json_w_obj_end(&w);
 }

@@ -77,6 +77,9 @@ cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_ho
         CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, without(mem, has, had),
                                     without(mem, had, has), why));
     }
+    if ((d->given & (CD_WH_GIVEN_CONFIG | CD_WH_GIVEN_TYPES)) != 0) {
+        CD_TRY(cd_wh_intake_moved(s, hook, why));
+    }
     if ((d->given & CD_WH_GIVEN_STATUS) != 0) {
         CD_TRY(cd_wh_op_status(s, hook, due, hook->status == CD_WH_ACTIVE, d->again, why));
     } else if (d->again != CD_WH_AGAIN_NONE && hook->status == CD_WH_ACTIVE) {
@@ -123,5 +126,6 @@ cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_
     hook->config = cd_wh_config_addresses(
         mem, hook->config, cd_wh_face_api_of(hook->face)->list_key, hook->filter.addresses);
     hook->updated_ms = now_ms;
-    return cd_wh_hook_save(s, hook, why);
+    CD_TRY(cd_wh_hook_save(s, hook, why));
+    return cd_wh_intake_moved(s, hook, why);
 }

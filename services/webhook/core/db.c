@@ -6,7 +6,7 @@
 
 /* A group is what waits when the one before it is on the disk: large enough to share a commit, small enough not to
  * keep others waiting for milliseconds. */
-enum { GROUP_MAX = 512, IDLE_MS = 250, READ_COPY = 0, WRITE_COPY = 1 };
+enum { GROUP_MAX = 512, IDLE_MS = 250, HOLD_MS = 100, READ_COPY = 0, WRITE_COPY = 1 };
 
 /* From so many pages on what the engine puts off is done by a thread, so that no group has to wait for it. */
 enum { UNTIDY_PAGES = 500 };
@@ -25,7 +25,9 @@ typedef struct lane {
     cd_mutex lock; /* of jobs and is_closing */
     cd_cond wake;
     queue jobs;
+    bool has_next; /* the first of jobs is what is waited for */
     bool is_closing;
+    u64 held_until_ns; /* nothing but that is run before; the thread's own */
 } lane;
 
 /* What tells the loop that jobs are done; outlives the database when it was posted and the loop still runs. */
@@ -150,10 +152,15 @@ static cd_wh_job *take(lane *l, bool *is_end)
 {
     cd_wh_job *group = NULL;
     cd_mutex_lock(&l->lock);
+    while (!l->has_next && !l->is_closing && cd_clock_mono_ns(cd_clock_real()) < l->held_until_ns) {
+        (void)cd_cond_wait_ms(&l->wake, &l->lock, HOLD_MS);
+    }
+    l->held_until_ns = 0;
     if (l->jobs.first == NULL && !l->is_closing) {
         (void)cd_cond_wait_ms(&l->wake, &l->lock, IDLE_MS);
     }
     group = l->jobs.first;
+    l->has_next = false;
     cd_wh_job *last = group;
     for (int n = 1; last != NULL && last->next != NULL && n < (l->is_writer ? GROUP_MAX : 1); n++) {
         last = last->next;
@@ -233,6 +240,11 @@ static void work(void *arg)
                 cd_hist_add(l->db->commit_time, cd_clock_mono_ns(cd_clock_real()) - began);
             }
         }
+        for (const cd_wh_job *j = group; j != NULL; j = j->next) {
+            if (j->holds) {
+                l->held_until_ns = cd_clock_mono_ns(cd_clock_real()) + HOLD_MS * CD_NS_PER_MS;
+            }
+        }
         if (group != NULL) {
             give(l->db, group);
         }
@@ -268,24 +280,36 @@ static void on_bell(cd_loop_task *t)
     call_done(b->db);
 }
 
-static void post(lane *l, cd_wh_job *job)
+static void post(lane *l, cd_wh_job *job, bool is_next)
 {
     job->err = CD_OK;
     job->why = (cd_errinfo){0};
+    job->holds = false;
     cd_mutex_lock(&l->lock);
-    push(&l->jobs, job);
+    if (is_next && l->jobs.first != NULL) {
+        job->next = l->jobs.first;
+        l->jobs.first = job;
+    } else {
+        push(&l->jobs, job);
+    }
+    l->has_next |= is_next;
     cd_mutex_unlock(&l->lock);
     cd_cond_wake_one(&l->wake);
 }
 
 void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job)
 {
-    post(&db->lanes[WRITE_COPY], job);
+    post(&db->lanes[WRITE_COPY], job, false);
+}
+
+void cd_wh_db_write_next(cd_wh_db *db, cd_wh_job *job)
+{
+    post(&db->lanes[WRITE_COPY], job, true);
 }
 
 void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job)
 {
-    post(&db->lanes[READ_COPY], job);
+    post(&db->lanes[READ_COPY], job, false);
 }
 
 static void watch(cd_wh_db *db, cd_metrics *m)

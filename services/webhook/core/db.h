@@ -7,7 +7,7 @@
  * jobs of the group stay. done is called on the loop after the commit is on the disk (but see is_soft), so whoever is answered then
  * loses nothing by a kill; when the commit fails, every job of the group has its error. The outcome of a job is its own
  * business (fields of the struct around it); err is what run or the commit gave. Jobs of a kind run in the order in
- * which they were posted; a read job sees what write jobs that are done have written.
+ * which they were posted (but see cd_wh_db_write_next); a read job sees what write jobs that are done have written.
  * Threading: posting from the loop only; run on the store's threads. [spec:webhooks#5] */
 #ifndef CD_WEBHOOK_CORE_DB_H
 #define CD_WEBHOOK_CORE_DB_H
@@ -26,6 +26,9 @@ typedef struct cd_wh_job {
     /* What it writes can be made again (a block's events and the cursor): done does not wait for the disk, a power cut may
      * undo it together with all that came later, a kill may not. */
     bool is_soft;
+    /* Set by run: it could not do its work for what others have written, and comes again by cd_wh_db_write_next. Until then,
+     * but for no longer than a moment, nothing else is written, so that it does not go on for ever. */
+    bool holds;
     cd_err err;        /* for done */
     cd_errinfo why;    /* for done */
     cd_loop_task task; /* db's */
@@ -44,6 +47,8 @@ void cd_wh_db_close(cd_wh_db *db);
 /* cd_wh_db_write and cd_wh_db_read post a job. */
 void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job);
 void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job);
+/* cd_wh_db_write_next posts it before all others that wait. */
+void cd_wh_db_write_next(cd_wh_db *db, cd_wh_job *job);
 
 /* cd_wh_db_now runs one job on the calling thread, as a transaction of its own, without loop and threads: what a command
  * of the program needs. */

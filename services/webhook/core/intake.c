@@ -21,11 +21,26 @@ typedef struct work {
     cd_follower_block *block;
     bool is_first; /* of a chain that was never followed: it only says where that begins */
     const cd_wh_facts *facts;
+    u64 filters; /* of the matcher, when it was matched */
     const cd_wh_hit *hits;
     const cd_wh_event *events; /* NULL: not named yet */
     usize cnt;
-    cd_wh_naming *naming;
+    cd_wh_naming *naming; /* under way */
 } work;
+
+/* What became of a transaction that was to write blocks. */
+typedef enum outcome {
+    WRITTEN,
+    STALE, /* webhooks have changed that the matcher does not know yet */
+    TORN,  /* the ledger ends before the block before them */
+} outcome;
+
+/* Where the ledger ends. */
+typedef struct cursor {
+    bool is_there;
+    u64 height;
+    cd_hash32 hash;
+} cursor;
 
 /* Blocks that are being written. */
 typedef struct block_job {
@@ -33,6 +48,10 @@ typedef struct block_job {
     cd_wh_intake *in;
     bool is_busy;
     cd_arena mem;
+    u64 version; /* of the webhooks that they were matched with */
+    outcome outcome;
+    cd_wh_changes changes; /* STALE */
+    cursor at;             /* before */
     work *works[BATCH_MAX];
     cd_wh_enqueued made[BATCH_MAX];
     usize cnt;
@@ -51,11 +70,8 @@ typedef struct pending_job {
 typedef struct load_job {
     cd_wh_job job;
     cd_wh_intake *in;
-    cd_arena mem;
-    bool has_cursor;
-    u64 height;
-    cd_hash32 hash;
-    cd_json fills; /* what is to be told of the past */
+    u64 version;
+    cursor at;
 } load_job;
 
 struct cd_wh_intake {
@@ -68,9 +84,11 @@ struct cd_wh_intake {
     load_job load;
     bool is_ready;
     bool is_stopped;
+    bool is_torn;    /* to be followed anew, from what the last transaction saw of the ledger */
+    u64 version;     /* the last change of webhooks that the matcher knows, and all before */
+    u64 filters;     /* grows when the matcher changes */
     bool has_height; /* height, matched: there is a cursor */
     u64 height;      /* in the ledger */
-    u64 begin;       /* of a chain that was never followed: nothing before counts */
     u64 matched;     /* last block that was matched */
     work *first, *last;
     block_job writing;
@@ -79,7 +97,6 @@ struct cd_wh_intake {
     char trouble[128]; /* told last, and when */
     u64 trouble_ms;
     cd_timer *retry;
-    cd_buf late; /* keys of webhooks that changed while they were being loaded */
     cd__wh_past *past;
     cd_gauge *lag, *stopped, *untraced;
     bool is_untraced; /* that was told */
@@ -126,6 +143,8 @@ static cd_err follower_check(void *ctx, cd_follower_block *b, cd_errinfo *why)
     return cd_wh_facts_parse(facts, &b->got.mem, b->got.block, b->got.receipts, b->got.traces, why);
 }
 
+static void match_work(work *w);
+
 static void on_named(void *ctx)
 {
     work *w = ctx;
@@ -134,7 +153,27 @@ static void on_named(void *ctx)
         cd_wh_events_make(&w->block->got.mem, &w->in->cfg.chain, w->facts, w->hits, w->cnt, &names);
     cd_wh_naming_free(w->naming);
     w->naming = NULL;
-    write_more(w->in);
+    if (w->in->is_torn) {
+        cd_timer_start(w->in->retry, 0, 0);
+    } else if (w->filters != w->in->filters) {
+        match_work(w);
+    } else {
+        write_more(w->in);
+    }
+}
+
+/* Finds what a block means for the webhooks of now; not while names are being looked up. */
+static void match_work(work *w)
+{
+    cd_wh_intake *in = w->in;
+    cd_arena *mem = &w->block->got.mem;
+    w->filters = in->filters;
+    w->events = NULL;
+    if (!w->is_first) {
+        const cd_wh_hit *hits = cd_wh_match_run(in->match, &w->cnt, w->facts);
+        w->hits = cd_wh_hits_dup(mem, hits, w->cnt);
+    }
+    cd_wh_naming_new(&w->naming, in->source.tokens, mem, w->facts, w->hits, w->cnt, on_named, w);
 }
 
 /* A webhook waits for what the node cannot tell: its owner would take silence for no transfers. */
@@ -161,21 +200,14 @@ static void follower_block(void *ctx, cd_follower_block *b)
     tell_untraced(in);
     in->has_height = true;
     in->matched = b->number;
-    if (w->is_first) {
-        in->begin = b->number;
-    } else {
-        const cd_wh_hit *hits = cd_wh_match_run(in->match, &w->cnt, w->facts);
-        w->hits = cd_wh_hits_dup(&b->got.mem, hits, w->cnt);
-    }
-    cd_hist_add(in->match_time, cd_clock_mono_ns(in->cfg.clock) - began);
     if (in->last == NULL) {
         in->first = w;
     } else {
         in->last->next = w;
     }
     in->last = w;
-    cd_wh_naming_new(&w->naming, in->source.tokens, &b->got.mem, w->facts, w->hits, w->cnt,
-                     on_named, w);
+    match_work(w);
+    cd_hist_add(in->match_time, cd_clock_mono_ns(in->cfg.clock) - began);
 }
 
 static void events_count(const cd_wh_intake *in, const cd_wh_event *events, usize cnt)
@@ -203,25 +235,51 @@ static cd_err hooks_begin(cd_wh_store *s, cd_arena *mem, const char *chain, u64 
         cd_wh_hook hook;
         err = cd_wh_hook_by_key(s, &hook, mem, ((const i64 *)(void *)keys.p)[i], false, why);
         if (err == CD_OK && strcmp(hook.chain, chain) == 0) {
-            hook.from_block = from_block;
-            err = cd_wh_hook_save(s, &hook, why);
+            err = cd_wh_hook_move(s, hook.key, from_block, why);
         }
     }
     cd_buf_fini(&keys);
     return err;
 }
 
+static cd_err cursor_read(cursor *out, cd_wh_store *s, const char *chain, cd_errinfo *why)
+{
+    cd_err err = cd_wh_cursor_get(s, &out->height, out->hash.b, chain, why);
+    out->is_there = err == CD_OK;
+    return err == CD_ENOENT ? CD_OK : err;
+}
+
+/* Blocks that another worker has written meanwhile are not written again. */
 static cd_err write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     block_job *j = cd_list_of(job, block_job, job);
+    const char *chain = j->in->cfg.chain.name;
+    const work *first = j->works[0];
+    u64 version;
     cd_arena_reset(&j->mem);
+    j->outcome = WRITTEN;
+    CD_TRY(cd_wh_hooks_lock(s, &version, why));
+    CD_TRY(cursor_read(&j->at, s, chain, why));
+    if (j->at.is_there && first->block->number > j->at.height + (first->is_first ? 0 : 1)) {
+        j->outcome = TORN;
+        return CD_OK;
+    }
+    if (version > j->version) {
+        j->outcome = STALE;
+        job->holds = true;
+        return cd_wh_hooks_after(s, &j->changes, &j->mem, j->version, why);
+    }
     for (usize i = 0; i < j->cnt; i++) {
         const work *w = j->works[i];
-        if (w->is_first) {
-            CD_TRY(hooks_begin(s, &j->mem, j->in->cfg.chain.name, w->block->number + 1, why));
+        j->made[i] = (cd_wh_enqueued){0};
+        if (j->at.is_there && w->block->number <= j->at.height) {
+            continue;
         }
-        CD_TRY(cd_wh_enqueue(s, &j->made[i], &j->mem, w->events, w->cnt, j->in->cfg.chain.name,
-                             w->block->number, w->block->hash.b, why));
+        if (w->is_first) {
+            CD_TRY(hooks_begin(s, &j->mem, chain, w->block->number + 1, why));
+        }
+        CD_TRY(cd_wh_enqueue(s, &j->made[i], &j->mem, w->events, w->cnt, chain, w->block->number,
+                             w->block->hash.b, why));
     }
     return CD_OK;
 }
@@ -232,16 +290,83 @@ static void lag_set(cd_wh_intake *in)
     cd_gauge_set(in->lag, st.head > in->height ? (i64)(st.head - in->height) : 0);
 }
 
+/* Blocks that were not written are the first to be written again. */
+static void put_back(cd_wh_intake *in)
+{
+    block_job *j = &in->writing;
+    for (usize i = j->cnt; i-- > 0;) {
+        j->works[i]->next = in->first;
+        in->first = j->works[i];
+        in->last = in->last == NULL ? j->works[i] : in->last;
+    }
+    j->cnt = 0;
+}
+
+/* What was fetched is of no use; not now, for a follower may be calling. */
+static void tear(cd_wh_intake *in)
+{
+    in->is_torn = true;
+    cd_timer_start(in->retry, 0, 0);
+}
+
+/* The matcher has changed: what waits is matched again, unless its names are being looked up; then that comes first. Traces
+ * that nobody wanted when a block was fetched are not there. */
+static void match_again(cd_wh_intake *in)
+{
+    bool wants_traces = (follower_wants(in) & CD_FOLLOWER_TRACES) != 0 && !in->node.no_traces;
+    in->filters++;
+    for (work *w = in->first; w != NULL; w = w->next) {
+        if (wants_traces && w->block->number != 0 && !cd_json_has(w->block->got.traces)) {
+            tear(in);
+        }
+    }
+    for (work *w = in->first; w != NULL && !in->is_torn; w = w->next) {
+        if (w->naming == NULL) {
+            match_work(w);
+        }
+    }
+}
+
+static void changes_take(cd_wh_intake *in, const cd_wh_changes *c)
+{
+    bool is_changed = false;
+    for (usize i = 0; i < c->cnt; i++) {
+        const cd_wh_hook *hook = &c->hooks[i];
+        bool is_gone = hook->id == NULL || strcmp(hook->chain, in->cfg.chain.name) != 0;
+        is_changed |=
+            is_gone ? cd_wh_match_del(in->match, hook->key) : cd_wh_match_put(in->match, hook);
+    }
+    in->version = cd_max_u64(in->version, c->version);
+    if (is_changed) {
+        match_again(in);
+    }
+}
+
 static void write_done(cd_wh_job *job)
 {
     block_job *j = cd_list_of(job, block_job, job);
     cd_wh_intake *in = j->in;
+    j->is_busy = false;
+    if (in->is_stopped && job->err != CD_OK) {
+        return;
+    }
     if (job->err != CD_OK) {
         cd_log_error(in->cfg.log, "blocks not written", CD_F("why", job->why.msg));
-        j->is_busy = false;
-        if (!in->is_stopped) {
-            cd_timer_start(in->retry, RETRY_MS, 0);
+        put_back(in);
+        cd_timer_start(in->retry, RETRY_MS, 0);
+        return;
+    }
+    if (j->outcome != WRITTEN) {
+        put_back(in);
+        if (in->is_stopped) {
+            return;
         }
+        if (j->outcome == TORN) {
+            tear(in);
+        } else {
+            changes_take(in, &j->changes);
+        }
+        write_more(in);
         return;
     }
     for (usize i = 0; i < j->cnt; i++) {
@@ -256,35 +381,43 @@ static void write_done(cd_wh_job *job)
         }
     }
     j->cnt = 0;
-    j->is_busy = false;
     if (!in->is_stopped) {
         lag_set(in);
         write_more(in);
+        if (in->is_torn) {
+            tear(in);
+        }
     }
 }
 
-/* Writes what is named and in turn, all in one transaction; after a failure, what was to be written then. */
+/* Writes what is named and in turn, all in one transaction. */
 static void write_more(cd_wh_intake *in)
 {
     block_job *j = &in->writing;
-    if (j->is_busy || in->is_stopped) {
+    if (j->is_busy || in->is_stopped || in->is_torn) {
         return;
     }
-    while (in->first != NULL && in->first->events != NULL && j->cnt < BATCH_MAX) {
+    while (in->first != NULL && in->first->events != NULL && in->first->filters == in->filters &&
+           j->cnt < BATCH_MAX) {
         j->works[j->cnt++] = in->first;
         in->first = in->first->next;
     }
     in->last = in->first == NULL ? NULL : in->last;
     if (j->cnt != 0) {
         j->is_busy = true;
-        cd_wh_db_write(in->cfg.db, &j->job);
+        j->version = in->version;
+        (j->outcome == STALE ? cd_wh_db_write_next : cd_wh_db_write)(in->cfg.db, &j->job);
     }
 }
+
+static void follow_anew(cd_wh_intake *in);
 
 static void on_retry(void *ctx)
 {
     cd_wh_intake *in = ctx;
-    if (in->is_ready) {
+    if (in->is_torn) {
+        follow_anew(in);
+    } else if (in->is_ready) {
         write_more(in);
     } else {
         cd_wh_db_read(in->cfg.db, &in->load.job);
@@ -383,133 +516,31 @@ static void follower_pending(void *ctx, cd_json tx)
 
 /* ---- webhooks ---- */
 
-/* Reads a webhook again that changed while all were being loaded. */
-typedef struct reload_job {
-    cd_wh_job job;
-    cd_wh_intake *in;
-    i64 key;
-    cd_arena mem;
-    cd_wh_hook hook;
-} reload_job;
-
-static cd_err reload_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    reload_job *r = cd_list_of(job, reload_job, job);
-    return cd_wh_hook_by_key(s, &r->hook, &r->mem, r->key, true, why);
-}
-
-static void reload_done(cd_wh_job *job)
-{
-    reload_job *r = cd_list_of(job, reload_job, job);
-    if (job->err == CD_OK && !r->in->is_stopped) {
-        cd_wh_intake_put(r->in, &r->hook);
-    } else if (job->err == CD_ENOENT && !r->in->is_stopped) {
-        cd_wh_intake_del(r->in, r->key);
-    }
-    cd_arena_fini(&r->mem);
-    cd_free(r);
-}
-
-static void reload(cd_wh_intake *in, i64 key)
-{
-    reload_job *r = cd_new(reload_job);
-    r->job.run = reload_run;
-    r->job.done = reload_done;
-    r->in = in;
-    r->key = key;
-    cd_wh_db_read(in->cfg.db, &r->job);
-}
-
-/* Writes from where on a webhook's new filter holds. */
-typedef struct from_job {
-    cd_wh_job job;
-    cd_wh_intake *in;
-    i64 key;
-    u64 from_block;
-    cd_arena mem;
-} from_job;
-
-static cd_err from_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    from_job *f = cd_list_of(job, from_job, job);
-    cd_wh_hook hook;
-    CD_TRY(cd_wh_hook_by_key(s, &hook, &f->mem, f->key, false, why));
-    hook.from_block = f->from_block;
-    return cd_wh_hook_save(s, &hook, why);
-}
-
-static void from_done(cd_wh_job *job)
-{
-    from_job *f = cd_list_of(job, from_job, job);
-    if (job->err != CD_OK && job->err != CD_ENOENT) {
-        cd_log_error(f->in->cfg.log, "from_block not written", CD_F("why", job->why.msg));
-    }
-    cd_arena_fini(&f->mem);
-    cd_free(f);
-}
-
-static void from_write(cd_wh_intake *in, i64 key, u64 from_block)
-{
-    from_job *f = cd_new(from_job);
-    f->job.run = from_run;
-    f->job.done = from_done;
-    f->in = in;
-    f->key = key;
-    f->from_block = from_block;
-    cd_wh_db_write(in->cfg.db, &f->job);
-}
-
 void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
 {
     u64 from;
-    u64 next = cd_max_u64(in->height, in->begin) + 1; /* for the ledger */
-    if (strcmp(hook->chain, in->cfg.chain.name) != 0) {
-        return;
-    }
-    if (!in->is_ready) {
-        cd_buf_put(&in->late, cd_bytes_of(&hook->key, sizeof hook->key));
-        return;
+    if (strcmp(hook->chain, in->cfg.chain.name) != 0 || !in->is_ready) {
+        return; /* while they are loaded: the next block's transaction knows of it */
     }
     bool is_new = !cd_wh_match_has(in->match, &from, hook->key);
-    bool is_changed = cd_wh_match_put(in->match, hook);
-    if (!in->has_height) {
-        return;
+    if (hook->version == in->version + 1) {
+        in->version++;
+    }
+    if (cd_wh_match_put(in->match, hook)) {
+        match_again(in);
     }
     if (is_new) {
-        from = hook->from_block == 0 ? next : hook->from_block;
-        if (from <= in->matched) {
-            cd__wh_past_fill(in->past, hook->key, from, in->matched);
-        } else {
-            cd__wh_past_drop(in->past, hook->key); /* what was enlisted is done */
-        }
-        if ((hook->types & (1u << CD_WH_B_MINED | 1u << CD_WH_C_MINED)) != 0) {
-            cd__wh_past_mined(in->past, hook->key, hook->filter.tx_hashes, from);
-        }
-    } else if (is_changed) {
-        cd_wh_hook own = *hook;
-        own.from_block = in->matched + 1;
-        (void)cd_wh_match_put(in->match, &own);
-        from_write(in, hook->key, own.from_block);
-        cd__wh_past_changed(in->past, hook->key);
-        if (next <= in->matched) { /* who changed it was told of the ledger's end */
-            cd__wh_past_fill(in->past, hook->key, next, in->matched);
-        }
+        cd__wh_past_look(in->past, hook->key);
+    }
+    if (is_new && (hook->types & (1u << CD_WH_B_MINED | 1u << CD_WH_C_MINED)) != 0) {
+        cd__wh_past_mined(in->past, hook->key, hook->filter.tx_hashes, hook->from_block);
     }
 }
 
 void cd_wh_intake_del(cd_wh_intake *in, i64 hook)
 {
-    if (!in->is_ready) {
-        cd_buf_put(&in->late, cd_bytes_of(&hook, sizeof hook));
-    } else if (cd_wh_match_del(in->match, hook)) {
+    if (in->is_ready && cd_wh_match_del(in->match, hook)) {
         cd__wh_past_drop(in->past, hook);
-    }
-}
-
-void cd_wh_intake_fill(cd_wh_intake *in, const cd_wh_hook *hook, u64 from_block)
-{
-    if (in->is_ready && in->has_height && from_block <= in->matched) {
-        cd__wh_past_fill(in->past, hook->key, from_block, in->matched);
     }
 }
 
@@ -534,16 +565,13 @@ static cd_err load_hook(void *ctx, const cd_wh_hook *hook)
 static cd_err load_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     load_job *l = cd_list_of(job, load_job, job);
-    cd_err err = cd_wh_cursor_get(s, &l->height, l->hash.b, l->in->cfg.chain.name, why);
-    if (err != CD_OK && err != CD_ENOENT) {
-        return err;
-    }
-    l->has_cursor = err == CD_OK;
-    CD_TRY(cd__wh_past_read(&l->fills, s, &l->mem, l->in->cfg.chain.name, why));
+    CD_TRY(cd_wh_hooks_version(s, &l->version, why));
+    CD_TRY(cursor_read(&l->at, s, l->in->cfg.chain.name, why));
     return cd_wh_hook_each(s, load_hook, l->in, why);
 }
 
-static void load_done(cd_wh_job *job)
+/* Follows the chain from behind the end of the ledger. */
+static void follow_from(cd_wh_intake *in, const cursor *at)
 {
     static const cd_follower_events events = {
         .wants = follower_wants,
@@ -553,9 +581,48 @@ static void load_done(cd_wh_job *job)
         .alarm = follower_alarm,
         .trouble = follower_trouble,
     };
+    cd_errinfo why = {0};
+    in->has_height = at->is_there;
+    in->height = in->matched = at->height;
+    const cd_follower_cfg cfg = {
+        .node = &in->node,
+        .hub = in->cfg.hub,
+        .ws_url = in->cfg.ws_url,
+        .confirmations = in->cfg.confirmations,
+        .poll_ms = in->cfg.poll_ms,
+        .trace_depth = CD_WH_TRACE_DEPTH_MAX,
+        .has_cursor = at->is_there,
+        .cursor = at->height,
+        .cursor_hash = at->hash,
+    };
+    cd_err err = cd_follower_new(&in->follower, in->loop, &cfg, &events, in, &why);
+    if (err != CD_OK) {
+        follower_alarm(in, why.msg);
+    }
+}
+
+/* All that was fetched is left, when nobody has a part of it any more, and fetched again. */
+static void follow_anew(cd_wh_intake *in)
+{
+    for (const work *w = in->first; w != NULL; w = w->next) {
+        if (w->naming != NULL) {
+            return;
+        }
+    }
+    if (in->writing.is_busy) {
+        return;
+    }
+    in->is_torn = false;
+    in->first = in->last = NULL;
+    cd_follower_free(in->follower);
+    in->follower = NULL;
+    follow_from(in, &in->writing.at);
+}
+
+static void load_done(cd_wh_job *job)
+{
     load_job *l = cd_list_of(job, load_job, job);
     cd_wh_intake *in = l->in;
-    cd_errinfo why = {0};
     if (in->is_stopped) {
         return;
     }
@@ -565,31 +632,12 @@ static void load_done(cd_wh_job *job)
         return;
     }
     in->is_ready = true;
-    in->has_height = l->has_cursor;
-    in->height = l->height;
-    in->matched = l->height;
-    const cd_follower_cfg cfg = {
-        .node = &in->node,
-        .hub = in->cfg.hub,
-        .ws_url = in->cfg.ws_url,
-        .confirmations = in->cfg.confirmations,
-        .poll_ms = in->cfg.poll_ms,
-        .trace_depth = CD_WH_TRACE_DEPTH_MAX,
-        .has_cursor = l->has_cursor,
-        .cursor = l->height,
-        .cursor_hash = l->hash,
-    };
-    cd_err err = cd_follower_new(&in->follower, in->loop, &cfg, &events, in, &why);
-    if (err != CD_OK) {
-        follower_alarm(in, why.msg);
-        return;
+    in->version = l->version;
+    in->writing.at = l->at;
+    follow_from(in, &l->at);
+    if (in->follower != NULL) {
+        cd__wh_past_look(in->past, 0);
     }
-    cd__wh_past_begin(in->past, l->fills, in->height);
-    for (usize i = 0; i < in->late.n / sizeof(i64); i++) {
-        reload(in, ((const i64 *)(void *)in->late.p)[i]);
-    }
-    cd_buf_fini(&in->late);
-    cd_arena_fini(&l->mem);
 }
 
 static void metrics_open(cd_wh_intake *in)
@@ -681,13 +729,11 @@ void cd_wh_intake_free(cd_wh_intake *in)
     cd_follower_free(in->follower);
     cd_wh_tokens_free(in->source.tokens);
     cd_wh_match_free(in->match);
-    cd_arena_fini(&in->load.mem);
     cd_arena_fini(&in->writing.mem);
     cd_arena_fini(&in->pending.mem);
     cd_arena_fini(&in->pending.next_mem);
     cd_buf_fini(&in->pending.events);
     cd_buf_fini(&in->pending.next_events);
-    cd_buf_fini(&in->late);
     cd_free(in);
 }
 

@@ -7,9 +7,12 @@
  * A block's matches and the cursor are written together, in the order of the blocks; what could not be written is
  * written again, so nothing is ever skipped. While the store is slow no more than CD_FOLLOWER_AHEAD blocks wait.
  *
- * A webhook is told of every block from its from_block on. One that is made without it gets the first block that is not
- * in the ledger yet (cd_wh_intake_enlist, in the transaction that makes it); those that were matched meanwhile are filled
- * in. Threading: confined to the loop, except cd_wh_intake_enlist. [spec:webhooks#5, #6] */
+ * A webhook is told of every block from its from_block on: the first that is not in the ledger when it is made or its
+ * filter changes (cd_wh_intake_enlist, cd_wh_intake_moved, in that transaction). The transaction that writes blocks knows
+ * what the matcher has not seen yet, be it another worker's change; then they are matched again. So it is exact, however
+ * many workers there are; each block is written by the one that comes first.
+ *
+ * Threading: confined to the loop, except cd_wh_intake_enlist and cd_wh_intake_moved. [spec:webhooks#5, #6] */
 #ifndef CD_WEBHOOK_CORE_INTAKE_H
 #define CD_WEBHOOK_CORE_INTAKE_H
 
@@ -49,17 +52,15 @@ cd_err cd_wh_intake_new(cd_wh_intake **out, cd_loop *loop, const cd_wh_intake_cf
 void cd_wh_intake_stop(cd_wh_intake *in);
 void cd_wh_intake_free(cd_wh_intake *in);
 
-/* cd_wh_intake_enlist, behind cd_wh_hook_add in the same transaction: what the webhook has to be told of from the past,
- * and be it the blocks of this moment, is not forgotten by a crash. It sets hook->from_block when that is 0. */
+/* cd_wh_intake_enlist, behind cd_wh_hook_add in the same transaction: what the webhook has to be told of from the past is
+ * not forgotten by a crash. It sets hook->from_block when that is 0. cd_wh_intake_moved, behind what changes a filter:
+ * it holds from hook->from_block on, which is set. Both leave 0 where the chain was never followed. */
 cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why) CD_CHECK;
+cd_err cd_wh_intake_moved(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why) CD_CHECK;
 
-/* cd_wh_intake_put: a webhook of this chain was made or changed, with its lists; cd_wh_intake_del: it is gone.
- * Changed filters hold from the next block that is matched, which becomes from_block. */
+/* cd_wh_intake_put: a webhook of this chain was made or changed, with its lists; cd_wh_intake_del: it is gone. */
 void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook);
 void cd_wh_intake_del(cd_wh_intake *in, i64 hook);
-
-/* cd_wh_intake_fill tells a webhook of the past from a block on. */
-void cd_wh_intake_fill(cd_wh_intake *in, const cd_wh_hook *hook, u64 from_block);
 
 /* What a filter would have matched in the last blocks. The bodies are the newest, newest first. */
 typedef struct cd_wh_preview {

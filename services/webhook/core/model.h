@@ -111,6 +111,7 @@ typedef struct cd_wh_hook {
     u64 last_ms;  /* last event, 0: never */
     u64 created_ms, updated_ms;
     u64 from_block;  /* effective from here on */
+    u64 version;     /* of the store: the change that made it what it is */
     bool is_strict;  /* one delivery at a time, in the order of sequence */
     u32 concurrency; /* attempts at a time; 0: the default */
     cd_wh_filter filter;

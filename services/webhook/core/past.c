@@ -23,7 +23,7 @@ struct cd__wh_past {
 
 /* ---- what the store knows ---- */
 
-/* A back-fill as it is kept: [webhook, next block, last block or 0: what was matched when it was made known]. */
+/* A back-fill as it is kept: [webhook, next block, last block]. */
 typedef struct fill_row {
     i64 hook;
     u64 next, last;
@@ -44,8 +44,8 @@ static cd_err row_read(fill_row *out, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char *chain,
-                        cd_errinfo *why)
+static cd_err fills_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char *chain,
+                         cd_errinfo *why)
 {
     char name[64];
     cd_bytes text = cd_bytes_str("[]");
@@ -57,7 +57,8 @@ cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char 
     return cd_json_parse(out, mem, text, 0, why);
 }
 
-/* Puts a row in the place of the one of its webhook; one whose next is behind its last goes. */
+/* Puts a row in the place of the one of its webhook; one whose next is behind its last goes. Whoever calls has the lock of
+ * the webhooks. */
 static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, cd_errinfo *why)
 {
     char name[64];
@@ -65,9 +66,9 @@ static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, 
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
     cd_json rows = {0};
-    bool is_over = row->last != 0 && row->next > row->last;
+    bool is_over = row->next > row->last;
     fills_name(name, chain);
-    cd_err err = cd__wh_past_read(&rows, s, &mem, chain, why);
+    cd_err err = fills_read(&rows, s, &mem, chain, why);
     cd_json_w_arr(&w);
     if (!is_over) {
         cd_json_w_arr(&w);
@@ -107,10 +108,23 @@ cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
     CD_TRY(err);
     if (hook->from_block == 0) {
         hook->from_block = height + 1;
-        CD_TRY(cd_wh_hook_save(s, hook, why));
+        CD_TRY(cd_wh_hook_move(s, hook->key, hook->from_block, why));
     }
-    const fill_row row = {.hook = hook->key, .next = hook->from_block};
-    return fills_set(s, hook->chain, &row, why);
+    const fill_row row = {.hook = hook->key, .next = hook->from_block, .last = height};
+    return row.next > row.last ? CD_OK : fills_set(s, hook->chain, &row, why);
+}
+
+cd_err cd_wh_intake_moved(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
+{
+    u64 height;
+    u8 hash[32];
+    cd_err err = cd_wh_cursor_get(s, &height, hash, hook->chain, why);
+    if (err == CD_ENOENT) {
+        return CD_OK;
+    }
+    CD_TRY(err);
+    hook->from_block = height + 1;
+    return cd_wh_hook_move(s, hook->key, hook->from_block, why);
 }
 
 /* A row that is written by itself; nobody waits for it. */
@@ -123,6 +137,8 @@ typedef struct note_job {
 static cd_err note_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     note_job *n = cd_list_of(job, note_job, job);
+    u64 version;
+    CD_TRY(cd_wh_hooks_lock(s, &version, why));
     return fills_set(s, n->past->cfg.source->chain.name, &n->row, why);
 }
 
@@ -162,7 +178,8 @@ typedef struct fill {
     cd_wh_job job;
     bool in_job;
     bool is_over;       /* nothing more is to be done but to be released */
-    bool is_stale;      /* the webhook has changed */
+    u64 version;        /* of the webhook that is matched */
+    bool is_stale;      /* it has changed: what it matched was not written */
     cd_wh_match *match; /* NULL: the webhook is to be read */
     cd_wh_scan *scan;
     u64 block; /* being written; row.next - 1: none */
@@ -194,6 +211,7 @@ static cd_err fill_load_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     cd_wh_hook hook;
     CD_TRY(cd_wh_hook_by_key(s, &hook, &f->mem, f->row.hook, true, why));
     hook.from_block = 0;
+    f->version = hook.version;
     (void)cd_wh_match_put(f->match, &hook);
     return CD_OK;
 }
@@ -203,7 +221,15 @@ static cd_err fill_write_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     fill *f = cd_list_of(job, fill, job);
     const fill_row row = {.hook = f->row.hook, .next = f->block + 1, .last = f->row.last};
     static const u8 none[32];
+    u64 version;
+    cd_wh_hook hook;
     cd_arena_reset(&f->mem);
+    CD_TRY(cd_wh_hooks_lock(s, &version, why));
+    cd_err err = cd_wh_hook_by_key(s, &hook, &f->mem, f->row.hook, false, why);
+    f->is_stale = err == CD_ENOENT || (err == CD_OK && hook.version != f->version);
+    if (err != CD_OK || f->is_stale) {
+        return f->is_stale ? CD_OK : err;
+    }
     CD_TRY(cd_wh_enqueue(s, &f->made, &f->mem, f->events, f->cnt, NULL, 0, none, why));
     return f->is_single ? CD_OK : fills_set(s, f->past->cfg.source->chain.name, &row, why);
 }
@@ -223,7 +249,7 @@ static void fill_written(cd_wh_job *job)
 {
     fill *f = cd_list_of(job, fill, job);
     f->in_job = false;
-    if (job->err == CD_OK) {
+    if (job->err == CD_OK && !f->is_stale) {
         f->row.next = f->block + 1;
         if (!f->past->is_stopped) { /* else the next start finds what waits */
             f->past->cfg.told(f->past->cfg.ctx, &f->made);
@@ -309,32 +335,6 @@ static void fill_start(cd__wh_past *p, fill_row row, bool is_single)
     cd_timer_start(f->timer, 0, 0);
 }
 
-void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last)
-{
-    const fill_row row = {.hook = hook, .next = first, .last = last};
-    cd_list_each_safe(it, &p->fills)
-    {
-        fill *f = cd_list_of(it, fill, link);
-        if (f->row.hook == hook && !f->is_single && !f->is_over) {
-            if (f->row.next <= first) {
-                return;
-            }
-            fill_release(f);
-        }
-    }
-    note(p, row);
-    fill_start(p, row, false);
-}
-
-void cd__wh_past_changed(cd__wh_past *p, i64 hook)
-{
-    cd_list_each(it, &p->fills)
-    {
-        fill *f = cd_list_of(it, fill, link);
-        f->is_stale = f->is_stale || f->row.hook == hook;
-    }
-}
-
 void cd__wh_past_drop(cd__wh_past *p, i64 hook)
 {
     cd_list_each_safe(it, &p->fills)
@@ -347,19 +347,55 @@ void cd__wh_past_drop(cd__wh_past *p, i64 hook)
     forget(p, hook);
 }
 
-void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last)
+static bool is_under_way(const cd__wh_past *p, i64 hook)
 {
-    for (cd_json_it it = cd_json_iter(rows); cd_json_next(&it);) {
-        fill_row row;
-        if (row_read(&row, it.val, NULL) == CD_OK) {
-            row.last = row.last == 0 ? last : row.last;
-            if (row.next <= row.last) {
-                fill_start(p, row, false);
-            } else {
-                forget(p, row.hook);
-            }
+    cd_list_each(it, &p->fills)
+    {
+        const fill *f = cd_list_of(it, fill, link);
+        if (f->row.hook == hook && !f->is_single && !f->is_over) {
+            return true;
         }
     }
+    return false;
+}
+
+/* Reads what is to be told. */
+typedef struct look_job {
+    cd_wh_job job;
+    cd__wh_past *past;
+    i64 hook;
+    cd_arena mem;
+    cd_json rows;
+} look_job;
+
+static cd_err look_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    look_job *l = cd_list_of(job, look_job, job);
+    return fills_read(&l->rows, s, &l->mem, l->past->cfg.source->chain.name, why);
+}
+
+static void look_done(cd_wh_job *job)
+{
+    look_job *l = cd_list_of(job, look_job, job);
+    if (job->err != CD_OK) {
+        cd_log_error(l->past->cfg.log, "back-fills not read", CD_F("why", job->why.msg));
+    }
+    for (cd_json_it it = cd_json_iter(l->rows); job->err == CD_OK && cd_json_next(&it);) {
+        fill_row row;
+        if (row_read(&row, it.val, NULL) == CD_OK && (l->hook == 0 || row.hook == l->hook) &&
+            !l->past->is_stopped && !is_under_way(l->past, row.hook)) {
+            fill_start(l->past, row, false);
+        }
+    }
+    cd_arena_fini(&l->mem);
+    cd_free(l);
+}
+
+void cd__wh_past_look(cd__wh_past *p, i64 hook)
+{
+    look_job *l = cd_new(look_job);
+    *l = (look_job){.job = {.run = look_run, .done = look_done}, .past = p, .hook = hook};
+    cd_wh_db_read(p->cfg.db, &l->job);
 }
 
 usize cd__wh_past_cnt(const cd__wh_past *p)

@@ -4,8 +4,8 @@
  *   preview: a filter and the last blocks ─► scan ─► counts and the newest bodies
  *
  * A fill survives restarts: the store knows its webhook and the next block, from the transaction on that made the
- * webhook. Its webhook is read when it begins, and again when it has changed. Single blocks can be told of, too; those
- * are not remembered. Part of the intake. Threading: confined to the loop, except cd_wh_intake_enlist.
+ * webhook. Its webhook is read when it begins, and again when it is another in the transaction that writes. Single blocks can be told of, too; those
+ * are not remembered. Part of the intake. Threading: confined to the loop, except cd_wh_intake_enlist and _moved.
  * [spec:webhooks#2.4, #6] */
 #ifndef CD_WEBHOOK_CORE_PAST_H
 #define CD_WEBHOOK_CORE_PAST_H
@@ -29,20 +29,13 @@ cd__wh_past *cd__wh_past_new(const cd__wh_past_cfg *cfg);
 void cd__wh_past_stop(cd__wh_past *p);
 void cd__wh_past_free(cd__wh_past *p);
 
-/* cd__wh_past_read gives what is to be told still, for cd__wh_past_begin, which begins with it; last: what was matched.
- * The first in a transaction. */
-cd_err cd__wh_past_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char *chain,
-                        cd_errinfo *why) CD_CHECK;
-void cd__wh_past_begin(cd__wh_past *p, cd_json rows, u64 last);
-
-/* cd__wh_past_fill tells a webhook of blocks from first to last, unless that is under way. */
-void cd__wh_past_fill(cd__wh_past *p, i64 hook, u64 first, u64 last);
+/* cd__wh_past_look begins with what the store has to tell a webhook (0: all of them), unless it is under way. */
+void cd__wh_past_look(cd__wh_past *p, i64 hook);
 
 /* cd__wh_past_mined tells a webhook of those of its transactions that were mined before block `before` already. */
 void cd__wh_past_mined(cd__wh_past *p, i64 hook, cd_wh_words hashes, u64 before);
 
-/* cd__wh_past_changed: the webhook is another now; cd__wh_past_drop: it is gone, or nothing is to be told. */
-void cd__wh_past_changed(cd__wh_past *p, i64 hook);
+/* cd__wh_past_drop: the webhook is gone. */
 void cd__wh_past_drop(cd__wh_past *p, i64 hook);
 
 /* cd__wh_past_cnt: how many fills there are. */

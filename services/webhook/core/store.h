@@ -76,6 +76,8 @@ cd_err cd_wh_hook_add(cd_wh_store *s, cd_wh_hook *hook, u32 limit, cd_errinfo *w
 /* cd_wh_hook_save replaces everything but filter.addresses, key, id, project, face, created_ms, and what pause, resume
  * and deliveries change: status, failures, last_ms. */
 cd_err cd_wh_hook_save(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why) CD_CHECK;
+/* cd_wh_hook_move sets from_block alone, which is nobody's business but the ledger's. */
+cd_err cd_wh_hook_move(cd_wh_store *s, i64 hook, u64 from_block, cd_errinfo *why) CD_CHECK;
 /* cd_wh_hook_get by project and id (both as text; a foreign or deleted one is CD_ENOENT); with_lists: with
  * filter.addresses, which are left out otherwise. */
 cd_err cd_wh_hook_get(cd_wh_store *s, cd_wh_hook *out, cd_arena *mem, const char *project,
@@ -110,6 +112,22 @@ cd_err cd_wh_hook_delete(cd_wh_store *s, i64 hook, cd_errinfo *why) CD_CHECK;
 cd_err cd_wh_hook_pause(cd_wh_store *s, bool *changed, i64 hook, cd_wh_status status,
                         cd_errinfo *why) CD_CHECK;
 cd_err cd_wh_hook_resume(cd_wh_store *s, bool *changed, i64 hook, cd_errinfo *why) CD_CHECK;
+
+/* What changed after a version, oldest change first. */
+typedef struct cd_wh_changes {
+    u64 version; /* of the last of them, or that which was asked for */
+    cd_wh_hook *hooks;
+    usize cnt;
+} cd_wh_changes;
+/* cd_wh_hooks_lock gives the number of the last change of a webhook: until the transaction ends there is no other. First
+ * of all in a transaction that writes what was matched. */
+cd_err cd_wh_hooks_lock(cd_wh_store *s, u64 *version, cd_errinfo *why) CD_CHECK;
+/* cd_wh_hooks_version gives it without holding it, for readers. */
+cd_err cd_wh_hooks_version(cd_wh_store *s, u64 *version, cd_errinfo *why) CD_CHECK;
+/* cd_wh_hooks_after gives webhooks that were made, changed (with their lists) or deleted (id NULL: only the key) after a
+ * change; some of them when they are many, so version may be less than the last. */
+cd_err cd_wh_hooks_after(cd_wh_store *s, cd_wh_changes *out, cd_arena *mem, u64 version,
+                         cd_errinfo *why) CD_CHECK;
 
 /* ---- the ledger ---- */
 

@@ -5,6 +5,9 @@
 /* Addresses lie in chunks: 100,000 are 25 rows of 80 KB, and ten million are read in one sweep at the start. */
 enum { CHUNK = 4096 };
 
+/* Of webhooks that changed, at a time. */
+enum { CHANGES_MAX = 1024, CHANGES_BYTES = 64 << 20 };
+
 /* A secret is sealed for the webhook that it belongs to. */
 static cd_bytes sealed(cd_wh_store *s, cd_arena *mem, cd_bytes secret, const char *id)
 {
@@ -77,6 +80,7 @@ static cd_err hook_row(cd_wh_store *s, cd_wh_hook *out, cd_sql_stmt *st, cd_aren
         .from_block = cd_sql_col_u(st, 19),
         .is_strict = cd_sql_col_i(st, 20) != 0,
         .concurrency = (u32)cd_sql_col_u(st, 21),
+        .version = cd_sql_col_u(st, 23),
     };
     CD_TRY(unsealed(&h.secret, s, mem, cd_sql_col_b(st, 12), h.id, why));
     CD_TRY(unsealed(&h.secret_next, s, mem, cd_sql_col_b(st, 13), h.id, why));
@@ -109,6 +113,69 @@ static cd_err check_limit(cd_wh_store *s, i64 project, u32 limit, cd_errinfo *wh
                : cd_fail(why, CD_EFULL, "the project has %u webhooks, which is its limit", limit);
 }
 
+static cd_err version_by(cd_wh_store *s, u64 *version, cd__wh_sql how, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    CD_TRY(cd__wh_one(s, &st, how, NULL, 0, why));
+    *version = cd_sql_col_u(st, 0);
+    return CD_OK;
+}
+
+cd_err cd_wh_hooks_lock(cd_wh_store *s, u64 *version, cd_errinfo *why)
+{
+    return version_by(s, version, CD__WH_HOOKS_LOCK, why);
+}
+
+cd_err cd_wh_hooks_version(cd_wh_store *s, u64 *version, cd_errinfo *why)
+{
+    return version_by(s, version, CD__WH_HOOKS_VERSION, why);
+}
+
+cd_err cd__wh_hooks_next(cd_wh_store *s, u64 *version, cd_errinfo *why)
+{
+    return version_by(s, version, CD__WH_HOOKS_NEXT, why);
+}
+
+static cd_err changes(cd_wh_store *s, cd_buf *rows, u64 version, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    CD_TRY(WH_QUERY(s, &st, HOOKS_AFTER, why, cd_sql_u(version), cd_sql_i(CHANGES_MAX)));
+    for (bool is_row = true;;) {
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (!is_row) {
+            return CD_OK;
+        }
+        bool is_there = cd_sql_col_i(st, 1) == 0;
+        const cd_wh_hook row = {
+            .key = cd_sql_col_i(st, 0), .id = is_there ? "" : NULL, .version = cd_sql_col_u(st, 2)};
+        cd_buf_put(rows, cd_bytes_of(&row, sizeof row));
+    }
+}
+
+cd_err cd_wh_hooks_after(cd_wh_store *s, cd_wh_changes *out, cd_arena *mem, u64 version,
+                         cd_errinfo *why)
+{
+    cd_buf rows = {0};
+    usize bytes = 0;
+    cd_wh_changes got = {.version = version};
+    cd_err err = changes(s, &rows, version, why);
+    cd_wh_hook *hooks = (cd_wh_hook *)(void *)rows.p;
+    while (err == CD_OK && got.cnt < rows.n / sizeof *hooks && bytes < CHANGES_BYTES) {
+        cd_wh_hook *hook = &hooks[got.cnt++];
+        got.version = hook->version;
+        if (hook->id != NULL) {
+            err = cd_wh_hook_by_key(s, hook, mem, hook->key, true, why);
+            bytes += hook->filter.addresses.n * sizeof(cd_addr20);
+        }
+    }
+    rows.n = got.cnt * sizeof *hooks;
+    err = cd__wh_rows((void **)&got.hooks, &got.cnt, mem, &rows, sizeof *hooks, err);
+    if (err == CD_OK) {
+        *out = got;
+    }
+    return err;
+}
+
 static cd_err add(cd_wh_store *s, cd_wh_hook *hook, i64 project, cd_arena *mem, cd_buf *filter,
                   cd_errinfo *why)
 {
@@ -123,7 +190,7 @@ static cd_err add(cd_wh_store *s, cd_wh_hook *hook, i64 project, cd_arena *mem, 
         cd_sql_b(sealed(s, mem, hook->secret, hook->id)),
         cd_sql_b(sealed(s, mem, hook->secret_next, hook->id)), cd_sql_u(hook->grace_until_ms),
         cd_sql_u(hook->created_ms), cd_sql_u(hook->updated_ms), cd_sql_u(hook->from_block),
-        cd_sql_i(hook->concurrency), cd_sql_b(cd_buf_bytes(filter))));
+        cd_sql_i(hook->concurrency), cd_sql_b(cd_buf_bytes(filter)), cd_sql_u(hook->version)));
     CD_TRY(cd_sql_next(st, &is_new, why));
     if (!is_new) {
         return cd_fail(why, CD_EEXIST, "the webhook %s is there already", hook->id);
@@ -147,6 +214,7 @@ cd_err cd_wh_hook_add(cd_wh_store *s, cd_wh_hook *hook, u32 limit, cd_errinfo *w
         return cd_fail(why, CD_EFULL, "a webhook has at most %d addresses", CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(cd__wh_project_key(s, &project, hook->project, why));
+    CD_TRY(cd__wh_hooks_next(s, &hook->version, why));
     CD_TRY(check_limit(s, project, limit, why));
     cd_err err = add(s, hook, project, &mem, &filter, why);
     cd_buf_fini(&filter);
@@ -159,6 +227,8 @@ cd_err cd_wh_hook_save(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
     cd_sql_stmt *st = NULL;
     cd_arena mem = {0};
     cd_buf filter = {0};
+    u64 version = 0;
+    CD_TRY(cd__wh_hooks_next(s, &version, why));
     cd__wh_filter_enc(&filter, &hook->filter);
     cd_err err = WH_ONE(s, &st, HOOK_SAVE, why, cd_sql_i(hook->key), cd_sql_t(hook->name),
                         cd_sql_t(hook->url), cd_sql_t(hook->chain), cd_sql_t(hook->network),
@@ -167,7 +237,7 @@ cd_err cd_wh_hook_save(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
                         cd_sql_b(sealed(s, &mem, hook->secret_next, hook->id)),
                         cd_sql_u(hook->grace_until_ms), cd_sql_u(hook->updated_ms),
                         cd_sql_u(hook->from_block), cd_sql_i(hook->concurrency),
-                        cd_sql_b(cd_buf_bytes(&filter)));
+                        cd_sql_b(cd_buf_bytes(&filter)), cd_sql_u(version));
     if (err == CD_OK) {
         err = WH_RUN(s, LANE_STRICT, why, cd_sql_i(hook->key), cd_sql_i(hook->is_strict));
     }
@@ -178,6 +248,11 @@ cd_err cd_wh_hook_save(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
     cd_buf_fini(&filter);
     cd_arena_fini(&mem);
     return err;
+}
+
+cd_err cd_wh_hook_move(cd_wh_store *s, i64 hook, u64 from_block, cd_errinfo *why)
+{
+    return WH_RUN(s, HOOK_MOVE, why, cd_sql_i(hook), cd_sql_u(from_block));
 }
 
 cd_err cd_wh_hook_get(cd_wh_store *s, cd_wh_hook *out, cd_arena *mem, const char *project,
@@ -403,6 +478,8 @@ cd_err cd_wh_hook_addresses(cd_wh_store *s, usize *cnt, i64 hook, cd_wh_addrs ad
     cd_sql_stmt *st = NULL;
     cd_buf addrs = {0};
     usize from = 0;
+    u64 version = 0;
+    CD_TRY(cd__wh_hooks_next(s, &version, why));
     cd_err err = WH_ONE(s, &st, LANE_LOCK, why, cd_sql_i(hook));
     if (err == CD_OK && cd_sql_col_i(st, 0) == CD__WH_GONE) {
         err = cd_fail(why, CD_ENOENT, "there is no such webhook");
@@ -418,6 +495,9 @@ cd_err cd_wh_hook_addresses(cd_wh_store *s, usize *cnt, i64 hook, cd_wh_addrs ad
     }
     if (err == CD_OK) {
         err = save_addresses(s, hook, &addrs, from, why);
+    }
+    if (err == CD_OK) {
+        err = WH_RUN(s, HOOK_TOUCH, why, cd_sql_i(hook), cd_sql_u(version));
     }
     if (err == CD_OK) {
         *cnt = addrs.n / sizeof(cd_addr20);

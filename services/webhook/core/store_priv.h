@@ -11,7 +11,7 @@
 #define CD__WH_HOOK                                                                                \
     "h.key, h.id, p.id, h.face, h.name, h.url, h.chain, h.network, h.types, l.status, h.config, "  \
     "h.settings, h.secret, h.secret_next, h.grace_until, l.failures, l.last_ms, h.created, "       \
-    "h.updated, h.from_block, l.is_strict, h.concurrency, h.filter"
+    "h.updated, h.from_block, l.is_strict, h.concurrency, h.filter, h.version"
 #define CD__WH_HOOKED                                                                              \
     "hook AS h JOIN lane AS l ON l.hook = h.key JOIN project AS p ON p.key = h.project"
 
@@ -132,6 +132,10 @@ CD_INLINE u64 cd__wh_now(const cd_wh_store *s)
 {
     return cd_clock_wall_ns(s->clock) / CD_NS_PER_MS;
 }
+
+/* cd__wh_hooks_next: a change of webhooks begins; until the end of the transaction nobody else changes any, and no block is
+ * written. Before anything else is locked. version is this change's, in the order of all. */
+cd_err cd__wh_hooks_next(cd_wh_store *s, u64 *version, cd_errinfo *why) CD_CHECK;
 
 /* cd__wh_keys gives the first of n new delivery keys. */
 cd_err cd__wh_keys(cd_wh_store *s, i64 *first, usize n, cd_errinfo *why) CD_CHECK;

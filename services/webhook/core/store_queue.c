@@ -371,10 +371,12 @@ cd_err cd_wh_hook_resume(cd_wh_store *s, bool *changed, i64 hook, cd_errinfo *wh
 cd_err cd_wh_hook_delete(cd_wh_store *s, i64 hook, cd_errinfo *why)
 {
     i64 was = 0;
+    u64 version = 0;
     cd_sql_stmt *st = NULL;
+    CD_TRY(cd__wh_hooks_next(s, &version, why));
     CD_TRY(lane_status(s, &was, hook, why));
     CD_TRY(WH_ONE(s, &st, HOOK_DELETE, why, cd_sql_i(hook), cd_sql_u(cd__wh_now(s)),
-                  cd_sql_b((cd_bytes){0})));
+                  cd_sql_b((cd_bytes){0}), cd_sql_u(version)));
     CD_TRY(WH_RUN(s, LANE_STATUS, why, cd_sql_i(hook), cd_sql_i(CD__WH_GONE)));
     CD_TRY(WH_RUN(s, CHUNKS_CUT, why, cd_sql_i(hook), cd_sql_i(0)));
     CD_TRY(WH_RUN(s, HELD_TO, why, cd_sql_i(hook), cd_sql_i(CD_WH_CANCELLED)));

@@ -5,7 +5,8 @@
  * webhook's rows are found through prev, beginning at its lane's tail or at a mark. */
 static const char first[] =
     "CREATE TABLE counter (name TEXT PRIMARY KEY, next BIGINT NOT NULL);"
-    "INSERT INTO counter (name, next) VALUES ('delivery', 1), ('texts', 0), ('rows', 0);"
+    "INSERT INTO counter (name, next) VALUES ('delivery', 1), ('texts', 0), ('rows', 0),"
+    "  ('hooks', 0);"
     "CREATE TABLE worker (key @id, name TEXT NOT NULL UNIQUE);"
     "CREATE TABLE setting (project TEXT NOT NULL, name TEXT NOT NULL, value @blob NOT NULL,"
     "  PRIMARY KEY (project, name));"
@@ -30,7 +31,8 @@ static const char first[] =
     "NULL,"
     "  secret_next @blob NOT NULL, grace_until BIGINT NOT NULL, created BIGINT NOT NULL,"
     "  updated BIGINT NOT NULL, from_block BIGINT NOT NULL, concurrency BIGINT NOT NULL,"
-    "  filter @blob NOT NULL, deleted BIGINT NOT NULL);"
+    "  filter @blob NOT NULL, deleted BIGINT NOT NULL, version BIGINT NOT NULL);"
+    "CREATE UNIQUE INDEX hook_version ON hook (version);"
     "CREATE INDEX hook_project ON hook (project, key);"
     "CREATE TABLE hook_addresses (hook BIGINT NOT NULL, chunk BIGINT NOT NULL, data @blob NOT NULL,"
     "  PRIMARY KEY (hook, chunk));"
