@@ -13,7 +13,9 @@
  * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at least;
  * so do not rely on constraints, use ON CONFLICT. What was wrong is in why, never the values.
  * SQLite: WAL, every commit that is not soft is on the disk before it returns. Connections that were lost are made again at the next
- * begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EBUSY, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT. */
+ * begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT; CD_EBUSY (a lock,
+ * a deadlock) and CD_ECLOSED (the connection is lost, and if that was at the commit, nobody knows of what became of it) are
+ * worth another try of the whole transaction. */
 #ifndef CD_SERVICES_COMMON_SQL_H
 #define CD_SERVICES_COMMON_SQL_H
 

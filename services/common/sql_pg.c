@@ -4,6 +4,7 @@
 
 #include <libpq-fe.h>
 
+#include <poll.h>
 #include <stdio.h>
 
 /* After so many statements without an answer they are read: they take memory, here and there. */
@@ -15,11 +16,12 @@ enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25 };
 typedef struct pg {
     cd_sql base;
     PGconn *conn;
-    u64 life;   /* of the connection; statements are prepared anew in the next one */
-    u64 names;  /* of statements */
-    u64 sent;   /* without having read the answer */
-    u64 batch;  /* number of what is under way together */
-    cd_err err; /* what one of them said first */
+    bool is_lost; /* the server has ended the connection, or was said to */
+    u64 life;     /* of the connection; statements are prepared anew in the next one */
+    u64 names;    /* of statements */
+    u64 sent;     /* without having read the answer */
+    u64 batch;    /* number of what is under way together */
+    cd_err err;   /* what one of them said first */
     cd_errinfo why;
 } pg;
 
@@ -39,9 +41,9 @@ static cd_err err_of(const char *state)
         const char *prefix;
         cd_err err;
     } table[] = {
-        {"23", CD_EEXIST},    {"53100", CD_ENOSPC},   {"40", CD_EBUSY},
-        {"55P03", CD_EBUSY},  {"28", CD_EACCES},      {"42501", CD_EACCES},
-        {"25006", CD_EACCES}, {"XX001", CD_ECORRUPT}, {"XX002", CD_ECORRUPT},
+        {"23", CD_EEXIST},      {"53100", CD_ENOSPC}, {"40", CD_EBUSY},     {"55P03", CD_EBUSY},
+        {"28", CD_EACCES},      {"42501", CD_EACCES}, {"25006", CD_EACCES}, {"XX001", CD_ECORRUPT},
+        {"XX002", CD_ECORRUPT}, {"08", CD_ECLOSED},   {"57P", CD_ECLOSED},
     };
     for (usize i = 0; state != NULL && i < CD_COUNT(table); i++) {
         if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0) {
@@ -52,20 +54,22 @@ static cd_err err_of(const char *state)
 }
 
 /* The first line of what the server says, which has no values in it. */
-static cd_err fail(const PGresult *r, const PGconn *c, cd_errinfo *why)
+static cd_err fail(const PGresult *r, pg *p, cd_errinfo *why)
 {
     const char *text = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
     if (text == NULL || *text == '\0') {
-        text = PQerrorMessage(c);
+        text = PQerrorMessage(p->conn);
     }
-    return cd_fail(why, err_of(r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE)),
-                   "database: %.*s", (int)strcspn(text, "\n"), text);
+    cd_err err = err_of(r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE));
+    err = PQstatus(p->conn) != CONNECTION_OK ? CD_ECLOSED : err;
+    p->is_lost = p->is_lost || err == CD_ECLOSED;
+    return cd_fail(why, err, "database: %.*s", (int)strcspn(text, "\n"), text);
 }
 
 static void remember(pg *p, const PGresult *r)
 {
     if (p->err == CD_OK) {
-        p->err = fail(r, p->conn, &p->why);
+        p->err = fail(r, p, &p->why);
     }
 }
 
@@ -157,15 +161,14 @@ static cd_err exec(cd_sql *q, const char *text, cd_errinfo *why)
     pg *p = (pg *)q;
     CD_TRY(flush(q, why));
     if (PQexitPipelineMode(p->conn) != 1) {
-        return fail(NULL, p->conn, why);
+        return fail(NULL, p, why);
     }
     PGresult *r = PQexec(p->conn, text);
     ExecStatusType status = PQresultStatus(r);
-    cd_err err =
-        status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? CD_OK : fail(r, p->conn, why);
+    cd_err err = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? CD_OK : fail(r, p, why);
     PQclear(r);
     if (PQenterPipelineMode(p->conn) != 1 && err == CD_OK) {
-        err = fail(NULL, p->conn, why);
+        err = fail(NULL, p, why);
     }
     return err;
 }
@@ -180,24 +183,37 @@ static void quiet(void *ctx, const char *message)
 static cd_err connected(pg *p, cd_errinfo *why)
 {
     if (PQstatus(p->conn) != CONNECTION_OK) {
-        return fail(NULL, p->conn, why);
+        return fail(NULL, p, why);
     }
     p->life++;
+    p->is_lost = false;
     p->base.is_soft = false;
     p->batch++;
     p->sent = 0;
     p->err = CD_OK;
     PQsetNoticeProcessor(p->conn, quiet, NULL);
     if (PQenterPipelineMode(p->conn) != 1) {
-        return fail(NULL, p->conn, why);
+        return fail(NULL, p, why);
     }
     return exec(&p->base, "SET lock_timeout = '10s'; SET client_encoding = 'UTF8'", why);
+}
+
+/* A connection that was closed while nobody asked has that to be read: why, and then its end. */
+static bool is_there(const pg *p)
+{
+    struct pollfd fd = {.fd = PQsocket(p->conn), .events = POLLIN};
+    for (int i = 0; i < 3 && poll(&fd, 1, 0) > 0; i++) {
+        if (PQconsumeInput(p->conn) != 1) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static cd_err ready(cd_sql *q, cd_errinfo *why)
 {
     pg *p = (pg *)q;
-    if (PQstatus(p->conn) == CONNECTION_OK) {
+    if (!p->is_lost && PQstatus(p->conn) == CONNECTION_OK && is_there(p)) {
         return CD_OK;
     }
     PQreset(p->conn);
@@ -263,14 +279,14 @@ static cd_err send(pg_stmt *s, const cd_sql_val *vals, usize cnt, cd_errinfo *wh
     }
     if (s->life != p->life) {
         if (PQsendPrepare(p->conn, s->name, s->text, (int)cnt, types) != 1) {
-            return fail(NULL, p->conn, why);
+            return fail(NULL, p, why);
         }
         s->life = p->life;
         s->batch = p->batch;
         p->sent++;
     }
     if (PQsendQueryPrepared(p->conn, s->name, (int)cnt, at, lengths, formats, 1) != 1) {
-        return fail(NULL, p->conn, why);
+        return fail(NULL, p, why);
     }
     p->sent++;
     return CD_OK;

@@ -235,6 +235,7 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     cd__wapi_call *c = cd_list_of(job, cd__wapi_call, job);
     bool is_known;
+    cd_buf_clear(cd_http_req_out(c->req)); /* it may be another try */
     CD_TRY(recall(c, s, &is_known, why));
     if (!is_known) {
         CD_TRY(steps[c->route]->run(c, s, why));

@@ -252,7 +252,7 @@ static cd_err replay_one_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     if (err == CD_ENOENT) {
         return cd__wapi_refuse(c, 404, "not_found", "", "no such delivery");
     }
-    if (err == CD_EBUSY) {
+    if (err == CD_EEXIST) {
         return cd__wapi_refuse(c, 409, "still_waiting", "", "this delivery still waits");
     }
     CD_TRY(err);

@@ -4,9 +4,21 @@
 #include "base/thread.h"
 #include "services/webhook/core/store_priv.h"
 
+#include <time.h>
+
 /* A group is what waits when the one before it is on the disk: large enough to share a commit, small enough not to
  * keep others waiting for milliseconds. */
-enum { GROUP_MAX = 512, IDLE_MS = 250, HOLD_MS = 100, READ_COPY = 0, WRITE_COPY = 1 };
+enum {
+    GROUP_MAX = 512,
+    IDLE_MS = 250,
+    /* What is worth another try gets them for so long, with growing pauses. */
+    PATIENCE_MS = 30000,
+    PAUSE_MIN_MS = 5,
+    PAUSE_MAX_MS = 320,
+    HOLD_MS = 100,
+    READ_COPY = 0,
+    WRITE_COPY = 1
+};
 
 /* From so many pages on what the engine puts off is done by a thread, so that no group has to wait for it. */
 enum { UNTIDY_PAGES = 500 };
@@ -21,6 +33,7 @@ typedef struct lane {
     cd_wh_db *db;
     cd_wh_store *store;
     bool is_writer, has_thread;
+    u32 group_max;
     cd_thread thread;
     cd_mutex lock; /* of jobs and is_closing */
     cd_cond wake;
@@ -127,21 +140,65 @@ static cd_err run_group(cd_wh_store *s, cd_wh_job *group, bool is_last, cd_errin
     return cd__wh_commit(s, why);
 }
 
-static void write_group(cd_wh_store *s, cd_wh_job *group, bool is_last)
+/* Pauses before another try of a transaction; false: it is not worth one, or there were enough. */
+typedef struct patience {
+    lane *l; /* NULL: of nobody who might be in a hurry */
+    u64 until_ns;
+    u64 pause_ms;
+} patience;
+
+static bool is_closing(lane *l)
 {
-    cd_errinfo why = {0};
-    cd_err err = run_group(s, group, is_last, &why);
+    cd_mutex_lock(&l->lock);
+    bool closes = l->is_closing;
+    cd_mutex_unlock(&l->lock);
+    return closes;
+}
+
+static bool waits(patience *p, cd_err err)
+{
+    u64 now = cd_clock_mono_ns(cd_clock_real());
+    if ((err != CD_EBUSY && err != CD_ECLOSED) || (p->l != NULL && is_closing(p->l))) {
+        return false;
+    }
+    if (p->until_ns == 0) {
+        p->until_ns = now + PATIENCE_MS * CD_NS_PER_MS;
+        p->pause_ms = PAUSE_MIN_MS;
+    }
+    if (now >= p->until_ns) {
+        return false;
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(p->pause_ms * CD_NS_PER_MS)}, NULL);
+    p->pause_ms = cd_min_u64(2 * p->pause_ms, PAUSE_MAX_MS);
+    return true;
+}
+
+static void write_group(lane *l, cd_wh_store *s, cd_wh_job *group, bool is_last)
+{
+    patience p = {.l = l};
+    cd_errinfo why;
+    cd_err err;
+    do {
+        for (cd_wh_job *j = group; j != NULL; j = j->next) {
+            j->err = CD_OK;
+            j->holds = false;
+        }
+        err = run_group(s, group, is_last, &why);
+    } while (waits(&p, err == CD_OK && group != NULL ? group->err : err));
     if (err != CD_OK) {
         fail_all(group, err, &why);
     }
 }
 
-static void read_one(cd_wh_store *s, cd_wh_job *j)
+static void read_one(lane *l, cd_wh_job *j)
 {
-    j->err = cd__wh_begin(s, false, &j->why);
+    patience p = {.l = l};
+    do {
+        j->err = cd__wh_begin(l->store, false, &j->why);
+    } while (waits(&p, j->err));
     if (j->err == CD_OK) {
-        j->err = j->run(j, s, &j->why);
-        cd__wh_rollback(s);
+        j->err = j->run(j, l->store, &j->why);
+        cd__wh_rollback(l->store);
     }
 }
 
@@ -162,7 +219,7 @@ static cd_wh_job *take(lane *l, bool *is_end)
     group = l->jobs.first;
     l->has_next = false;
     cd_wh_job *last = group;
-    for (int n = 1; last != NULL && last->next != NULL && n < (l->is_writer ? GROUP_MAX : 1); n++) {
+    for (u32 n = 1; last != NULL && last->next != NULL && n < l->group_max; n++) {
         last = last->next;
     }
     if (last != NULL) {
@@ -228,10 +285,10 @@ static void work(void *arg)
     for (bool is_end = false; !is_end;) {
         cd_wh_job *group = take(l, &is_end);
         if (group != NULL && !l->is_writer) {
-            read_one(l->store, group);
+            read_one(l, group);
         } else if (group != NULL || cd__wh_stats_due(l->store, is_end)) {
             u64 began = cd_clock_mono_ns(cd_clock_real());
-            write_group(l->store, group, is_end);
+            write_group(l, l->store, group, is_end);
             if (cd_sql_untidy(l->store->q) >= UNTIDY_PAGES) {
                 want_broom(&l->db->broom);
             }
@@ -351,7 +408,10 @@ cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, 
          i--) { /* the writer makes the schema */
         err = cd__wh_store_open(&db->lanes[i].store, cfg, i == WRITE_COPY, why);
     }
-    if (err == CD_OK && !cd_sql_is_shared(db->lanes[WRITE_COPY].store->q)) {
+    bool is_shared = err == CD_OK && cd_sql_is_shared(db->lanes[WRITE_COPY].store->q);
+    db->lanes[READ_COPY].group_max = 1;
+    db->lanes[WRITE_COPY].group_max = is_shared ? 1 : GROUP_MAX;
+    if (err == CD_OK && !is_shared) {
         err = cd_sql_open(&db->broom.q, &(cd_sql_cfg){.url = cfg->url, .may_write = true}, why);
         if (err == CD_OK) {
             err = cd_thread_start(&db->broom.thread, "store-tidy", sweep, &db->broom, why);
@@ -433,7 +493,7 @@ cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why)
     job->next = NULL;
     job->err = CD_OK;
     CD_TRY(cd__wh_store_open(&s, cfg, true, why));
-    write_group(s, job, true);
+    write_group(NULL, s, job, true);
     cd__wh_store_close(s);
     if (job->err != CD_OK && why != NULL) {
         *why = job->why;

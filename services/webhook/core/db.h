@@ -3,6 +3,10 @@
  *   loop ── write job ──► writer thread: BEGIN, all jobs that wait, COMMIT (durable) ──► done on the loop
  *        └─ read job ───► reader thread: a snapshot of its own ──────────────────────► done on the loop
  *
+ * What a database of several workers refuses for another's sake (deadlocks), or loses with a connection, is tried again for
+ * a while: then run is called anew, and must begin anew. There a job is a transaction of its own, so that nobody waits for a
+ * lock while he holds another's.
+ *
  * A job's run gets the store inside a transaction; when it fails, what it wrote is undone (a savepoint) and the other
  * jobs of the group stay. done is called on the loop after the commit is on the disk (but see is_soft), so whoever is answered then
  * loses nothing by a kill; when the commit fails, every job of the group has its error. The outcome of a job is its own

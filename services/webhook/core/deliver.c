@@ -361,12 +361,13 @@ static cd_err settle(cd_wh_deliverer *d, cd_wh_store *s, cd__wh_outcome *o, cd_e
         return CD_OK;
     }
     bool changed = false;
+    o->has_ended = false;
     cd_err e = cd_wh_hook_pause(s, &changed, row->hook, o->hook_status, why);
     if (e == CD_ENOENT) {
         return CD_OK;
     }
     CD_TRY(e);
-    o->ends_hook = changed;
+    o->has_ended = changed;
     if (!changed || d->cfg.hook_ended == NULL) {
         return CD_OK;
     }
@@ -401,7 +402,7 @@ static void count(cd_wh_deliverer *d, const cd__wh_outcome *o)
                  : o->state == CD_WH_FAILED    ? FAILED
                                                : RETRIED;
     cd_counter_add(d->outcomes[o->item->hook->view.face][what], 1);
-    if (o->ends_hook) {
+    if (o->has_ended) {
         cd_counter_add(d->ended, 1);
     }
 }

@@ -76,6 +76,7 @@ typedef struct cd__wh_outcome {
     cd_wh_state state;
     u64 next_ms;
     bool ends_hook;
+    bool has_ended; /* was not so already */
     cd_wh_status hook_status;
     cd_err err;
 } cd__wh_outcome;

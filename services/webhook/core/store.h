@@ -8,7 +8,7 @@
  * core/db.h, inside its transaction. What a call gives is put into the arena of the caller. Secrets are sealed before
  * they reach the file. The cost of a delivery does not depend on the number of old ones: on its way it touches only the
  * ends of tables and the index of what waits. core/records.h has the rest of the tables.
- * Errors everywhere: CD_EIO, CD_ENOSPC, CD_EBUSY of the database; then the transaction must be undone.
+ * Errors everywhere: CD_EIO, CD_ENOSPC, CD_EBUSY, CD_ECLOSED of the database; then the transaction must be undone.
  * Threading: confined to the thread that has it. [spec:webhooks#5, #8] */
 #ifndef CD_WEBHOOK_CORE_STORE_H
 #define CD_WEBHOOK_CORE_STORE_H
@@ -194,7 +194,7 @@ typedef struct cd_wh_delivery_query {
 cd_err cd_wh_replay(cd_wh_store *s, u64 *queued, const cd_wh_delivery_query *q,
                     cd_errinfo *why) CD_CHECK;
 cd_err cd_wh_replay_one(cd_wh_store *s, i64 *made, i64 hook, i64 delivery,
-                        cd_errinfo *why) CD_CHECK; /* CD_ENOENT, CD_EBUSY: it still waits */
+                        cd_errinfo *why) CD_CHECK; /* CD_ENOENT, CD_EEXIST: it still waits */
 /* cd_wh_delivery_list gives them newest first. Body and event texts are gone after the retention. */
 cd_err cd_wh_delivery_list(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem,
                            const cd_wh_delivery_query *q, cd_errinfo *why) CD_CHECK;

@@ -271,7 +271,7 @@ cd_err cd_wh_replay_one(cd_wh_store *s, i64 *made, i64 hook, i64 delivery, cd_er
     CD_TRY(WH_ONE(s, &st, DELIVERY_GET, why, cd_sql_i(hook), cd_sql_i(delivery)));
     cd__wh_row(&d, st, NULL);
     if (waits(d.state)) {
-        return cd_fail(why, CD_EBUSY, "the delivery still waits");
+        return cd_fail(why, CD_EEXIST, "the delivery still waits");
     }
     if (cd_sql_col_b(st, 15).n == 0) {
         return cd_fail(why, CD_ENOENT, "the delivery's body is gone");

@@ -358,7 +358,7 @@ static cd_err replay_chosen(cd__wpage_visit *v, cd_wh_store *s, u64 *queued, cd_
                                   cd__wpage_field(v, cd_arena_str(&v->mem, name), CD_WH_ID_MAX),
                                   false, why));
             cd_err err = cd_wh_replay_one(s, &made, hook.key, key, why);
-            if (err != CD_EBUSY) { // it waits already: fine
+            if (err != CD_EEXIST) { // it waits already: fine
                 CD_TRY(err);
             }
             ++*queued;

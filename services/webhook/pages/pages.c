@@ -199,6 +199,7 @@ static void on_done(cd_wh_job *job)
 static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     cd__wpage_visit *v = cd_list_of(job, cd__wpage_visit, job);
+    cd_buf_clear(v->h.out); /* it may be another try */
     return places[v->place].steps->run(v, s, why);
 }
 

@@ -69,6 +69,15 @@ static bool can_connect(char url[256])
     return false;
 }
 
+static void run_server(void)
+{
+    char data[80];
+    (void)snprintf(data, sizeof data, "%s/data", server.dir);
+    char *run[] = {
+        postgres, "-D", data, "-k", server.dir, "-c", "listen_addresses=", "-c", "fsync=off", NULL};
+    server.pid = start(run);
+}
+
 static void start_server(void)
 {
     int status = 0;
@@ -84,10 +93,19 @@ static void start_server(void)
                     "trust", "-E", "UTF8", "--locale=C", "--no-sync", NULL};
     assert_true(waitpid(start(init), &status, 0) > 0);
     assert_int_equal(status, 0);
-    char *run[] = {
-        postgres, "-D", data, "-k", server.dir, "-c", "listen_addresses=", "-c", "fsync=off", NULL};
-    server.pid = start(run);
+    run_server();
     assert_true(can_connect(url));
+}
+
+void rig_server_stop(void)
+{
+    (void)kill(server.pid, SIGQUIT);
+    (void)waitpid(server.pid, NULL, 0);
+}
+
+void rig_server_start(void)
+{
+    run_server();
 }
 
 usize rig_engines(void)
@@ -108,8 +126,7 @@ usize rig_engines(void)
 void rig_engines_end(void)
 {
     if (server.pid > 0) {
-        (void)kill(server.pid, SIGQUIT);
-        (void)waitpid(server.pid, NULL, 0);
+        rig_server_stop();
         server.pid = 0;
         rig_ok(cd_fs_remove_tree(cd_fs_real(), server.dir, why));
     }

@@ -28,6 +28,10 @@ typedef struct rig {
 usize rig_engines(void);
 void rig_engines_end(void);
 
+/* The shared engine's server dies at once, as if killed, and comes back. */
+void rig_server_stop(void);
+void rig_server_start(void);
+
 /* rig_open makes an empty store on engine 0 (SQLite) or 1 (PostgreSQL); rig_again closes and opens it as the same
  * worker; rig_another opens it once more as another one. */
 void rig_open(rig *r, usize engine);

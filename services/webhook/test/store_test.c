@@ -475,7 +475,7 @@ static void lists_and_replay(usize engine)
     assert_true(cd_bytes_eq(got[0].event.body, first.body));
     assert_string_equal(got[0].event.id, first.id);
     rig_begin(&r);
-    assert_int_equal(cd_wh_replay_one(r.s, &key, hook, got[0].key, NULL), CD_EBUSY);
+    assert_int_equal(cd_wh_replay_one(r.s, &key, hook, got[0].key, NULL), CD_EEXIST);
     assert_int_equal(cd_wh_replay_one(r.s, &key, other, got[0].key, NULL), CD_ENOENT);
     q = (cd_wh_delivery_query){.hook = hook, .limit = 300, .events_only = true};
     rig_ok(cd_wh_delivery_list(r.s, &got, &cnt, &r.mem, &q, why));
