@@ -239,10 +239,15 @@ static const cd__sql_ops ops = {
     .col_is_null = col_is_null,
 };
 
-/* Payloads are nobody else's business: the file is its owner's from the first byte. */
+/* Payloads are nobody else's business: the file is its owner's from the first byte. One that is there is not opened:
+ * closing it would drop the locks that other connections of this process have on it, and the next process to end would
+ * take the log away from under them [https://sqlite.org/howtocorrupt.html 2.2]. */
 static cd_err make_file(const char *path, cd_errinfo *why)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        return CD_OK;
+    }
     if (fd < 0) {
         return cd_fail(why, errno == EACCES || errno == EROFS ? CD_EACCES : CD_EIO, "%s: %s", path,
                        strerror(errno));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -598,12 +599,60 @@ static int end_engines(void **state)
     return 0;
 }
 
+/* A process that comes and goes does not take the log along while another one works. It is forked before the database is
+ * opened: the engine would remember what its parent has locked. */
+static void test_another_process(void **state)
+{
+    world w;
+    char path[600];
+    int go[2];
+    int status;
+    struct stat had, has;
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        world other;
+        put job = {.job = {.run = run_put}, .number = 2};
+        if (read(go[0], &other.r, sizeof other.r) != sizeof other.r) {
+            _exit(2);
+        }
+        const cd_wh_store_cfg cfg = {
+            .url = other.r.url, .master_key = other.r.master_key, .clock = cd_clock_real()};
+        _exit(cd_wh_db_now(&cfg, &job.job, NULL) == CD_OK ? 0 : 1);
+    }
+    world_open(&w, 0);
+    put one = {.job = {.run = run_put, .done = on_done}, .w = &w, .number = 1};
+    w.left = 1;
+    cd_wh_db_write(w.db, &one.job);
+    cd_loop_run(w.loop);
+    (void)snprintf(path, sizeof path, "%s-wal", w.r.url + strlen("sqlite:"));
+    assert_int_equal(stat(path, &had), 0);
+    assert_int_equal(write(go[1], &w.r, sizeof w.r), sizeof w.r);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(stat(path, &has), 0);
+    assert_true(had.st_ino == has.st_ino && has.st_size >= had.st_size);
+    put get = {.job = {.run = run_get, .done = on_done}, .w = &w, .number = 2};
+    w.left = 1;
+    cd_wh_db_read(w.db, &get.job);
+    cd_loop_run(w.loop);
+    assert_true(get.is_there);
+    (void)close(go[0]);
+    (void)close(go[1]);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kill_9),    cmocka_unit_test(test_no_space),
-        cmocka_unit_test(test_read_only), cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_opening),   cmocka_unit_test(test_after_errors),
+        cmocka_unit_test(test_another_process),
+        cmocka_unit_test(test_kill_9),
+        cmocka_unit_test(test_no_space),
+        cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_opening),
+        cmocka_unit_test(test_after_errors),
         cmocka_unit_test(test_others),
     };
     if (getenv("CANDELA_KILLS") != NULL) { /* the kills alone */
