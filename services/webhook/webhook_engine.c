@@ -232,8 +232,7 @@ static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_preview
     }
     previewing *g = cd_new(previewing);
     *g = (previewing){.fn = fn, .arg = arg};
-    u32 max = CD_WH_PREVIEW_BLOCKS;
-    cd_wh_intake_preview(c->intake, hook, blocks < max ? blocks : max, on_previewed, g);
+    cd_wh_intake_preview(c->intake, hook, blocks, on_previewed, g);
 }
 
 void cd__webhook_engine(cd_webhook *w)

@@ -6,6 +6,11 @@ add_test(NAME e2e/webhooks
 add_test(NAME e2e/webhooks-kills
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
                  --bin $<TARGET_FILE:candela-webhooks> kills)
+# The interfaces as their clients meet them.
+add_test(NAME e2e/webhooks-faces
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
+                 --bin $<TARGET_FILE:candela-webhooks> faces)
+set_tests_properties(e2e/webhooks-faces PROPERTIES LABELS e2e TIMEOUT 300)
 add_test(NAME e2e/webhooks-package
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/../pricing/run.py --bin $<TARGET_FILE:candela-webhooks> package)
 set_tests_properties(e2e/webhooks-package PROPERTIES LABELS e2e TIMEOUT 300)

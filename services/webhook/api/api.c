@@ -103,13 +103,6 @@ static void fail(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, cd_wh_fa
     cd_http_reply(r, p->status, json_type);
 }
 
-static void fail_text(cd_wh_api *a, cd_http_req *r, cd_wh_face face, u32 status, const char *code,
-                      const char *text)
-{
-    const cd_wh_problem p = {.status = status, .code = code, .message = text};
-    fail(a, r, CD__WH_OTHER, face, &p);
-}
-
 void cd__wapi_answer(cd__wapi_call *c)
 {
     cd_wh_api *a = c->api;
@@ -121,6 +114,9 @@ void cd__wapi_answer(cd__wapi_call *c)
         }
         fail(a, r, c->route, cd__wapi_face(c), p);
     } else {
+        if (c->type == NULL) {
+            cd_buf_u8(cd_http_req_out(r), '\n');
+        }
         cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
         note(a, r, c->route, c->status);
         cd_http_reply(r, c->status, c->type == NULL ? json_type : c->type);
@@ -238,7 +234,7 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     cd_buf_clear(cd_http_req_out(c->req)); /* it may be another try */
     CD_TRY(recall(c, s, &is_known, why));
     if (!is_known) {
-        CD_TRY(steps[c->route]->run(c, s, why));
+        CD_TRY(steps[c->route]->run == NULL ? CD_OK : steps[c->route]->run(c, s, why));
         CD_TRY(keep(c, s, why));
         CD_TRY(add_audit(c, s, why));
     }
@@ -299,6 +295,20 @@ static bool is_json_type(cd_bytes type)
            (type.n == n || type.p[n] == ';' || type.p[n] == ' ');
 }
 
+/* C's clients may put this one field into the query. */
+static cd_err read_is_active(cd__wapi_call *c, cd_bytes *text)
+{
+    static const char *const words[] = {"false", "0", "true", "1"};
+    const char *value = cd__wapi_query(c, "is_active");
+    for (usize i = 0; i < CD_COUNT(words); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *text = cd_bytes_str(i < 2 ? "{\"is_active\":false}" : "{\"is_active\":true}");
+            return CD_OK;
+        }
+    }
+    return cd_wh_bad_shape(&c->read, "bool_parsing", "is_active", "must be true or false");
+}
+
 static cd_err read_body(cd__wapi_call *c)
 {
     cd_bytes text = cd_http_req_body(c->req);
@@ -308,10 +318,8 @@ static cd_err read_body(cd__wapi_call *c)
     if (!is_json_type(cd_http_req_header(c->req, "content-type"))) {
         return cd__wapi_refuse(c, 415, "unsupported_media_type", "", "Content-Type must be JSON");
     }
-    const char *is_active = cd__wapi_query(c, "is_active");
-    if (text.n == 0 && c->route == CD__WH_PATCH && is_active != NULL) {
-        bool on = strcmp(is_active, "true") == 0 || strcmp(is_active, "1") == 0;
-        text = cd_bytes_str(on ? "{\"is_active\":true}" : "{\"is_active\":false}");
+    if (text.n == 0 && c->route == CD__WH_PATCH && cd__wapi_query(c, "is_active") != NULL) {
+        CD_TRY(read_is_active(c, &text));
     }
     bool may_be_empty = c->route != CD__WH_CREATE && c->route != CD__WH_PATCH;
     if (text.n == 0 && may_be_empty) {
@@ -517,6 +525,16 @@ static bool fits(const cd__wapi_call *c, bool is_bearer)
     return is_here && (face == CD_WH_C || (face == CD_WH_A) == is_bearer);
 }
 
+/* The face of a client whose key is not known. */
+static cd_wh_face guess(const cd_wh_api *a, cd_http_req *r)
+{
+    u32 faces = a->cfg.faces;
+    if (faces == 1u << CD_WH_B || faces == 1u << CD_WH_C) {
+        return faces == 1u << CD_WH_B ? CD_WH_B : CD_WH_C;
+    }
+    return faces == 0 && bearer(r).n == 0 ? CD_WH_B : CD_WH_A;
+}
+
 static void on_account(void *arg, const cd_wh_account *found)
 {
     cd__wapi_call *c = arg;
@@ -526,10 +544,13 @@ static void on_account(void *arg, const cd_wh_account *found)
         copy_account(c, found);
     }
     if (found == NULL || !fits(c, is_bearer)) {
+        bool may_be_bearer = c->api->cfg.faces != 1u << CD_WH_B;
         if (found == NULL) {
-            c->account.project.face = is_bearer ? CD_WH_A : CD_WH_B;
+            c->account.project.face = guess(c->api, c->req);
+        } else {
+            may_be_bearer = cd__wapi_face(c) != CD_WH_B;
         }
-        if (cd__wapi_face(c) != CD_WH_B) {
+        if (may_be_bearer) {
             cd_http_req_add_header(c->req, "WWW-Authenticate", "Bearer");
         }
         err = cd__wapi_refuse(c, 401, "unauthorized", "",
@@ -599,42 +620,8 @@ static bool is_api_path(cd_bytes path)
     return path.n >= 4 && memcmp(path.p, "/v1/", 4) == 0;
 }
 
-/* The face of a client whose key was not looked at. */
-static cd_wh_face guess(const cd_wh_api *a, cd_http_req *r)
+static cd__wapi_call *call_new(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id id)
 {
-    u32 faces = a->cfg.faces;
-    if (faces == 1u << CD_WH_B || faces == 1u << CD_WH_C) {
-        return faces == 1u << CD_WH_B ? CD_WH_B : CD_WH_C;
-    }
-    return faces == 0 && bearer(r).n == 0 ? CD_WH_B : CD_WH_A;
-}
-
-static void on_request(void *ctx, cd_http_req *r)
-{
-    cd_wh_api *a = ctx;
-    cd_bytes path = cd_http_req_path(r);
-    cd_http_method method = cd_http_req_method(r);
-    cd_bytes params[2] = {{0}};
-    u32 allow;
-    cd__wapi_route_id id = route_of(path, method, params, &allow);
-    if (id == CD__WH_OTHER && allow == 0 && !is_api_path(path) && a->cfg.page != NULL &&
-        a->cfg.page(a->cfg.page_ctx, r)) {
-        return;
-    }
-    if (id == CD__WH_OTHER) {
-        cd_wh_face face = guess(a, r);
-        if (allow == 0) {
-            fail_text(a, r, face, 404, "not_found", "no such path");
-        } else if (method == CD_HTTP_OPTIONS) {
-            add_allow(r, allow);
-            note(a, r, id, 204);
-            cd_http_reply(r, 204, NULL);
-        } else {
-            add_allow(r, allow);
-            fail_text(a, r, face, 405, "method_not_allowed", "method not allowed");
-        }
-        return;
-    }
     cd__wapi_call *c = cd_new(cd__wapi_call);
     *c = (cd__wapi_call){.api = a, .req = r, .route = id, .status = 200, .rng = cd_rng_os()};
     cd_list_push_back(&a->calls, &c->link);
@@ -643,20 +630,74 @@ static void on_request(void *ctx, cd_http_req *r)
                            .chain = a->cfg.engine->chain,
                            .chain_ctx = a->cfg.engine->ctx,
                            .brand = a->cfg.brand};
+    return c;
+}
+
+static void find_account(cd__wapi_call *c, cd_wh_account_fn *fn)
+{
+    cd_bytes key = bearer(c->req);
+    cd_wh_api_account(c->api, key.n != 0 ? key : cd_http_req_header(c->req, "x-api-key"), fn, c);
+}
+
+/* The key is looked at for nothing but the form of the answer. */
+static void on_stranger(void *arg, const cd_wh_account *found)
+{
+    cd__wapi_call *c = arg;
+    c->account.project.face = found != NULL ? found->project.face : guess(c->api, c->req);
+    cd__wapi_answer(c);
+}
+
+static void no_route(cd_wh_api *a, cd_http_req *r, u32 allow)
+{
+    if (allow != 0) {
+        add_allow(r, allow);
+    }
+    if (allow != 0 && cd_http_req_method(r) == CD_HTTP_OPTIONS) {
+        note(a, r, CD__WH_OTHER, 204);
+        cd_http_reply(r, 204, NULL);
+        return;
+    }
+    cd__wapi_call *c = call_new(a, r, CD__WH_OTHER);
+    if (allow != 0) {
+        cd__wapi_blame(c, 405, "method_not_allowed", "", "method not allowed");
+    } else {
+        cd__wapi_blame(c, 404, "not_found", "", "no such path");
+    }
+    find_account(c, on_stranger);
+}
+
+static void on_request(void *ctx, cd_http_req *r)
+{
+    cd_wh_api *a = ctx;
+    cd_bytes path = cd_http_req_path(r);
+    cd_bytes params[2] = {{0}};
+    u32 allow;
+    cd__wapi_route_id id = route_of(path, cd_http_req_method(r), params, &allow);
+    if (id == CD__WH_OTHER && allow == 0 && !is_api_path(path) && a->cfg.page != NULL &&
+        a->cfg.page(a->cfg.page_ctx, r)) {
+        return;
+    }
+    if (id == CD__WH_OTHER) {
+        no_route(a, r, allow);
+        return;
+    }
+    cd__wapi_call *c = call_new(a, r, id);
     c->id = params[0].n == 0 ? NULL : cd_arena_str(&c->mem, params[0]);
     c->sub = params[1].n == 0 ? NULL : cd_arena_str(&c->mem, params[1]);
     if ((cd__wapi_routes[id].flags & R_OPEN) != 0) {
         steps[id]->after(c);
         return;
     }
-    cd_bytes key = bearer(r);
-    cd_wh_api_account(a, key.n != 0 ? key : cd_http_req_header(r, "x-api-key"), on_account, c);
+    find_account(c, on_account);
 }
 
 static void on_refused(void *ctx, cd_http_req *r, u32 status, const char *text)
 {
     cd_wh_api *a = ctx;
-    fail_text(a, r, guess(a, r), status, status == 413 ? "payload_too_large" : "bad_request", text);
+    const cd_wh_problem p = {.status = status,
+                             .code = status == 413 ? "payload_too_large" : "bad_request",
+                             .message = text};
+    fail(a, r, CD__WH_OTHER, guess(a, r), &p);
 }
 
 /* ---- life ---- */

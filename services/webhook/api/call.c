@@ -14,6 +14,9 @@ const char *cd__wapi_query(cd__wapi_call *c, const char *name)
     cd_buf text = {0};
     const char *out = NULL;
     if (cd_web_query(&text, cd_http_req_query(c->req), name, QUERY_MAX)) {
+        for (usize i = 0; i < text.n; i++) {
+            text.p[i] = text.p[i] == 0 ? '?' : text.p[i]; // a NUL would hide what follows it
+        }
         out = cd_arena_str(&c->mem, cd_buf_bytes(&text));
     }
     cd_buf_fini(&text);
@@ -78,7 +81,7 @@ static bool read_date(u64 *out_ms, const char *text)
         (void)letter(&text, "Zz");
     }
     if (text[0] != '\0' || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 ||
-        s > 60) {
+        s > 59) {
         return false;
     }
     struct tm tm = {.tm_year = (int)y - 1900,
@@ -88,7 +91,7 @@ static bool read_date(u64 *out_ms, const char *text)
                     .tm_min = (int)mi,
                     .tm_sec = (int)s};
     *out_ms = (u64)timegm(&tm) * 1000 + ms;
-    return true;
+    return tm.tm_mday == (int)d; // February has no 31st: it would be another day
 }
 
 cd_err cd__wapi_time(cd__wapi_call *c, u64 *out_ms, const char *field, const char *text)

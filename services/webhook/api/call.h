@@ -62,8 +62,9 @@ struct cd__wapi_call {
     const char *check_url; /* set by prepare: to be checked before run */
     u32 status;            /* of the answer; 200 unless set */
     const char *type;      /* NULL: JSON */
-    /* what run tells after */
+    /* what one step tells the next */
     cd_wh_draft draft;
+    u32 blocks; /* of a preview */
     cd_wh_hook hook; /* with lists when changed */
     bool changed, gone, due;
     cd_bytes idem_key;

@@ -55,7 +55,7 @@ typedef struct cd_wh_draft {
 } cd_wh_draft;
 
 /* What a record shows besides. */
-enum { CD_WH_SHOW_SECRET = 1, CD_WH_SHOW_UPDATED = 2 };
+enum { CD_WH_SHOW_SECRET = 1, CD_WH_SHOW_UPDATED = 2, CD_WH_SHOW_STANDARD = 4 };
 
 typedef struct cd_wh_face_api {
     const char *list_key; /* under which config has the addresses that the bulk route changes */

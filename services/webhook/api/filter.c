@@ -3,6 +3,7 @@
 #include "services/webhook/api/face.h"
 
 #include "base/hex.h"
+#include "base/hmap.h"
 #include "crypto/keccak.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
@@ -155,6 +156,40 @@ static cd_err read_one(const reading *g, void *out, cd_json v, const char *field
     CD_UNREACHABLE();
 }
 
+typedef struct elements {
+    u8 *p;
+    usize n, size;
+    cd_hmap seen;
+} elements;
+
+static cd_err read_element(const reading *g, elements *all, cd_json v, const char *field)
+{
+    u8 *at = all->p + all->n * all->size;
+    bool is_new;
+    CD_TRY(read_one(g, at, v, field));
+    (void)cd_hmap_put(&all->seen, &is_new, at);
+    all->n += is_new;
+    return CD_OK;
+}
+
+static cd_err read_array(const reading *g, elements *all, cd_json v, const char *field)
+{
+    usize i = 0;
+    cd_json_w_arr(g->w);
+    for (cd_json_it it = cd_json_iter(v); cd_json_next(&it); i++) {
+        usize had = all->n;
+        usize written = g->w->out->n;
+        bool comma = g->w->comma;
+        CD_TRY(read_element(g, all, it.val, cd_arena_fmt(g->r->mem, "%s[%zu]", field, i)));
+        if (all->n == had) { // known already: not answered twice either
+            g->w->out->n = written;
+            g->w->comma = comma;
+        }
+    }
+    cd_json_w_arr_end(g->w);
+    return CD_OK;
+}
+
 /* One value or an array of them, behind the had elements that are there already; same values once. */
 static cd_err read_list(const reading *g, void **list, usize *cnt, cd_json v, const char *field)
 {
@@ -165,24 +200,19 @@ static cd_err read_list(const reading *g, void **list, usize *cnt, cd_json v, co
     if (more > max || *cnt + more > max) {
         return cd_wh_bad_shape(g->r, "too_long", field, "more than %zu", max);
     }
-    u8 *all = cd_arena_zalloc_array(g->r->mem, *cnt + more, size);
-    if (*cnt != 0) {
-        memcpy(all, *list, *cnt * size);
+    elements all = {.size = size, .p = cd_arena_zalloc_array(g->r->mem, *cnt + more, size)};
+    cd_hmap_init(&all.seen, CD_HASH_KEYED, (u32)size, 0);
+    for (; all.n < *cnt; all.n++) {
+        memcpy(all.p + all.n * size, (const u8 *)*list + all.n * size, size);
+        (void)cd_hmap_put(&all.seen, NULL, all.p + all.n * size);
     }
-    if (!is_list) {
-        CD_TRY(read_one(g, all + *cnt * size, v, field));
-    } else {
-        usize i = 0;
-        cd_json_w_arr(g->w);
-        for (cd_json_it it = cd_json_iter(v); cd_json_next(&it); i++) {
-            CD_TRY(read_one(g, all + (*cnt + i) * size, it.val,
-                            cd_arena_fmt(g->r->mem, "%s[%zu]", field, i)));
-        }
-        cd_json_w_arr_end(g->w);
+    cd_err err = is_list ? read_array(g, &all, v, field) : read_element(g, &all, v, field);
+    cd_hmap_fini(&all.seen);
+    if (err == CD_OK) {
+        *list = all.p;
+        *cnt = all.n;
     }
-    *list = all;
-    *cnt += more;
-    return CD_OK;
+    return err;
 }
 
 static cd_err read_words(const reading *g, cd_wh_words *out, cd_json v, const char *field)

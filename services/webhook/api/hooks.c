@@ -27,7 +27,7 @@ static void answer_record(cd__wapi_call *c, u32 show)
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     c->face->record(&w, &c->hook, show, &c->mem);
-    if ((show & CD_WH_SHOW_SECRET) != 0) {
+    if ((show & CD_WH_SHOW_STANDARD) != 0) {
         cd_wh_w_standard(&w, &c->hook, c->hook.secret, &c->mem);
     }
     put_warnings(c, &w);
@@ -64,7 +64,7 @@ static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     c->hook = c->draft.hook;
     c->status = 201;
     c->changed = true;
-    answer_record(c, CD_WH_SHOW_SECRET);
+    answer_record(c, CD_WH_SHOW_SECRET | CD_WH_SHOW_STANDARD);
     return CD_OK;
 }
 
@@ -211,7 +211,8 @@ static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(err);
     c->hook = c->draft.hook;
     c->changed = true;
-    answer_record(c, CD_WH_SHOW_UPDATED);
+    bool is_asked = cd_json_has(cd_json_get(c->body, "standard_headers"));
+    answer_record(c, CD_WH_SHOW_UPDATED | (is_asked ? CD_WH_SHOW_STANDARD : 0));
     return CD_OK;
 }
 

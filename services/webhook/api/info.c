@@ -3,8 +3,9 @@
 
 #include "base/process.h"
 #include "base/version.h"
+#include "services/webhook/core/intake.h"
 
-enum { PREVIEW_DFLT = 500, PREVIEW_MAX = 5000, DAY_S = 86400 };
+enum { PREVIEW_DFLT = 500 };
 
 static cd_json_w writer(cd__wapi_call *c)
 {
@@ -195,20 +196,13 @@ static cd_err preview_prepare(cd__wapi_call *c)
     CD_TRY(c->face->create(&c->read, &c->draft, c->body));
     if (cd_json_has(v) &&
         (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&blocks, v, NULL) != CD_OK ||
-         blocks == 0 || blocks > PREVIEW_MAX)) {
-        return cd_wh_bad_shape(&c->read, "value_error", "blocks", "must be 1 to %d", PREVIEW_MAX);
+         blocks == 0 || blocks > CD_WH_PREVIEW_BLOCKS)) {
+        return cd_wh_bad_shape(&c->read, "value_error", "blocks", "must be 1 to %d",
+                               CD_WH_PREVIEW_BLOCKS);
     }
-    c->draft.hook.from_block = blocks;
+    c->blocks = (u32)blocks;
     c->draft.hook.face = cd__wapi_face(c);
     c->draft.hook.project = c->account.project.id;
-    return CD_OK;
-}
-
-static cd_err preview_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
-{
-    (void)c;
-    (void)s;
-    (void)why;
     return CD_OK;
 }
 
@@ -239,7 +233,7 @@ static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
 static void preview_after(cd__wapi_call *c)
 {
     const cd_wh_engine *e = c->api->cfg.engine;
-    e->preview(e->ctx, &c->draft.hook, (u32)c->draft.hook.from_block, on_previewed, c);
+    e->preview(e->ctx, &c->draft.hook, c->blocks, on_previewed, c);
 }
 
-const cd__wapi_steps cd__wapi_do_PREVIEW = {preview_prepare, preview_run, preview_after};
+const cd__wapi_steps cd__wapi_do_PREVIEW = {.prepare = preview_prepare, .after = preview_after};

@@ -269,18 +269,28 @@ static cd_err replay_one_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_REPLAY_ONE = {.run = replay_one_run};
 
+/* Text, or Unix seconds as a number. */
+static cd_err read_when(cd__wapi_call *c, u64 *out_ms, const char *key)
+{
+    cd_json v = cd_json_get(c->body, key);
+    const char *text = NULL;
+    u64 s;
+    if (cd_json_kind_of(v) == CD_JSON_NUM && cd_json_u64(&s, v, NULL) == CD_OK) {
+        text = cd_arena_fmt(&c->mem, "%llu", (unsigned long long)s);
+    } else {
+        CD_TRY(cd_wh_read_str(&c->read, &text, c->body, key, 40, false));
+    }
+    return cd__wapi_time(c, out_ms, key, text);
+}
+
 static cd_err replay_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_delivery_query q = {0};
     cd_json states = cd_json_get(c->body, "status");
-    const char *from = NULL;
-    const char *to = NULL;
     u64 queued;
     CD_TRY(cd__wapi_find(c, s, false, why));
-    CD_TRY(cd_wh_read_str(&c->read, &from, c->body, "from", 40, false));
-    CD_TRY(cd_wh_read_str(&c->read, &to, c->body, "to", 40, false));
-    CD_TRY(cd__wapi_time(c, &q.from_ms, "from", from));
-    CD_TRY(cd__wapi_time(c, &q.to_ms, "to", to));
+    CD_TRY(read_when(c, &q.from_ms, "from"));
+    CD_TRY(read_when(c, &q.to_ms, "to"));
     q.states = 1u << CD_WH_FAILED | 1u << CD_WH_SKIPPED;
     if (cd_json_has(states)) {
         q.states = 0;

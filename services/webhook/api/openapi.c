@@ -292,5 +292,4 @@ void cd_wh_api_openapi(cd_buf *out, cd_wh_face face)
     cd_json_w_obj_end(&w);
     cd_json_w_obj_end(&w);
     cd_json_w_obj_end(&w);
-    cd_buf_u8(out, '\n');
 }

@@ -45,7 +45,8 @@ void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const 
 {
     va_list args;
     va_start(args, fmt);
-    blame(r, "invalid_value", kind, field, fmt, args);
+    blame(r, strcmp(kind, "missing") == 0 ? "missing_field" : "invalid_value", kind, field, fmt,
+          args);
     va_end(args);
 }
 
@@ -156,8 +157,11 @@ cd_err cd_wh_read_body(cd_wh_read *r, cd_json *out, cd_bytes text)
 {
     cd_json root;
     cd_errinfo why = {0};
+    if (text.n == 0) {
+        return cd_wh_bad(r, "invalid_json", "", "the body is empty");
+    }
     if (cd_json_parse(&root, r->mem, text, CD_WH_BODY_MAX, &why) != CD_OK) {
-        return cd_wh_bad(r, "invalid_json", "", "the body is not JSON: %s", why.msg);
+        return cd_wh_bad(r, "invalid_json", "", "%s", why.msg);
     }
     if (cd_json_kind_of(root) != CD_JSON_OBJ) {
         return cd_wh_bad(r, "invalid_json", "", "the body must be an object");
