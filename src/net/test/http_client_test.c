@@ -354,6 +354,18 @@ static void test_requests(void **state)
     assert_true(has_sent(r.server, "\r\nUser-Agent: candela\r\n"));
     assert_true(has_sent(r.server, "\r\nContent-Type: application/json\r\n"));
     assert_true(has_sent(r.server, "\r\n\r\n{\"a\":1}"));
+    /* Lines of any length arrive whole. */
+    static const usize lens[] = {2000, 2046, 2047, 2048, 5000};
+    for (usize i = 0; i < CD_COUNT(lens); i++) {
+        char line[5100] = "X-Long: ";
+        memset(line + strlen(line), 'y', lens[i] - 8);
+        memcpy(line + lens[i], "\r\n", 3);
+        const cd_http_ask lines = {
+            .method = CD_HTTP_POST, .lines = cd_bytes_str(line), .timeout_ms = 5000};
+        ask(&r, &g, "/ok", &lines);
+        assert_int_equal(g.status, 200);
+        assert_true(has_sent(r.server, line));
+    }
     const cd_http_ask del = {.method = CD_HTTP_DELETE, .timeout_ms = 5000};
     ask(&r, &g, "/ok", &del);
     assert_true(has_sent(r.server, "DELETE /ok "));
