@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -256,9 +257,17 @@ static cd_err make_file(const char *path, cd_errinfo *why)
     return CD_OK;
 }
 
+/* Without counting its memory, which takes a lock at every allocation of any thread. Too late is fine. */
+static void configure(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_errinfo *why)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char setup[256];
+    (void)pthread_once(&once, configure);
     if (cfg->may_write) {
         CD_TRY(make_file(path, why));
     }

@@ -27,6 +27,8 @@ enum {
     IN_HAND_MAX = 16384,  /* beyond that nothing is claimed */
     UNSETTLED_MAX = 8192, /* nothing is started before the store has caught up */
     IDLE_MS = 5000,       /* a look into the store, even if it said that nothing is due */
+    TURN_MS = 10,         /* from one turn to the next, while there is plenty to do besides */
+    TURN_FULL = 512,      /* attempts are a turn at once */
 };
 
 u64 cd__wh_wall_ms(const cd_wh_deliverer *d)
@@ -465,10 +467,27 @@ static void on_turn(cd_wh_job *job)
     t->cnt = 0;
     cd_arena_reset(&t->mem);
     d->under_way = NULL;
+    d->turned_ms = cd_loop_now_ms(d->loop);
     cd_timer_start(d->due,
                    d->next_due_ms <= now ? PACE_MS : cd_min_u64(d->next_due_ms - now, IDLE_MS), 0);
     pump(d);
     finish_drain(d);
+}
+
+/* Nobody waits for what this turn would record and fetch: attempts go on without it. A turn writes the same pages of
+ * the store's indices whether it has fifty attempts or five hundred. */
+static bool can_wait(const cd_wh_deliverer *d)
+{
+    u32 waiting = d->classes[CD__WH_PROVEN].waiting + d->classes[CD__WH_FRESH].waiting;
+    return waiting >= FEW && d->fills->cnt < TURN_FULL && !d->is_draining &&
+           cd_loop_now_ms(d->loop) < d->turned_ms + TURN_MS;
+}
+
+static void on_turn_due(void *ctx)
+{
+    cd_wh_deliverer *d = ctx;
+    d->is_turn_due = false;
+    turn(d);
 }
 
 /* Posts a turn when there is a reason for one and none is under way. */
@@ -477,6 +496,13 @@ static void turn(cd_wh_deliverer *d)
     usize in_hand = cd_hmap_cnt(&d->items);
     bool claims = d->wants_claim && !d->is_draining && in_hand < IN_HAND_MAX;
     if (d->under_way != NULL || (d->fills->cnt == 0 && !claims)) {
+        return;
+    }
+    if (can_wait(d)) {
+        if (!d->is_turn_due) {
+            d->is_turn_due = true;
+            cd_timer_start(d->turn_due, TURN_MS, 0);
+        }
         return;
     }
     d->under_way = d->fills;
@@ -720,6 +746,7 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
     d->fills = &d->turns[0];
     d->pace = cd_timer_new(loop, on_pace, d);
     d->due = cd_timer_new(loop, on_due, d);
+    d->turn_due = cd_timer_new(loop, on_turn_due, d);
     d->grace = cd_timer_new(loop, on_grace, d);
     if (cfg->metrics != NULL) {
         metrics_init(d, cfg->metrics);
@@ -755,6 +782,7 @@ void cd_wh_deliver_free(cd_wh_deliverer *d)
     cd_http_client_free(d->client);
     cd_timer_free(d->pace);
     cd_timer_free(d->due);
+    cd_timer_free(d->turn_due);
     cd_timer_free(d->grace);
     cd_free(d);
 }

@@ -120,6 +120,9 @@ struct cd_wh_deliverer {
     usize claimed_cnt;
     u64 next_due_ms; /* wall clock */
     cd_timer *due;
+    cd_timer *turn_due;
+    bool is_turn_due; /* it runs */
+    u64 turned_ms;    /* of the loop: when the last turn ended */
 
     cd_wh_job load_job;
     bool is_loading;

@@ -877,6 +877,24 @@ static void isolation(void **state)
     assert_int_equal(r->seen_cnt, CD_COUNT(hanging) + 300);
 }
 
+/* So much to do that turns wait for one another: in the end all is recorded. */
+static void many(void **state)
+{
+    rig *r = *state;
+    i64 hooks[10];
+    for (usize i = 0; i < CD_COUNT(hooks); i++) {
+        hooks[i] = hook(r, (new_hook){.face = CD_WH_C, .path = "/1"});
+    }
+    for (usize i = 0; i < CD_COUNT(hooks); i++) {
+        (void)events_of(r, hooks[i], CD_WH_C_TOKEN, 50);
+    }
+    run_until(r, has_settled, 500);
+    assert_int_equal(r->seen_cnt, 500);
+    for (usize i = 0; i < CD_COUNT(hooks); i++) {
+        assert_int_equal(states_of(r, hooks[i]).n[CD_WH_DELIVERED], 50);
+    }
+}
+
 static cd_err enqueue_test(rig *r, void *ctx, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
 {
     cd_wh_delivery *row = ctx;
@@ -980,7 +998,7 @@ int main(int argc, char **argv)
         T(strict_order), T(order),
         T(names),        T(isolation),
         T(test_events),  T(drain),
-        T(crash),
+        T(crash),        T(many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
