@@ -19,16 +19,19 @@ enum {
     PROVEN_MAX = 1024, /* attempts of a class, while they are not slow */
     FRESH_MAX = 512,
     SUSPECT_MAX = 1024,
-    SUSPECTS_WAITING_MAX = 1024,
-    PUT_OFF_MS = 10000,   /* at least, what a suspect has beyond that */
-    PUT_OFF_STEP_MS = 10, /* so that it comes back little by little */
-    CLAIM_MAX = 1024,     /* rows at a time */
-    AHEAD = 16,           /* of them of one webhook, so that it is not out of work */
-    IN_HAND_MAX = 16384,  /* beyond that nothing is claimed */
-    UNSETTLED_MAX = 8192, /* nothing is started before the store has caught up */
-    IDLE_MS = 5000,       /* a look into the store, even if it said that nothing is due */
-    TURN_MS = 10,         /* from one turn to the next, while there is plenty to do besides */
-    TURN_FULL = 512,      /* attempts are a turn at once */
+    HUNG_MAX = 1024,
+    SUSPECTS_WAITING_MAX = 4096, /* beyond that they are treated as if they hung */
+    HUNG_WAITING_MAX = 16,
+    HUNG_PRICE = 256,      /* starts of others, for one of a hung webhook while others wait */
+    HUNG_CREDIT_MAX = 8,   /* starts that can be saved up */
+    UNREADABLE_MS = 10000, /* until a webhook that could not be read is looked at again */
+    CLAIM_MAX = 1024,      /* rows at a time */
+    AHEAD = 16,            /* of them of one webhook, so that it is not out of work */
+    IN_HAND_MAX = 16384,   /* beyond that nothing is claimed */
+    UNSETTLED_MAX = 8192,  /* nothing is started before the store has caught up */
+    IDLE_MS = 5000,        /* a look into the store, even if it said that nothing is due */
+    TURN_MS = 10,          /* from one turn to the next, while there is plenty to do besides */
+    TURN_FULL = 512,       /* attempts are a turn at once */
 };
 
 u64 cd__wh_wall_ms(const cd_wh_deliverer *d)
@@ -101,7 +104,8 @@ static cd_wh_state waiting_state(const cd__wh_item *item)
 static u32 concurrency_of(const cd__wh_hook *h)
 {
     u32 most = h->view.concurrency != 0 ? h->view.concurrency : h->owner->cfg.concurrency;
-    return h->view.is_strict || h->class == CD__WH_FRESH || h->hung ? 1 : most;
+    bool is_one = h->view.is_strict || h->class == CD__WH_FRESH || h->class == CD__WH_HUNG;
+    return is_one ? 1 : most;
 }
 
 static void ring_update(cd__wh_hook *h)
@@ -126,23 +130,32 @@ static void class_set(cd__wh_hook *h, cd__wh_class class)
     ring_update(h);
 }
 
-/* What a suspect cannot use soon goes back to the store, and comes again when others like it have had their turn. */
-static void put_off(cd__wh_item *item)
+void cd__wh_slow_tell(cd__wh_hook *h, bool is_slow)
 {
-    cd_wh_deliverer *d = item->hook->owner;
-    u64 least = cd__wh_wall_ms(d) + PUT_OFF_MS;
-    d->put_off_ms = cd_max_u64(d->put_off_ms + PUT_OFF_STEP_MS, least);
-    give_back(item, waiting_state(item), d->put_off_ms);
+    if (h->is_slow != is_slow) {
+        const cd__wh_slow s = {.hook = h->key, .is_slow = is_slow};
+        h->is_slow = is_slow;
+        cd_buf_put(&h->owner->fills->slow, cd_bytes_of(&s, sizeof s));
+    }
 }
+
+/* Back to its place in the store: it was due then, and those that follow it still are behind it. */
+static void put_back(cd__wh_item *item)
+{
+    give_back(item, waiting_state(item), item->d.next_ms);
+}
+
+static void hang(cd__wh_hook *h);
 
 static void wait_begin(cd__wh_item *item)
 {
     cd__wh_hook *h = item->hook;
     cd_wh_deliverer *d = h->owner;
-    bool is_enough = d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX ||
-                     (h->hung && h->waiting_cnt > 0);
-    if (h->class == CD__WH_SUSPECT && is_enough && !item->d.is_test) {
-        put_off(item);
+    if (h->class == CD__WH_SUSPECT && d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX) {
+        hang(h);
+    }
+    if (h->class == CD__WH_HUNG && h->waiting_cnt > 0 && !item->d.is_test) {
+        put_back(item);
         return;
     }
     if (item->d.is_test) {
@@ -167,15 +180,15 @@ static void wait_end(cd__wh_item *item)
 /* It hangs: one attempt at a time is enough for it. */
 static void hang(cd__wh_hook *h)
 {
-    h->hung = true;
-    class_set(h, CD__WH_SUSPECT);
-    while (h->waiting_cnt > 1) {
+    class_set(h, CD__WH_HUNG);
+    cd__wh_slow_tell(h, true);
+    while (!cd_list_is_empty(&h->waiting)) {
         cd__wh_item *item = cd_list_of(h->waiting.prev, cd__wh_item, link);
         if (item->d.is_test) {
             break;
         }
         wait_end(item);
-        put_off(item);
+        put_back(item);
     }
 }
 
@@ -223,8 +236,8 @@ static void age(cd_wh_deliverer *d, cd_list *young)
         cd_list_push_back(&d->slow, &item->link);
         item->is_slow = true;
         d->classes[item->class].running--;
-        item->class = CD__WH_SUSPECT;
-        d->classes[CD__WH_SUSPECT].running++;
+        item->class = CD__WH_HUNG;
+        d->classes[CD__WH_HUNG].running++;
         hang(item->hook);
     }
 }
@@ -255,7 +268,7 @@ static void start_next(cd__wh_hook *h)
     if (h->is_gone) {
         give_back(item, CD_WH_CANCELLED, 0);
     } else if (is_held || waited + d->cfg.timeout_ms + MARGIN_MS > d->cfg.lease_ms) {
-        give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+        put_back(item);
     } else {
         run_begin(item);
     }
@@ -276,6 +289,22 @@ static bool are_enough(cd_wh_deliverer *d, usize class)
     return are_quick;
 }
 
+/* While quick ones wait for hands, an attempt that will hang is one of many: it costs as much as two of theirs. When
+ * nobody waits it may. */
+static bool may_start(cd_wh_deliverer *d, usize class)
+{
+    bool are_waiting = !cd_list_is_empty(&d->classes[CD__WH_PROVEN].ring);
+    if (class == CD__WH_HUNG && are_waiting) {
+        if (d->credit < HUNG_PRICE) {
+            return false;
+        }
+        d->credit -= HUNG_PRICE;
+    } else if (class != CD__WH_HUNG && d->credit < HUNG_PRICE * HUNG_CREDIT_MAX) {
+        d->credit++;
+    }
+    return true;
+}
+
 /* Starts what may start: of each class in turn, a webhook one item at a time. */
 static void pump(cd_wh_deliverer *d)
 {
@@ -288,10 +317,12 @@ static void pump(cd_wh_deliverer *d)
         /* The proven always have room of their own. */
         u32 all = c == CD__WH_PROVEN ? d->cfg.in_flight : d->cfg.in_flight - d->cfg.in_flight / 8;
         while (!cd_list_is_empty(ring) && d->classes[c].running < d->classes[c].max &&
-               d->running < all && d->fills->cnt < UNSETTLED_MAX && !are_enough(d, c)) {
+               d->running < all && d->fills->cnt < UNSETTLED_MAX && !are_enough(d, c) &&
+               may_start(d, c)) {
             cd__wh_hook *h = cd_list_of(ring->next, cd__wh_hook, ring);
             cd_list_del(&h->ring); /* and behind the others, if it has more */
             start_next(h);
+            d->wants_claim |= c == CD__WH_HUNG && d->slow_queued > 0;
         }
     }
     d->is_pumping = false;
@@ -318,8 +349,11 @@ static void learn(cd__wh_hook *h, const cd__wh_item *item, const cd_wh_attempt *
         hang(h);
         return;
     }
-    h->hung = false;
-    class_set(h, item->is_slow ? CD__WH_SUSPECT : answered ? CD__WH_PROVEN : h->class);
+    cd__wh_slow_tell(h, false);
+    class_set(h, item->is_slow             ? CD__WH_SUSPECT
+                 : answered                ? CD__WH_PROVEN
+                 : h->class == CD__WH_HUNG ? CD__WH_SUSPECT
+                                           : h->class);
 }
 
 void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met)
@@ -384,13 +418,20 @@ static cd_err run_turn(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     cd__wh_turn *t = d->under_way;
     d->claimed = NULL;
     d->claimed_cnt = 0;
+    for (usize i = 0; i < t->slow.n; i += sizeof(cd__wh_slow)) {
+        cd__wh_slow slow;
+        memcpy(&slow, t->slow.p + i, sizeof slow);
+        CD_TRY(cd_wh_slow_set(s, slow.hook, slow.is_slow, why));
+    }
     for (usize i = 0; i < t->cnt; i++) {
         CD_TRY(settle(d, s, &t->outcomes[i], why));
     }
     if (d->claim_max > 0) {
+        cd_wh_slow_room(s, d->claim_slow);
         CD_TRY(cd_wh_claim(s, &d->claimed, &d->claimed_cnt, &t->mem, cd__wh_wall_ms(d),
                            d->cfg.lease_ms, d->claim_max, AHEAD, why));
     }
+    d->slow_left = cd_wh_slow_waiting(s);
     return cd_wh_next_due(s, &d->next_due_ms, why);
 }
 
@@ -465,6 +506,8 @@ static void on_turn(cd_wh_job *job)
     cd_wh_deliver_offer(d, d->claimed, d->claimed_cnt);
     d->claimed_cnt = 0;
     t->cnt = 0;
+    cd_buf_clear(&t->slow);
+    d->slow_queued = d->slow_left;
     cd_arena_reset(&t->mem);
     d->under_way = NULL;
     d->turned_ms = cd_loop_now_ms(d->loop);
@@ -495,7 +538,7 @@ static void turn(cd_wh_deliverer *d)
 {
     usize in_hand = cd_hmap_cnt(&d->items);
     bool claims = d->wants_claim && !d->is_draining && in_hand < IN_HAND_MAX;
-    if (d->under_way != NULL || (d->fills->cnt == 0 && !claims)) {
+    if (d->under_way != NULL || (d->fills->cnt == 0 && d->fills->slow.n == 0 && !claims)) {
         return;
     }
     if (can_wait(d)) {
@@ -508,6 +551,8 @@ static void turn(cd_wh_deliverer *d)
     d->under_way = d->fills;
     d->fills = d->fills == &d->turns[0] ? &d->turns[1] : &d->turns[0];
     d->claim_max = claims ? CLAIM_MAX : 0;
+    u32 hung = d->classes[CD__WH_HUNG].waiting;
+    d->claim_slow = hung < HUNG_WAITING_MAX ? HUNG_WAITING_MAX - hung : 0;
     d->wants_claim &= !claims;
     d->job.run = run_turn;
     d->job.done = on_turn;
@@ -538,7 +583,7 @@ void cd__wh_hook_ready(cd__wh_hook *h)
         if (h->is_gone) {
             give_back(item, CD_WH_CANCELLED, 0);
         } else {
-            give_back(item, waiting_state(item), cd__wh_wall_ms(d) + PUT_OFF_MS);
+            give_back(item, waiting_state(item), cd__wh_wall_ms(d) + UNREADABLE_MS);
         }
     }
     turn(d);
@@ -606,7 +651,12 @@ void cd_wh_deliver_hook(cd_wh_deliverer *d, const cd_wh_hook *hook)
 {
     cd__wh_hook **slot = cd_hmap_get(&d->hooks, &hook->key);
     if (slot != NULL && (*slot)->is_loaded) { /* else it will be read */
+        bool leads_elsewhere = strcmp((*slot)->view.url, hook->url) != 0;
         cd__wh_hook_set(*slot, hook);
+        if (leads_elsewhere) {
+            cd__wh_slow_tell(*slot, false);
+            class_set(*slot, CD__WH_FRESH);
+        }
         cd__wh_hook_ready(*slot);
     }
     cd_wh_deliver_due(d);
@@ -623,8 +673,7 @@ void cd_wh_deliver_hook_gone(cd_wh_deliverer *d, i64 hook)
 
 void cd_wh_deliver_load_get(const cd_wh_deliverer *d, cd_wh_deliver_load *out)
 {
-    *out =
-        (cd_wh_deliver_load){.running = d->running, .suspects = d->classes[CD__WH_SUSPECT].running};
+    *out = (cd_wh_deliver_load){.running = d->running, .hung = d->classes[CD__WH_HUNG].running};
     for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
         out->waiting += d->classes[c].waiting;
     }
@@ -644,13 +693,14 @@ static void on_grace(void *ctx)
 {
     cd_wh_deliverer *d = ctx;
     cd_list *const lists[] = {&d->classes[CD__WH_PROVEN].young, &d->classes[CD__WH_FRESH].young,
-                              &d->classes[CD__WH_SUSPECT].young, &d->slow};
+                              &d->classes[CD__WH_SUSPECT].young, &d->classes[CD__WH_HUNG].young,
+                              &d->slow};
     for (usize i = 0; i < CD_COUNT(lists); i++) {
         while (!cd_list_is_empty(lists[i])) {
             cd__wh_item *item = cd_list_of(lists[i]->next, cd__wh_item, link);
             cd__wh_try_drop(item);
             run_end(item);
-            give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+            put_back(item);
         }
     }
     turn(d);
@@ -669,7 +719,7 @@ void cd_wh_deliver_drain(cd_wh_deliverer *d, u32 grace_ms, void (*done)(void *ct
         while (!cd_list_is_empty(&h->waiting)) {
             cd__wh_item *item = cd_list_of(h->waiting.next, cd__wh_item, link);
             wait_end(item);
-            give_back(item, waiting_state(item), cd__wh_wall_ms(d));
+            put_back(item);
         }
     }
     cd_timer_start(d->grace, grace_ms, 0);
@@ -732,7 +782,7 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
         cd_free(d);
         return e;
     }
-    static const u32 most[] = {PROVEN_MAX, FRESH_MAX, SUSPECT_MAX};
+    static const u32 most[CD__WH_CLASSES_CNT] = {PROVEN_MAX, FRESH_MAX, SUSPECT_MAX, HUNG_MAX};
     for (usize c = 0; c < CD__WH_CLASSES_CNT; c++) {
         cd_list_init(&d->classes[c].ring);
         cd_list_init(&d->classes[c].young);
@@ -775,6 +825,7 @@ void cd_wh_deliver_free(cd_wh_deliverer *d)
     cd_hmap_fini(&d->hooks);
     for (usize i = 0; i < CD_COUNT(d->turns); i++) {
         cd_arena_fini(&d->turns[i].mem);
+        cd_buf_fini(&d->turns[i].slow);
         cd_free(d->turns[i].outcomes);
     }
     cd_arena_fini(&d->load_mem);

@@ -9,10 +9,12 @@
  * all attempts that ended since the last one, ends webhooks whose event used up its attempts, and fetches new work; so
  * deliveries share a commit, the more the busier it is.
  *
- * Isolation: a webhook is fresh until its first answer, proven while it answers in half a second, else suspect. Each
- * class has attempts of its own in flight, an attempt that takes longer than that counts for the suspects, and webhooks
- * of a class take turns: receivers that hang keep each other waiting, nobody else. A fresh one and one that hung last
- * time get one attempt at a time, others their concurrency.
+ * Isolation: a webhook is fresh until its first answer, proven while it answers in half a second, suspect when it
+ * answers later, hung while it does not. Each class has attempts of its own in flight, an attempt that takes longer than
+ * that counts for the hung ones, and webhooks of a class take turns: receivers that hang keep each other waiting, nobody
+ * else. A fresh one and a hung one get one attempt at a time, others their concurrency. While proven ones wait, of 256
+ * starts one is a hung webhook's; what these have besides stays in the store, which hands it out one by one. An answer
+ * ends that at once.
  *
  * A row stays leased while it is here; what waits for long is given back. Nothing is lost by a kill: leases end.
  * Threading: confined to the loop; hook_ended and what turns do run on the store's thread. [spec:webhooks#4, #5, #9] */
@@ -94,7 +96,7 @@ void cd_wh_deliver_test(cd_wh_deliverer *d, const cd_wh_delivery *row, cd_wh_del
 
 /* What is in hand, for metrics and tests. */
 typedef struct cd_wh_deliver_load {
-    u32 waiting, running, suspects; /* suspects: attempts among the running ones */
+    u32 waiting, running, hung; /* hung: attempts among the running ones */
 } cd_wh_deliver_load;
 void cd_wh_deliver_load_get(const cd_wh_deliverer *d, cd_wh_deliver_load *out);
 

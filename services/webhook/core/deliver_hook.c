@@ -69,6 +69,7 @@ void cd__wh_hook_rest(cd__wh_hook *h)
     }
     while (d->resting_cnt > RESTING_MAX) {
         cd__wh_hook *oldest = cd_list_of(d->resting.next, cd__wh_hook, resting);
+        cd__wh_slow_tell(oldest, false); /* here it will be fresh */
         (void)cd_hmap_del(&d->hooks, &oldest->key);
         cd__wh_hook_free(oldest);
     }

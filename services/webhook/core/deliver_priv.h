@@ -17,9 +17,10 @@
 enum { CD__WH_CAPTURE_MAX = 4096 };
 
 typedef enum cd__wh_class {
-    CD__WH_PROVEN,
-    CD__WH_FRESH,
-    CD__WH_SUSPECT,
+    CD__WH_PROVEN,  /* answers soon */
+    CD__WH_FRESH,   /* has not answered yet */
+    CD__WH_SUSPECT, /* answers late */
+    CD__WH_HUNG,    /* the last attempt ended by time, or one does not end */
     CD__WH_CLASSES_CNT,
 } cd__wh_class;
 
@@ -34,7 +35,7 @@ typedef struct cd__wh_hook {
     u32 running;
     u32 items; /* all, those too that wait to be recorded */
     cd__wh_class class;
-    bool hung; /* the last attempt ended by time, or one does not end */
+    bool is_slow; /* as the store was told */
     bool is_loaded, is_gone;
     u64 loaded_ms;
     cd_arena mem;    /* of what follows */
@@ -81,10 +82,17 @@ typedef struct cd__wh_outcome {
     cd_err err;
 } cd__wh_outcome;
 
+/* A webhook that the store has to hold back from now on, or no longer. */
+typedef struct cd__wh_slow {
+    i64 hook;
+    bool is_slow;
+} cd__wh_slow;
+
 typedef struct cd__wh_turn {
     cd_arena mem;
     cd__wh_outcome *outcomes;
     usize cnt, cap;
+    cd_buf slow; /* cd__wh_slow */
 } cd__wh_turn;
 
 struct cd_wh_deliverer {
@@ -104,7 +112,7 @@ struct cd_wh_deliverer {
         u32 max;
     } classes[CD__WH_CLASSES_CNT];
     u32 running;
-    u64 put_off_ms; /* wall clock: until when the last row was that a suspect could not use */
+    u32 credit; /* starts of others since one of a hung webhook, see may_start */
     bool is_pumping;
     bool is_pacing; /* pace runs */
     cd_list slow;
@@ -116,6 +124,9 @@ struct cd_wh_deliverer {
     cd__wh_turn *under_way; /* NULL: none */
     bool wants_claim;
     u32 claim_max;
+    u32 claim_slow;    /* of them of hung webhooks */
+    usize slow_left;   /* hung webhooks that have more in the store than was taken */
+    usize slow_queued; /* the same as of the last turn that is done */
     cd_wh_delivery *claimed;
     usize claimed_cnt;
     u64 next_due_ms; /* wall clock */
@@ -146,6 +157,8 @@ u64 cd__wh_wall_ms(const cd_wh_deliverer *d);
 cd__wh_outcome *cd__wh_outcome_add(cd_wh_deliverer *d, cd__wh_item *item);
 /* cd__wh_try_ended: the attempt is over; r says how, texts copied. */
 void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met);
+/* cd__wh_slow_tell: the store is told what the webhook is now. */
+void cd__wh_slow_tell(cd__wh_hook *h, bool is_slow);
 /* cd__wh_hook_ready: its view came, its items may start. */
 void cd__wh_hook_ready(cd__wh_hook *h);
 

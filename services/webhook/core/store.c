@@ -58,8 +58,7 @@ static cd_err take_back_lane(cd_wh_store *s, i64 hook, i64 status, i64 now, cd_e
 {
     cd_sql_stmt *st = NULL;
     i64 cnt = 0;
-    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(s->worker), cd_sql_i(now),
-                    cd_sql_i(status)));
+    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(s->worker), cd_sql_i(status)));
     for (bool is_row = true;; cnt++) {
         CD_TRY(cd_sql_next(st, &is_row, why));
         if (!is_row) {
@@ -140,6 +139,7 @@ cd_err cd__wh_store_open(cd_wh_store **out, const cd_wh_store_cfg *cfg, bool is_
     s->ahead = cfg->ahead == 0 ? AHEAD : cfg->ahead;
     s->stats_since_ms = cd__wh_now(s);
     memcpy(s->master_key, cfg->master_key, sizeof s->master_key);
+    cd_hmap_init(&s->slow, CD_HASH_KEYED, sizeof(i64), sizeof(bool));
     cd_hmap_init(&s->stats, CD_HASH_KEYED, sizeof(cd__wh_stat_key), sizeof(u64));
     cd_err err = cd_sql_open(&s->q, &sql, why);
     if (err == CD_OK && is_writer) {
@@ -166,6 +166,8 @@ void cd__wh_store_close(cd_wh_store *s)
 {
     if (s != NULL) {
         cd_sql_close(s->q);
+        cd_hmap_fini(&s->slow);
+        cd_free(s->slow_queue);
         cd_hmap_fini(&s->stats);
         cd_free(s->notes);
         cd_wipe(s->master_key, sizeof s->master_key);

@@ -169,6 +169,13 @@ cd_err cd_wh_cursor_get(cd_wh_store *s, u64 *height, u8 block_hash[32], const ch
  * this worker's former life had is due from the opening of the store. */
 cd_err cd_wh_claim(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem, u64 now_ms,
                    u64 lease_ms, u32 max, u32 per_hook, cd_errinfo *why) CD_CHECK;
+/* cd_wh_slow_set: the receiver of this webhook hangs, or does not any more, as this worker knows; forgotten with the
+ * store. Of a slow one new events are not handed out, and claims take one delivery at a time, of so many webhooks as
+ * cd_wh_slow_room says for those that follow (none at first), who waits longest first; what waits keeps its order.
+ * cd_wh_slow_waiting: webhooks that wait for room. */
+cd_err cd_wh_slow_set(cd_wh_store *s, i64 hook, bool is_slow, cd_errinfo *why) CD_CHECK;
+void cd_wh_slow_room(cd_wh_store *s, u32 room);
+usize cd_wh_slow_waiting(const cd_wh_store *s);
 /* cd_wh_next_due: nothing becomes due before; UINT64_MAX: nothing waits. A claim then may still find nothing. */
 cd_err cd_wh_next_due(cd_wh_store *s, u64 *at_ms, cd_errinfo *why) CD_CHECK;
 /* cd_wh_settle records an attempt (NULL: there was none, it is given back) of a delivery that was handed out, and what

@@ -15,7 +15,7 @@ typedef struct lane {
     u64 seq, last_ms;
     u32 in_hand;
     i64 status;
-    bool is_strict, is_behind, is_changed;
+    bool is_strict, is_behind, is_slow, is_changed;
     u8 chain_hash[32];
 } lane;
 
@@ -161,6 +161,7 @@ static cd_err load_lanes(batch *b, cd_errinfo *why)
             .due = cd_sql_col_i(st, 9),
             .last_ms = cd_sql_col_u(st, 10),
         };
+        l->is_slow = cd__wh_is_slow(b->s, l->hook);
         cd_bytes hash = cd_sql_col_b(st, 5);
         if (hash.n != sizeof l->chain_hash) {
             return cd_fail(why, CD_ECORRUPT, "a stored chain hash is damaged");
@@ -260,7 +261,8 @@ static cd_wh_state state_of(const batch *b, const lane *l, quota *q, const cd_wh
         q->used++;
     }
     /* Behind others that wait, or a strict lane of which something waits: the claim keeps the order. */
-    bool must_wait = l->is_behind || (l->is_strict ? l->due != 0 : l->in_hand >= b->s->ahead);
+    bool must_wait =
+        l->is_behind || l->is_slow || (l->is_strict ? l->due != 0 : l->in_hand >= b->s->ahead);
     return must_wait ? CD_WH_PENDING : CD_WH_DELIVERING;
 }
 
@@ -291,8 +293,9 @@ static cd_err write_event(batch *b, lane *l, const cd_wh_event *e, i64 key, cd_e
         b->out->made[b->out->cnt++] = d;
     } else if (d.state == CD_WH_PENDING) {
         due = l->is_strict ? CD__WH_BLOCKED + (i64)d.sequence : now;
-        /* A full lane is looked at again when a hand is free; one of which something may wait, now. */
-        l->due = l->in_hand > 0 && l->due != 0 ? l->due : now;
+        /* A full lane is looked at again when a hand is free, a slow one when it has room; others now. */
+        bool is_known = l->in_hand > 0 || (l->is_slow && l->is_behind);
+        l->due = is_known && l->due != 0 ? l->due : now;
         l->is_behind = true;
         d.next_ms = b->now;
         b->out->waiting++;

@@ -61,6 +61,11 @@ struct cd_wh_store {
     u64 lease_ms;
     u32 ahead;
 
+    cd_hmap slow;    /* hook -> bool: it is in the queue */
+    i64 *slow_queue; /* a ring: those that wait for room */
+    usize slow_first, slow_cnt, slow_cap;
+    u32 slow_room;
+
     cd__wh_note *notes;
     usize notes_cnt, notes_cap;
     usize notes_laned;            /* so many are in their lanes */
@@ -88,6 +93,9 @@ void cd__wh_rollback(cd_wh_store *s);
 
 /* cd__wh_lanes_settle writes what the notes mean for lanes: before lanes are looked at, and at the end. */
 cd_err cd__wh_lanes_settle(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
+
+/* cd__wh_is_slow: see cd_wh_slow_set. */
+bool cd__wh_is_slow(const cd_wh_store *s, i64 hook);
 
 /* Statistics: cd__wh_stats_note counts the notes of a transaction that was committed; cd__wh_stats_due: they have been
  * in memory for a second, or is_last and there are any; cd__wh_stats_write writes them, cd__wh_stats_written forgets them

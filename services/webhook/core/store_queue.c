@@ -46,7 +46,75 @@ cd_err cd__wh_attempt_add(cd_wh_store *s, i64 delivery, const cd_wh_attempt *a, 
                   cd_sql_b(a->body));
 }
 
+/* ---- slow webhooks ---- */
+
+bool cd__wh_is_slow(const cd_wh_store *s, i64 hook)
+{
+    return cd_hmap_cnt(&s->slow) != 0 && cd_hmap_get(&s->slow, &hook) != NULL;
+}
+
+cd_err cd_wh_slow_set(cd_wh_store *s, i64 hook, bool is_slow, cd_errinfo *why)
+{
+    if (is_slow) {
+        (void)cd_hmap_put(&s->slow, NULL, &hook);
+        return CD_OK;
+    }
+    const bool *is_queued = cd_hmap_get(&s->slow, &hook);
+    bool was_put_off = is_queued != NULL && *is_queued;
+    (void)cd_hmap_del(&s->slow, &hook); /* the queue finds out */
+    return was_put_off ? WH_RUN(s, LANE_LOOK, why, cd_sql_i(hook), cd_sql_u(cd__wh_now(s))) : CD_OK;
+}
+
+void cd_wh_slow_room(cd_wh_store *s, u32 room)
+{
+    s->slow_room = room;
+}
+
+usize cd_wh_slow_waiting(const cd_wh_store *s)
+{
+    return s->slow_cnt;
+}
+
+static void slow_push(cd_wh_store *s, i64 hook)
+{
+    bool *is_queued = cd_hmap_get(&s->slow, &hook);
+    if (*is_queued) {
+        return;
+    }
+    *is_queued = true;
+    if (s->slow_cnt == s->slow_cap) {
+        usize cap = s->slow_cap == 0 ? 64 : 2 * s->slow_cap;
+        i64 *ring = cd_new_array(i64, cap);
+        for (usize i = 0; i < s->slow_cnt; i++) {
+            ring[i] = s->slow_queue[(s->slow_first + i) % s->slow_cap];
+        }
+        cd_free(s->slow_queue);
+        s->slow_queue = ring;
+        s->slow_cap = cap;
+        s->slow_first = 0;
+    }
+    s->slow_queue[(s->slow_first + s->slow_cnt++) % s->slow_cap] = hook;
+}
+
+/* The first that is slow still. */
+static bool slow_pop(cd_wh_store *s, i64 *hook)
+{
+    while (s->slow_cnt > 0) {
+        *hook = s->slow_queue[s->slow_first];
+        s->slow_first = (s->slow_first + 1) % s->slow_cap;
+        s->slow_cnt--;
+        bool *is_queued = cd_hmap_get(&s->slow, hook);
+        if (is_queued != NULL && *is_queued) {
+            *is_queued = false;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- claim ---- */
+
+enum { PUT_OFF_MS = 30000, PUT_OFF_SPREAD = 32 };
 
 typedef struct due_lane {
     i64 hook, status, in_hand;
@@ -161,13 +229,13 @@ static cd_err hold_lane(claim *c, const due_lane *l, cd_errinfo *why)
     return claimed(c->s, l->hook, in_hand, false, due, why);
 }
 
-static cd_err claim_lane(claim *c, const due_lane *l, cd_errinfo *why)
+static cd_err claim_lane(claim *c, const due_lane *l, u32 per_hook, cd_errinfo *why)
 {
     usize had = c->rows.n / sizeof(cd_wh_delivery);
     u32 room = c->max - (u32)had;
     i64 in_hand = l->in_hand;
     i64 due = 0;
-    u32 free_hands = l->in_hand < (i64)c->per_hook ? c->per_hook - (u32)l->in_hand : 0;
+    u32 free_hands = l->in_hand < (i64)per_hook ? per_hook - (u32)l->in_hand : 0;
     cd_sql_stmt *st = NULL;
     if (l->status != CD_WH_ACTIVE) {
         return hold_lane(c, l, why);
@@ -186,10 +254,48 @@ static cd_err claim_lane(claim *c, const due_lane *l, cd_errinfo *why)
     CD_TRY(lease(c, had, &in_hand, why));
     CD_TRY(first_due(c->s, &due, l->hook, 0, why));
     bool is_behind = due != 0 && (due <= c->now || l->is_strict);
-    if (due != 0 && due <= c->now && in_hand >= (i64)c->per_hook) {
+    if (due != 0 && due <= c->now && in_hand >= (i64)per_hook) {
         CD_TRY(first_due(c->s, &due, l->hook, c->now, why)); /* when a hand is free, it is due */
     }
     return claimed(c->s, l->hook, in_hand, is_behind, due >= CD__WH_BLOCKED ? c->now : due, why);
+}
+
+static due_lane read_lane(cd_sql_stmt *st)
+{
+    return (due_lane){
+        .hook = cd_sql_col_i(st, 0),
+        .status = cd_sql_col_i(st, 1),
+        .is_strict = cd_sql_col_i(st, 2) != 0,
+        .in_hand = cd_sql_col_i(st, 3),
+    };
+}
+
+/* Lanes of slow webhooks are not looked at for a while, so that those behind them are; memory knows when it is their
+ * turn. Should that be lost, they are due again by themselves. */
+static cd_err put_off(claim *c, i64 hook, cd_errinfo *why)
+{
+    slow_push(c->s, hook);
+    return WH_RUN(c->s, LANE_PUT_OFF, why, cd_sql_i(hook),
+                  cd_sql_i(c->now + PUT_OFF_MS + hook % PUT_OFF_SPREAD * 1000));
+}
+
+static cd_err claim_slow(claim *c, cd_errinfo *why)
+{
+    i64 hook = 0;
+    usize had = c->rows.n / sizeof(cd_wh_delivery);
+    usize most = cd_min_u64(c->max, had + c->s->slow_room);
+    while (c->rows.n / sizeof(cd_wh_delivery) < most && slow_pop(c->s, &hook)) {
+        cd_sql_stmt *st = NULL;
+        bool is_row = false;
+        CD_TRY(WH_QUERY(c->s, &st, LANE_DUE, why, cd_sql_i(hook)));
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (is_row) {
+            due_lane l = read_lane(st);
+            CD_TRY(claim_lane(c, &l, 1, why));
+        }
+    }
+    c->s->slow_room -= (u32)(c->rows.n / sizeof(cd_wh_delivery) - had);
+    return CD_OK;
 }
 
 static cd_err claim_lanes(claim *c, cd_errinfo *why)
@@ -203,17 +309,17 @@ static cd_err claim_lanes(claim *c, cd_errinfo *why)
         if (!is_row) {
             break;
         }
-        lanes[cnt++] = (due_lane){
-            .hook = cd_sql_col_i(st, 0),
-            .status = cd_sql_col_i(st, 1),
-            .is_strict = cd_sql_col_i(st, 2) != 0,
-            .in_hand = cd_sql_col_i(st, 3),
-        };
+        lanes[cnt++] = read_lane(st);
     }
     for (usize i = 0; i < cnt && c->rows.n / sizeof(cd_wh_delivery) < c->max; i++) {
-        CD_TRY(claim_lane(c, &lanes[i], why));
+        const due_lane *l = &lanes[i];
+        if (l->status == CD_WH_ACTIVE && cd__wh_is_slow(c->s, l->hook)) {
+            CD_TRY(put_off(c, l->hook, why));
+        } else {
+            CD_TRY(claim_lane(c, l, c->per_hook, why));
+        }
     }
-    return CD_OK;
+    return claim_slow(c, why);
 }
 
 cd_err cd_wh_claim(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem, u64 now_ms,

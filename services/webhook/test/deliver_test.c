@@ -53,11 +53,13 @@ typedef struct rig {
     cd_http_req *hanging[64];
     usize hanging_cnt;
     u32 settled, ended;
+    u32 pushed; /* requests that hang, while more waited than can be of hung webhooks */
     cd_wh_state last_state;
     char last_error[32];
     usize last_body;
     u32 last_status;
     u64 block;
+    u32 timeout_ms;  /* 0: the usual */
     const char *dns; /* what names lead to */
     cd_loop_task dns_task;
     cd_lookup_fn *dns_fn;
@@ -121,6 +123,9 @@ static void serve(void *ctx, cd_http_req *req)
     memcpy(s->body, body.p, body.n);
     behaviour *b = &r->act[(path.p[path.n - 1] - '0') % 10];
     cd_clock_virtual_advance(&r->clock, b->takes_ms * CD_NS_PER_MS);
+    cd_wh_deliver_load load;
+    cd_wh_deliver_load_get(r->deliverer, &load);
+    r->pushed += b->status == 0 && load.waiting > 20;
     if (b->fail_first > 0) {
         b->fail_first--;
         cd_http_reply(req, 500, NULL);
@@ -283,6 +288,7 @@ static void start_deliverer(rig *r)
         .guard = r->guard,
         .clock = &r->clock.clock,
         .brand = "Svc",
+        .timeout_ms = r->timeout_ms,
         .ctx = r,
         .settled = on_settled,
         .hook_ended = on_ended,
@@ -385,6 +391,7 @@ typedef struct new_hook {
     const char *settings;
     const char *host; /* NULL: 127.0.0.1 */
     bool is_strict;
+    u32 concurrency;
     i64 key;
 } new_hook;
 
@@ -410,6 +417,7 @@ static cd_err add_hook(rig *r, void *ctx, cd_wh_store *s, cd_arena *mem, cd_erri
         .created_ms = now_ms(r),
         .updated_ms = now_ms(r),
         .is_strict = n->is_strict,
+        .concurrency = n->concurrency,
     };
     CD_TRY(cd_wh_hook_add(s, &hook, 0, why));
     n->key = hook.key;
@@ -895,6 +903,111 @@ static void many(void **state)
     }
 }
 
+/* A deliverer whose attempts end soon; real time, since it is the HTTP client's. */
+static void restart_hasty(rig *r)
+{
+    cd_wh_deliver_drain(r->deliverer, 50, on_stopped, r->loop);
+    cd_loop_run(r->loop);
+    cd_wh_deliver_free(r->deliverer);
+    r->timeout_ms = 700;
+    start_deliverer(r);
+}
+
+/* Events that were seen for the first time, in this order. */
+static void check_firsts(const rig *r, const char *path, u32 want)
+{
+    u64 last = 0;
+    u32 cnt = 0;
+    for (usize i = 0; i < r->seen_cnt; i++) {
+        unsigned long long block = 0;
+        unsigned nth = 0;
+        const seen *s = &r->seen[i];
+        if (strcmp(s->path, path) == 0 && has_line(s->head, "X-Svc-Attempt: 1\n")) {
+            assert_int_equal(sscanf(s->body, "{\"id\":\"evt_%llu_%u", &block, &nth), 2);
+            assert_true(block * 1000 + nth > last);
+            last = block * 1000 + nth;
+            cnt++;
+        }
+    }
+    assert_int_equal(cnt, want);
+}
+
+/* Until so many are delivered, while the clock goes on. */
+static void await_delivered(rig *r, i64 key, u32 want)
+{
+    u32 got;
+    for (u32 rounds = 0; (got = states_of(r, key).n[CD_WH_DELIVERED]) < want; rounds++) {
+        assert_true(rounds < PATIENCE_MS);
+        pass(r, 1000);
+    }
+    assert_int_equal(got, want);
+}
+
+/* One that hangs is given one event at a time, the others wait in the store; when it answers it has them in order. */
+static void hung_one(void **state)
+{
+    rig *r = *state;
+    restart_hasty(r);
+    i64 key = hook(r, (new_hook){.face = CD_WH_C, .path = "/1", .concurrency = 1});
+    (void)events_of(r, key, CD_WH_C_TOKEN, 1);
+    run_until(r, has_settled, 1);
+    r->act[1].status = 0;
+    assert_int_equal(events_of(r, key, CD_WH_C_TOKEN, 20).cnt, 20);
+    run_until(r, has_settled, 2);
+    assert_string_equal(r->last_error, "timeout");
+    assert_int_equal(r->last_state, CD_WH_RETRYING);
+    (void)states_of(r, key);
+    assert_int_equal(events_of(r, key, CD_WH_C_TOKEN, 5).waiting, 5);
+    run_until(r, has_settled, 3);
+    assert_true(r->seen_cnt <= 4);
+    r->act[1].status = 200;
+    run_until(r, has_settled, 26);
+    check_firsts(r, "/1", 26);
+    await_delivered(r, key, 26);
+    assert_int_equal(events_of(r, key, CD_WH_C_TOKEN, 5).cnt, 5); /* as if nothing had been */
+    await_delivered(r, key, 31);
+    check_firsts(r, "/1", 31);
+}
+
+/* While quick ones have enough to do, hung ones get few attempts; none is forgotten. */
+static void hung_many(void **state)
+{
+    rig *r = *state;
+    i64 hung[20];
+    i64 quick[10];
+    restart_hasty(r);
+    for (usize i = 0; i < CD_COUNT(quick); i++) {
+        quick[i] = hook(r, (new_hook){.face = CD_WH_C, .path = "/1", .concurrency = 100});
+        (void)events_of(r, quick[i], CD_WH_C_TOKEN, 1);
+    }
+    run_until(r, has_settled, CD_COUNT(quick));
+    r->act[0].status = 0;
+    for (usize i = 0; i < CD_COUNT(hung); i++) {
+        hung[i] = hook(r, (new_hook){.face = CD_WH_C, .path = "/0"});
+        (void)events_of(r, hung[i], CD_WH_C_TOKEN, 1);
+    }
+    run_until(r, has_settled, CD_COUNT(quick) + CD_COUNT(hung));
+    job jobs[CD_COUNT(quick)];
+    events lists[CD_COUNT(quick)];
+    for (usize i = 0; i < CD_COUNT(quick); i++) {
+        lists[i] = (events){.hook = quick[i], .type = CD_WH_C_TOKEN, .cnt = 40};
+        store_do(r, &jobs[i], enqueue, &lists[i]);
+    }
+    r->pushed = 0;
+    usize before = r->seen_cnt;
+    pass(r, 1000);
+    for (usize i = 0; i < CD_COUNT(quick); i++) {
+        cd_wh_deliver_offer(r->deliverer, lists[i].made.made, lists[i].made.cnt);
+        cd_arena_fini(&jobs[i].mem);
+    }
+    run_until(r, has_seen, before + 400 + CD_COUNT(hung));
+    assert_true(r->pushed <= 2); /* one of 256 starts */
+    r->act[0].status = 200;
+    for (usize i = 0; i < CD_COUNT(hung); i++) {
+        await_delivered(r, hung[i], 1);
+    }
+}
+
 static cd_err enqueue_test(rig *r, void *ctx, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
 {
     cd_wh_delivery *row = ctx;
@@ -999,6 +1112,7 @@ int main(int argc, char **argv)
         T(names),        T(isolation),
         T(test_events),  T(drain),
         T(crash),        T(many),
+        T(hung_one),     T(hung_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

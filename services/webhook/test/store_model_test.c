@@ -199,7 +199,7 @@ static void do_status(model *m)
     }
 }
 
-/* The process dies and comes back: what it had waits again. */
+/* The process dies and comes back: what it had waits again, in its place. */
 static void do_die(model *m)
 {
     rig_again(&m->r);
@@ -210,7 +210,6 @@ static void do_die(model *m)
                        : !m->active[r->hook] ? CD_WH_HELD
                        : r->attempts == 0    ? CD_WH_PENDING
                                              : CD_WH_RETRYING;
-            r->next_ms = rig_now(&m->r);
         }
     }
 }

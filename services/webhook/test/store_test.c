@@ -833,6 +833,91 @@ static void settle_then_claim(usize engine)
     rig_close(&r);
 }
 
+static void set_slow(rig *r, i64 hook, bool is_slow)
+{
+    rig_begin(r);
+    rig_ok(cd_wh_slow_set(r->s, hook, is_slow, why));
+    rig_commit(r);
+}
+
+/* Webhooks that hang: nothing goes out at once, and claims take one of each, as far as there is room, in turn. */
+static void slow_ones_wait(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    i64 slow[3];
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 quick = rig_hook(&r, 1, false);
+    for (u32 i = 0; i < CD_COUNT(slow); i++) {
+        slow[i] = rig_hook(&r, i + 2, i == 2); /* one is strict */
+    }
+    rig_commit(&r);
+    for (u32 i = 0; i < CD_COUNT(slow); i++) {
+        set_slow(&r, slow[i], true);
+        enqueue(&r, &made, slow[i], i + 1, 3);
+        assert_true(made.cnt == 0 && made.waiting == 3);
+        rig_wait(&r, 1);
+    }
+    enqueue(&r, &made, quick, 9, 3);
+    assert_int_equal(made.cnt, 3);
+    settle(&r, &made.made[2], NULL, CD_WH_PENDING, made.made[2].next_ms); /* given back */
+    assert_int_equal(claim(&r, &got, 100, 4), 1);                         /* no room */
+    assert_int_equal(got[0].hook, quick);
+    assert_int_equal(cd_wh_slow_waiting(r.s), 3);
+    cd_wh_slow_room(r.s, 2);
+    assert_int_equal(claim(&r, &got, 100, 4), 2);
+    assert_true(got[0].hook == slow[0] && got[0].sequence == 1);
+    assert_true(got[1].hook == slow[1] && got[1].sequence == 1);
+    cd_wh_delivery first = got[0];
+    /* More of them changes nothing, and when a hand is free the others come first. */
+    enqueue(&r, &made, slow[0], 10, 1);
+    assert_int_equal(made.waiting, 1);
+    settle(&r, &first, &bad, CD_WH_RETRYING, rig_now(&r) + 1000);
+    cd_wh_slow_room(r.s, 1);
+    assert_int_equal(claim(&r, &got, 100, 4), 1);
+    assert_int_equal(got[0].hook, slow[2]);
+    cd_wh_slow_room(r.s, 5);
+    assert_int_equal(claim(&r, &got, 100, 4), 1);
+    assert_true(got[0].hook == slow[0] && got[0].sequence == 2);
+    /* What is given back keeps its place. */
+    settle(&r, &got[0], NULL, CD_WH_PENDING, got[0].next_ms);
+    cd_wh_slow_room(r.s, 5);
+    assert_int_equal(claim(&r, &got, 100, 4), 1);
+    assert_int_equal(got[0].sequence, 2);
+    /* It answers: all that waits may go, and is known to be due. */
+    cd_wh_slow_room(r.s, 0);
+    settle(&r, &got[0], &good, CD_WH_DELIVERED, 0);
+    assert_int_equal(claim(&r, &got, 100, 4), 0);
+    set_slow(&r, slow[0], false);
+    assert_int_equal(cd_wh_slow_waiting(r.s), 1); /* that is found when there is room */
+    assert_int_equal(claim(&r, &got, 100, 4), 2);
+    assert_true(got[0].sequence == 3 && got[1].sequence == 4);
+    enqueue(&r, &made, slow[0], 11, 1);
+    assert_int_equal(made.cnt, 1);
+    rig_close(&r);
+}
+
+/* One that is put off is due by itself too: memory may be lost. */
+static void slow_ones_are_not_lost(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *got = NULL;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    rig_commit(&r);
+    set_slow(&r, hook, true);
+    enqueue(&r, &made, hook, 1, 3);
+    assert_int_equal(claim(&r, &got, 100, 4), 0);
+    rig_again(&r);
+    rig_wait(&r, 100000);
+    assert_int_equal(claim(&r, &got, 100, 4), 3);
+    rig_close(&r);
+}
+
 static void two_workers(usize engine)
 {
     rig r;
@@ -951,6 +1036,8 @@ ON_ALL(too_large_tests_and_pending)
 ON_ALL(old_rows_go)
 ON_ALL(small_tables)
 ON_ALL(settle_then_claim)
+ON_ALL(slow_ones_wait)
+ON_ALL(slow_ones_are_not_lost)
 ON_ALL(two_workers)
 
 static int end_engines(void **state)
@@ -975,6 +1062,8 @@ int main(void)
         cmocka_unit_test(test_old_rows_go),
         cmocka_unit_test(test_small_tables),
         cmocka_unit_test(test_settle_then_claim),
+        cmocka_unit_test(test_slow_ones_wait),
+        cmocka_unit_test(test_slow_ones_are_not_lost),
         cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_no_scans),
         cmocka_unit_test(test_sealing),
