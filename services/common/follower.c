@@ -319,6 +319,13 @@ static void pending_update(cd_follower *f)
     }
 }
 
+void cd_follower_update(cd_follower *f)
+{
+    if (f != NULL && !f->is_stopped) {
+        pending_update(f);
+    }
+}
+
 static void on_poll(void *ctx)
 {
     cd_follower *f = ctx;

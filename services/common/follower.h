@@ -62,6 +62,10 @@ cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *
 void cd_follower_stop(cd_follower *f);
 void cd_follower_free(cd_follower *f);
 
+/* cd_follower_update: what the owner wants may have changed; without it that is noticed with the next block or question.
+ * NULL is allowed. */
+void cd_follower_update(cd_follower *f);
+
 /* cd_follower_done gives a block back. In the order in which they were given. */
 void cd_follower_done(cd_follower *f, cd_follower_block *b);
 

@@ -529,6 +529,7 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
     if (cd_wh_match_put(in->match, hook)) {
         match_again(in);
     }
+    cd_follower_update(in->follower);
     if (is_new) {
         cd__wh_past_look(in->past, hook->key);
     }
@@ -541,6 +542,7 @@ void cd_wh_intake_del(cd_wh_intake *in, i64 hook)
 {
     if (in->is_ready && cd_wh_match_del(in->match, hook)) {
         cd__wh_past_drop(in->past, hook);
+        cd_follower_update(in->follower);
     }
 }
 

@@ -45,6 +45,8 @@ class Sink:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 1024
+
             def handle_error(self, request, client_address):
                 """A service that was killed leaves connections behind."""
 

@@ -1,0 +1,300 @@
+"""Every kind of event that contracts deployed by Hardhat make, at every face: each delivery byte for byte as the oracle has it,
+none missing, none too many, and all of them accepted by verifiers of public packages."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import clients
+import oracle
+from harness import ACCOUNTS, same
+from stack import ALICE, BOB, Stack
+from suite import WORK, accept_b, accept_c, altered, install, judged
+
+CAROL = ACCOUNTS[2]
+HEIR = "0x00000000000000000000000000000000000e1234"
+PROJECT = WORK / "hardhat"
+A_TYPES = ["transfer", "erc20_transfer", "erc721_transfer", "erc1155_transfer", "contract_event", "new_block"]
+B_TYPES = ["address_activity", "token_transfer", "nft_transfer", "mined_transaction", "log"]
+C_TYPES = ["ADDRESS_ACTIVITY", "MINED_TRANSACTION", "NFT_ACTIVITY", "TOKEN_TRANSFER", "INTERNAL_TRANSFER", "NEW_BLOCK"]
+A_SECRET = "of a receiver's own choice"
+
+_world = None
+
+
+class Hardhat:
+    """The project: it deploys, says what, waits, and acts."""
+
+    def __init__(self, node):
+        with clients.Lock():
+            for folder in ("contracts", "scripts"):
+                shutil.copytree(clients.HERE / "webhooks" / "hardhat" / folder, PROJECT / folder, dirs_exist_ok=True)
+            shutil.copy(clients.HERE / "hardhat" / "hardhat.config.cjs", PROJECT)
+            self.run(node, "compile")
+        self.process = self.start(node, "run", "--no-compile", "scripts/kinds.cjs")
+        self.at = self.line()
+
+    def start(self, node, *args):
+        env = {**os.environ, "CANDELA_URL": node.url, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true"}
+        return subprocess.Popen(["node", str(clients.WORK / "node_modules/hardhat/internal/cli/bootstrap.js"), *args],
+                                cwd=PROJECT, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+
+    def run(self, node, *args):
+        p = self.start(node, *args)
+        said, _ = p.communicate(timeout=clients.SCRIPT_LIMIT_S)
+        same(p.returncode, 0, said[-800:])
+
+    def line(self):
+        said = ""
+        for said in self.process.stdout:
+            if said.startswith("{"):
+                return json.loads(said)
+        raise AssertionError(f"hardhat ended: {said}")
+
+    def act(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        txs = self.line()
+        same(self.process.wait(clients.SCRIPT_LIMIT_S), 0)
+        return txs
+
+
+class World:
+    """A service with a sink, and what the oracle needs to know of each webhook."""
+
+    def __init__(self, env):
+        install()
+        self.stack = Stack(env.binary, env.webhooks)
+        self.sink = self.stack.sink()
+        self.chain = oracle.Chain(self.stack.node.rpc())
+        self.hooks, self.made, self.got = [], {}, {}
+
+    @property
+    def height(self):
+        return int(self.stack.rpc("eth_blockNumber"), 16)
+
+    def hook(self, face, types, filters=None, begin=None, **more):
+        """Makes a webhook; it is told from the next block on, or from `begin`."""
+        begin = self.height + 1 if begin is None else begin
+        body = {"url": self.sink.url, "from_block": begin, **more}
+        if face == "a":
+            body |= {"events": types, "filters": filters or {}, "secret": A_SECRET}
+        elif face == "b":
+            body |= {"event_type": types[0], "config": filters or {}, "standard_headers": True}
+        else:
+            body |= {"name": "of a test", "event_types": types, "filters": filters or {}}
+        made = self.stack.make(face, **body)
+        hook = oracle.Hook(face, made, types, filters, begin)
+        self.hooks.append(hook)
+        self.made[hook.id] = made
+        return hook
+
+    def collect(self, want):
+        """Takes deliveries until each webhook has as many as it wants, and a while longer."""
+        end = time.monotonic() + 60
+        for hook, n in want.items():
+            while len(self.got.get(hook.id, [])) < n:
+                assert time.monotonic() < end, f"{hook.face} {hook.types}: {len(self.got.get(hook.id, []))} of {n}"
+                head, body = self.sink.take(30)
+                self.got.setdefault(head["x-svc-webhook-id"], []).append((head, body))
+        time.sleep(0.3)
+        while not self.sink.got.empty():
+            head, body = self.sink.got.get()
+            self.got.setdefault(head["x-svc-webhook-id"], []).append((head, body))
+
+    def compare(self, hook, want):
+        """want: (h, body) in order; the headers say the same, and chain them."""
+        got = sorted(self.got.pop(hook.id, []), key=lambda d: int(d[0]["x-svc-sequence"]))
+        what = f"{hook.face} {hook.types}"
+        for n, ((head, body), (h, right)) in enumerate(zip(got, want)):
+            same(body.decode(), right.decode(), f"{what} event {n}")
+        same(len(got), len(want), f"{what}: events")
+        before = bytes(32)
+        for n, (head, body) in enumerate(got):
+            h = want[n][0]
+            before = hashlib.sha256(before + h + hashlib.sha256(body).digest()).digest()
+            same((head["x-svc-sequence"], head["x-svc-attempt"], head["x-svc-event-hash"], head["x-svc-chain"]),
+                 (str(n + 1), "1", h.hex(), before.hex()), what)
+            same((head["content-type"], head["user-agent"]), ("application/json", "Svc-Webhooks/1.0"))
+        return got
+
+
+def world_of(env):
+    global _world
+    if _world is None:
+        _world = World(env)
+    return _world
+
+
+def test_everything_that_contracts_of_a_hardhat_project_do(env):
+    w = world_of(env)
+    every = [w.hook("a", A_TYPES), w.hook("c", C_TYPES)]
+    every += [w.hook("a", [t]) for t in A_TYPES] + [w.hook("c", [t]) for t in C_TYPES]
+    every.append(w.hook("b", ["nft_transfer"]))
+    project = Hardhat(w.stack.node)
+    at = project.at
+    coin, relic, crate, herald, purse = (at[k] for k in ("Coin", "Relic", "Crate", "Herald", "Purse"))
+    by = ["0x" + a[2:].rjust(64, "0") for a in (ALICE, BOB)]
+    tag, two = w.stack.rpc("web3_sha3", "0x" + b"tag".hex()), "0x" + "2".rjust(64, "0")
+    four = w.stack.rpc("web3_sha3", "0x" + b"Four(uint256,address,bytes32,string)".hex())
+    filtered = [
+        ("a", ["transfer", "erc20_transfer", "erc721_transfer", "erc1155_transfer"], {"address": BOB}),
+        ("a", A_TYPES, {"addresses": [coin, herald, CAROL]}),
+        ("a", ["erc20_transfer", "transfer", "contract_event"], {"minValue": "1000"}),
+        ("a", ["contract_event"], {"contract": herald, "topics": [None, None, by]}),
+        ("a", ["contract_event", "erc20_transfer"], {"topics": [[oracle.TRANSFER, four], []]}),
+        ("b", ["address_activity"], {"addresses": [CAROL, BOB, ALICE, HEIR]}),
+        ("b", ["address_activity"], {"addresses": [BOB, ALICE], "direction": "incoming"}),
+        ("b", ["address_activity"], {"addresses": [BOB, ALICE], "direction": "outgoing"}),
+        ("b", ["address_activity"], {"addresses": [at["Purse"], coin.upper().replace("X", "x")]}),
+        ("b", ["token_transfer"], {"contracts": [coin, at["Mute"], at["Old"]]}),
+        ("b", ["token_transfer"], {"addresses": [BOB], "contracts": [coin], "min_value": "60"}),
+        ("b", ["nft_transfer"], {"addresses": [CAROL]}),
+        ("b", ["nft_transfer"], {"contracts": [crate], "token_ids": ["2", 1]}),
+        ("b", ["nft_transfer"], {"token_ids": ["7", str(2 ** 256 - 1)]}),
+        ("b", ["log"], {"addresses": [herald, coin]}),
+        ("b", ["log"], {"addresses": [herald], "topics": [None, two]}),
+        ("b", ["log"], {"topics": [None, None, by, [tag, two]]}),
+        ("b", ["log"], {"topics": [[oracle.SINGLE, four], None, by[0]]}),
+        ("c", ["ADDRESS_ACTIVITY"], {"address": [BOB, CAROL, ALICE]}),
+        ("c", ["ADDRESS_ACTIVITY", "TOKEN_TRANSFER", "MINED_TRANSACTION"], {"address": CAROL, "minValue": "1"}),
+        ("c", ["ADDRESS_ACTIVITY", "MINED_TRANSACTION"], {"functionSelector": ["0xa9059cbb", "0x68656c6c"]}),
+        ("c", ["TOKEN_TRANSFER"], {"tokenContract": coin, "from": ALICE, "minValue": "100"}),
+        ("c", ["TOKEN_TRANSFER", "NFT_ACTIVITY"], {"topicHash": oracle.TRANSFER, "to": BOB}),
+        ("c", ["NFT_ACTIVITY"], {"contract": [relic, crate], "tokenId": ["7", "1"]}),
+        ("c", ["INTERNAL_TRANSFER"], {"address": HEIR, "minValue": "4"}),
+        ("c", ["INTERNAL_TRANSFER"], {"from": purse}),
+        ("c", ["MINED_TRANSACTION"], {"address": BOB}),
+    ]
+    hooks = every + [w.hook(*f) for f in filtered]
+    txs = project.act()
+    last = w.height
+    want = {h: oracle.events(w.chain, h, 1, last) for h in hooks}
+    w.collect({h: len(e) for h, e in want.items()})
+    got = {h: w.compare(h, e) for h, e in want.items()}
+    for h in hooks:
+        assert len(got[h]) > 0, f"nothing for {h.face} {h.types} {vars(h)}"
+    check_coverage(got)
+    check_receivers(w, got)
+    check_mined(w, txs, last)
+    w.stack.settle()
+    said = w.stack.run("audit", f"--chain=lux={w.stack.node.url}/ext/bc/C/rpc")
+    assert " 0 differences\n" in said, said
+
+
+def check_coverage(got):
+    """Nothing of the tables of [spec:webhooks#3] has not been seen."""
+    seen, data = set(), []
+    for h, deliveries in got.items():
+        for _, body in deliveries:
+            e = json.loads(body)
+            kind = e.get("event") or e.get("event_type") or e["type"]
+            seen.add(kind)
+            data.append((kind, e if "event" in e else e["data"]))
+    same(seen, {*A_TYPES, *B_TYPES, *C_TYPES} - {"mined_transaction"})
+    values = {(kind, k, v) for kind, d in data for k, v in d.items() if isinstance(v, (str, type(None), int))}
+    for want in [("transfer", "to", None), ("address_activity", "value", "0"), ("address_activity", "to", None),
+                 ("address_activity", "direction", "incoming"), ("token_transfer", "symbol", ""),
+                 ("token_transfer", "symbol", "C\u00f8IN\u2713"), ("token_transfer", "symbol", "OLD"),
+                 ("nft_transfer", "quantity", 2 ** 200), ("nft_transfer", "standard", "ERC721"),
+                 *[("ADDRESS_ACTIVITY", "category", c) for c in ("native", "erc20", "contract")],
+                 *[("NFT_ACTIVITY", "action", a) for a in ("mint", "transfer", "burn")],
+                 *[("INTERNAL_TRANSFER", "callType", t) for t in ("CALL", "CREATE", "CREATE2", "SELFDESTRUCT")],
+                 *[("INTERNAL_TRANSFER", "depth", d) for d in (1, 2)], ("TOKEN_TRANSFER", "valueFormatted", None),
+                 ("TOKEN_TRANSFER", "valueFormatted", "0.05"), ("TOKEN_TRANSFER", "valueFormatted", "5.0"),
+                 ("MINED_TRANSACTION", "status", "reverted"), ("MINED_TRANSACTION", "contractAddress", None)]:
+        assert want in values, f"not seen: {want}"
+    assert any(d["metadata"] and d["metadata"]["tokenURI"] == "ipfs://relic/7" for k, d in data if k == "NFT_ACTIVITY")
+    same({len(d["topics"]) for k, d in data if k == "contract_event"}, {0, 1, 2, 3, 4})
+
+
+def check_receivers(w, got):
+    """Plain HMAC in Python and in Node, and the packages of both, accept all, and nothing altered or late."""
+    from standardwebhooks.webhooks import Webhook
+    for h, deliveries in got.items():
+        made = w.made[h.id]
+        if h.face == "b":
+            for head, body in deliveries:
+                assert accept_b(made["signing_secret"], head, body)
+                same(Webhook(made["standard_secret"]).verify(body, head)["webhook_id"], h.id)
+        else:
+            secret = A_SECRET if h.face == "a" else made["secret"]
+            assert all(accept_c(secret, head, body) for head, body in deliveries)
+    # In Node, one program for all of a kind would need one secret: the longest of each kind will do.
+    longest = {face: max((h for h in got if h.face == face), key=lambda h: len(got[h])) for face in "abc"}
+    for face, kind, secret in [("a", "c", A_SECRET), ("b", "b", w.made[longest["b"].id]["signing_secret"]),
+                               ("b", "standard", w.made[longest["b"].id]["standard_secret"]),
+                               ("c", "c", w.made[longest["c"].id]["secret"])]:
+        deliveries = got[longest[face]]
+        bad = [(deliveries[0][0], altered(deliveries[0][1]), False)]
+        if face == "b":
+            bad.append((*deliveries[0], True))
+        same(judged(kind, secret, [*((h, b, False) for h, b in deliveries), *bad]),
+             [True] * len(deliveries) + [False] * len(bad), f"{face} in Node by {kind}")
+
+
+def check_mined(w, txs, last):
+    """Hashes of transactions that are mined already, and of one that is not yet: each is told of once."""
+    hashes = [txs[k] for k in ("plain", "createPaid", "createFails", "coinPoor", "again pay")]
+    blocks = [int(w.stack.rpc("eth_getTransactionByHash", h)["blockNumber"], 16) for h in hashes]
+    w.stack.rpc("evm_setAutomine", False)
+    later = w.stack.send(value=77)
+    old = [w.hook("b", ["mined_transaction"], {"tx_hashes": [*hashes, later]}),
+           w.hook("c", ["MINED_TRANSACTION"], {"txHash": [*hashes, later]})]
+    w.stack.rpc("evm_mine")
+    w.stack.rpc("evm_setAutomine", True)
+    for h in old:
+        h.begin = 0
+    want = {h: oracle.events(w.chain, h, 1, last + 1) for h in old}
+    same([len(e) for e in want.values()], [6, 6], f"of blocks {blocks}")
+    w.collect({h: 6 for h in old})
+    for h in old:
+        # in what order those of the past are found is free
+        got = sorted(w.got[h.id], key=lambda d: int(d[0]["x-svc-sequence"]))
+        order = {body: n for n, (_, body) in enumerate(got)}
+        want[h].sort(key=lambda e: order.get(e[1], 99))
+        w.compare(h, want[h])
+
+
+def test_what_waits_in_the_mempool(env):
+    w = world_of(env)
+    rpc = w.stack.rpc
+    rpc("evm_setAutomine", False)
+    canary = w.hook("c", ["PENDING_TRANSACTION"])
+
+    def sings():
+        w.stack.send(value=1)
+        time.sleep(0.05)
+        return not w.sink.got.empty()
+
+    w.stack.until(sings, "the service does not look at the mempool", 5)
+    hooks = [w.hook("c", ["PENDING_TRANSACTION"]), w.hook("c", ["PENDING_TRANSACTION"], {"to": BOB, "minValue": "5"}),
+             w.hook("c", ["PENDING_TRANSACTION"], {"functionSelector": "transfer(address,uint256)"})]
+    before = time.time()
+    sent = [w.stack.send(value=4), w.stack.send(value=5), w.stack.send(value=6, gasPrice=hex(10 ** 11)),
+            rpc("eth_sendTransaction", {"from": ALICE, "data": "0x6001600c60003960016000f300"}),
+            w.stack.send(value=0, data="0xa9059cbb" + "00" * 64), w.stack.send(value=8, data="0xa905")]
+    txs = [rpc("eth_getTransactionByHash", h) for h in sent]
+    w.collect({hooks[0]: 6, hooks[1]: 3, hooks[2]: 1})
+    after = time.time()
+    rpc("evm_mine")
+    rpc("evm_setAutomine", True)
+    for h, which in zip(hooks, [(0, 1, 2, 3, 4, 5), (1, 2, 5), (4,)]):
+        got = {json.loads(b)["data"]["transactionHash"]: (head, b) for head, b in w.got[h.id]}
+        same(set(got), {sent[i] for i in which})
+        seen, want = {}, {}
+        for tx in (txs[i] for i in which):
+            at = json.loads(got[tx["hash"]][1])["createdAt"]
+            assert oracle.stamp(int(before * 1000), True) <= at <= oracle.stamp(int(after * 1000) + 1, True), at
+            ms = round(oracle.datetime.datetime.fromisoformat(at).timestamp() * 1000)
+            seen[tx["hash"]] = int(got[tx["hash"]][0]["x-svc-sequence"])
+            want[tx["hash"]] = oracle.pending(w.chain, h, tx, ms)
+        w.compare(h, [want[k] for k in sorted(want, key=seen.get)])
+
+
+def test_end(env):
+    if _world is not None:
+        _world.stack.close()
