@@ -58,6 +58,7 @@ struct cd_follower {
     u64 head;
     cd_hash32 head_hash; /* of head, when has_head_hash */
     bool has_head, has_head_hash;
+    bool is_heard;
     bool is_stopped;
     bool is_freed;
     u32 pause_ms; /* before failed fetches are tried again */
@@ -70,6 +71,7 @@ struct cd_follower {
     cd_ws_dial *dial;
     cd_ws *ws;
     bool wants_pending; /* subscribed, or asked to be */
+    bool hashes_only;   /* the node does not tell whole transactions */
     cd_list searches;
     usize searches_cnt;
     char heads_sub[SUB_MAX], pending_sub[SUB_MAX];
@@ -264,6 +266,7 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
     cd_follower *f = ctx;
     u64 number;
     f->ask = NULL;
+    f->is_heard = false;
     poll_start(f);
     if (err == CD_OK && !answers[0].is_error &&
         cd_json_qty_u64(&number, answers[0].result, NULL) == CD_OK) {
@@ -271,7 +274,8 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
         if (!f->has_head || number > f->head) {
             head_set(f, number, NULL);
         }
-        if (f->has_next && number + 1 < f->oldest) {
+        f->is_heard = !f->has_next || number + 1 >= f->oldest;
+        if (!f->is_heard) {
             trouble(f, "the node is behind what was followed already");
         }
     } else {
@@ -304,8 +308,10 @@ static void pending_update(cd_follower *f)
     }
     if (wants) {
         f->wants_pending = true;
-        say(f, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"eth_subscribe\","
-               "\"params\":[\"newPendingTransactions\",true]}");
+        say(f, f->hashes_only ? "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"eth_subscribe\","
+                                "\"params\":[\"newPendingTransactions\"]}"
+                              : "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"eth_subscribe\","
+                                "\"params\":[\"newPendingTransactions\",true]}");
     } else if (f->pending_sub[0] != '\0') { /* else its id is still to come */
         cd_buf text = {0};
         f->wants_pending = false;
@@ -369,7 +375,12 @@ static void on_answer(cd_follower *f, u64 id, cd_json msg)
         head_ask(f); /* what came before the subscription */
     } else if (id == ASK_PENDING) {
         if (!sub_read(f->pending_sub, result)) {
-            trouble(f, "the node does not tell of pending transactions");
+            if (f->hashes_only) {
+                trouble(f, "the node does not tell of pending transactions");
+                return;
+            }
+            f->hashes_only = true;
+            f->wants_pending = false;
         }
         pending_update(f);
     }
@@ -592,6 +603,7 @@ cd_follower_state cd_follower_look(const cd_follower *f)
         .head = f->head,
         .given = f->has_next && f->next != 0 ? f->next - 1 : 0,
         .is_pushed = f->heads_sub[0] != '\0',
+        .is_heard = f->is_heard,
         .is_stopped = f->is_stopped,
     };
 }

@@ -73,6 +73,7 @@ typedef struct cd_follower_state {
     u64 head;       /* of the node, 0: not known yet */
     u64 given;      /* number of the last block that was given, or the cursor */
     bool is_pushed; /* the WebSocket is subscribed */
+    bool is_heard;  /* it told its height when it was asked last, and is not behind */
     bool is_stopped;
 } cd_follower_state;
 /* cd_follower_look tells where it is; confined to the loop as the rest. */

@@ -8,6 +8,7 @@ enum {
     TIMEOUT_MS = 30000,
     RECEIPTS_MAX = 100, /* in one request, where they are asked for one by one */
     METHOD_NOT_FOUND = -32601,
+    METHOD_NOT_SUPPORTED = -32004, /* EIP-1474 */
 };
 
 #define ANSWER_MAX ((usize)128 << 20)
@@ -29,11 +30,11 @@ bool cd_answer_is_unknown(const cd_answer *a)
     static const char *const words[] = {"does not exist", "not found", "not available",
                                         "not supported", "unsupported method"};
     for (usize i = 0; a->is_error && i < CD_COUNT(words); i++) {
-        if (strstr(a->message, "method") != NULL && strstr(a->message, words[i]) != NULL) {
+        if (strstr(a->message, "ethod") != NULL && strstr(a->message, words[i]) != NULL) {
             return true;
         }
     }
-    return a->is_error && a->code == METHOD_NOT_FOUND;
+    return a->is_error && (a->code == METHOD_NOT_FOUND || a->code == METHOD_NOT_SUPPORTED);
 }
 
 static cd_err answer_read(cd_answer *out, cd_arena *mem, cd_json v)

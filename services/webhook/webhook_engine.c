@@ -43,8 +43,7 @@ static bool chain_head(void *ctx, cd_wh_head *out, usize idx)
         cd_wh_intake_state s = cd_wh_intake_look(c->intake);
         out->height = s.height;
         out->lag = s.node.head > s.height ? s.node.head - s.height : 0;
-        out->is_connected =
-            s.is_ready && !s.node.is_stopped && (s.node.is_pushed || s.node.head != 0);
+        out->is_connected = s.is_ready && !s.node.is_stopped && s.node.is_heard;
     }
     return true;
 }

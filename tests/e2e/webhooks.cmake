@@ -13,9 +13,11 @@ add_test(NAME e2e/webhooks-faces
 set_tests_properties(e2e/webhooks-faces PROPERTIES LABELS e2e TIMEOUT 300)
 add_test(NAME e2e/webhooks-package
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/../pricing/run.py --bin $<TARGET_FILE:candela-webhooks> package)
-add_test(NAME e2e/webhooks-kinds
-         COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
-                 --bin $<TARGET_FILE:candela-webhooks> kinds)
-set_tests_properties(e2e/webhooks-kinds PROPERTIES LABELS e2e TIMEOUT 600)
+foreach(suite kinds nodes)
+  add_test(NAME e2e/webhooks-${suite}
+           COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
+                   --bin $<TARGET_FILE:candela-webhooks> ${suite})
+  set_tests_properties(e2e/webhooks-${suite} PROPERTIES LABELS e2e TIMEOUT 900)
+endforeach()
 set_tests_properties(e2e/webhooks-package PROPERTIES LABELS e2e TIMEOUT 300)
 set_tests_properties(e2e/webhooks e2e/webhooks-kills PROPERTIES LABELS e2e TIMEOUT 3600)

@@ -14,6 +14,9 @@ enum {
     PAUSE_MIN_MS = 100,
     PAUSE_MAX_MS = 10000,
     LIMIT_EXCEEDED = -32005, /* a provider's: later */
+    REVERTED = 3,
+    VM_ERROR = -32015,
+    TRIES_MAX = 8, /* before an error that nobody knows is an answer */
 };
 
 #define SYMBOL    "95d89b41" /* symbol() */
@@ -57,10 +60,12 @@ struct cd_wh_naming {
     cd_buf uris;
     usize asked; /* wants, then uris, that answers are there for */
     usize asking;
+    usize asks_cnt; /* calls of contracts in call */
     cd_call *call;
     cd_arena call_mem;
     cd_timer *retry;
     u32 pause_ms;
+    u32 tries;
     bool in_job;
     bool is_dropped;
 };
@@ -463,24 +468,58 @@ static void answers_take(cd_wh_naming *n, const cd_answer *a)
     n->asked += n->asking;
 }
 
+/* The contract has answered, be it by failing; anything else that goes wrong is the node's. */
+static bool is_said(const cd_answer *a)
+{
+    static const char *const words[] = {"revert", "out of gas", "opcode", "jump",
+                                        "stack",  "VM e",       "EVM"};
+    for (usize i = 0; a->is_error && i < CD_COUNT(words); i++) {
+        if (strstr(a->message, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return a->is_error ? a->code == REVERTED || a->code == VM_ERROR
+                       : cd_json_kind_of(a->result) == CD_JSON_STR;
+}
+
+/* All contracts have answered, as they are after the block: the first answer is the node's height. One that is behind
+ * would know nothing of what the block has made. */
+static bool are_good(cd_wh_naming *n, const cd_answer *a)
+{
+    u64 height = 0;
+    bool is_all_said = true;
+    for (usize i = 1; i <= n->asks_cnt; i++) {
+        if (a[i].code == LIMIT_EXCEEDED) {
+            return false;
+        }
+        is_all_said = is_all_said && is_said(&a[i]);
+    }
+    if (a[0].is_error || cd_json_qty_u64(&height, a[0].result, NULL) != CD_OK ||
+        height < n->facts->number) {
+        return false;
+    }
+    return is_all_said || ++n->tries >= TRIES_MAX;
+}
+
 static void on_answers(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
 {
     cd_wh_naming *n = ctx;
     (void)reason;
     n->call = NULL;
-    if (err != CD_OK || answers[0].code == LIMIT_EXCEEDED) {
+    if (err != CD_OK || !are_good(n, answers)) {
         ask_later(n);
         return;
     }
     n->pause_ms = 0;
-    answers_take(n, answers);
+    n->tries = 0;
+    answers_take(n, answers + 1);
     ask_more(n);
 }
 
 /* Asks for the next that nobody knows; with nothing left, tells. */
 static void ask_more(cd_wh_naming *n)
 {
-    cd_ask asks[ASKS_MAX];
+    cd_ask asks[1 + ASKS_MAX] = {{.method = "eth_blockNumber", .params = "[]"}};
     usize cnt = 0;
     usize wants_cnt, uris_cnt;
     const want *wants = wants_of(n, &wants_cnt);
@@ -491,7 +530,7 @@ static void ask_more(cd_wh_naming *n)
     for (usize i = n->asked; i < wants_cnt + uris_cnt && cnt + CALLS_EACH <= ASKS_MAX; i++) {
         n->asking++;
         for (usize k = 0; i < wants_cnt && !wants[i].is_known && k < CALLS_EACH; k++) {
-            asks[cnt++] = (cd_ask){
+            asks[++cnt] = (cd_ask){
                 .method = "eth_call",
                 .params = call_params(&n->call_mem, &wants[i].contract, selectors[k], NULL, NULL),
             };
@@ -501,7 +540,7 @@ static void ask_more(cd_wh_naming *n)
             u64 block = n->facts->number;
             block -= cd_addr20_is_zero(&hit->log->to) && block != 0; /* burnt: as it was before */
             const char *what = hit->log->move == CD_WH_MOVE_ERC721 ? TOKEN_URI : URI;
-            asks[cnt++] = (cd_ask){
+            asks[++cnt] = (cd_ask){
                 .method = "eth_call",
                 .params =
                     call_params(&n->call_mem, &hit->log->contract, what, &hit->part->id, &block),
@@ -512,7 +551,8 @@ static void ask_more(cd_wh_naming *n)
         n->fn(n->ctx);
         return;
     }
-    n->call = cd_call_new(n->tokens->node, &n->call_mem, asks, cnt, 0, on_answers, n);
+    n->asks_cnt = cnt;
+    n->call = cd_call_new(n->tokens->node, &n->call_mem, asks, 1 + cnt, 0, on_answers, n);
 }
 
 void cd_wh_naming_new(cd_wh_naming **out, cd_wh_tokens *t, cd_arena *mem, const cd_wh_facts *facts,

@@ -3,8 +3,9 @@
  *   memory ─► store ─► node: symbol(), name(), decimals() by eth_call ─► store
  *
  * symbol and name as string or bytes32. Text is made fit to be shown: valid UTF-8 without control characters, at most
- * 64 bytes (URIs 2,048). A call that reverts, or answers nonsense, is an answer: unknown. A node that does not answer is
- * asked again. URIs of single tokens are asked for when they are wanted, for a burnt one at the block before.
+ * 64 bytes (URIs 2,048). A call that reverts, or answers nonsense, is an answer: unknown. A node that does not answer, is
+ * behind the block or fails for reasons of its own is asked again. URIs of single tokens are asked for when they are
+ * wanted, for a burnt one at the block before.
  * Threading: confined to the loop. [spec:webhooks#6] */
 #ifndef CD_WEBHOOK_CORE_TOKENS_H
 #define CD_WEBHOOK_CORE_TOKENS_H

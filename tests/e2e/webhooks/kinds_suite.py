@@ -1,6 +1,5 @@
 """Every kind of event that contracts deployed by Hardhat make, at every face: each delivery byte for byte as the oracle has it,
 none missing, none too many, and all of them accepted by verifiers of public packages."""
-import hashlib
 import json
 import os
 import shutil
@@ -10,8 +9,9 @@ import time
 import clients
 import oracle
 from harness import ACCOUNTS, same
-from stack import ALICE, BOB, Stack
-from suite import WORK, accept_b, accept_c, altered, install, judged
+from stack import ALICE, BOB
+from suite import WORK, accept_b, accept_c, altered, judged
+from world import A_SECRET, World
 
 CAROL = ACCOUNTS[2]
 HEIR = "0x00000000000000000000000000000000000e1234"
@@ -19,7 +19,6 @@ PROJECT = WORK / "hardhat"
 A_TYPES = ["transfer", "erc20_transfer", "erc721_transfer", "erc1155_transfer", "contract_event", "new_block"]
 B_TYPES = ["address_activity", "token_transfer", "nft_transfer", "mined_transaction", "log"]
 C_TYPES = ["ADDRESS_ACTIVITY", "MINED_TRANSACTION", "NFT_ACTIVITY", "TOKEN_TRANSFER", "INTERNAL_TRANSFER", "NEW_BLOCK"]
-A_SECRET = "of a receiver's own choice"
 
 _world = None
 
@@ -60,66 +59,6 @@ class Hardhat:
         txs = self.line()
         same(self.process.wait(clients.SCRIPT_LIMIT_S), 0)
         return txs
-
-
-class World:
-    """A service with a sink, and what the oracle needs to know of each webhook."""
-
-    def __init__(self, env):
-        install()
-        self.stack = Stack(env.binary, env.webhooks)
-        self.sink = self.stack.sink()
-        self.chain = oracle.Chain(self.stack.node.rpc())
-        self.hooks, self.made, self.got = [], {}, {}
-
-    @property
-    def height(self):
-        return int(self.stack.rpc("eth_blockNumber"), 16)
-
-    def hook(self, face, types, filters=None, begin=None, **more):
-        """Makes a webhook; it is told from the next block on, or from `begin`."""
-        begin = self.height + 1 if begin is None else begin
-        body = {"url": self.sink.url, "from_block": begin, **more}
-        if face == "a":
-            body |= {"events": types, "filters": filters or {}, "secret": A_SECRET}
-        elif face == "b":
-            body |= {"event_type": types[0], "config": filters or {}, "standard_headers": True}
-        else:
-            body |= {"name": "of a test", "event_types": types, "filters": filters or {}}
-        made = self.stack.make(face, **body)
-        hook = oracle.Hook(face, made, types, filters, begin)
-        self.hooks.append(hook)
-        self.made[hook.id] = made
-        return hook
-
-    def collect(self, want):
-        """Takes deliveries until each webhook has as many as it wants, and a while longer."""
-        end = time.monotonic() + 60
-        for hook, n in want.items():
-            while len(self.got.get(hook.id, [])) < n:
-                assert time.monotonic() < end, f"{hook.face} {hook.types}: {len(self.got.get(hook.id, []))} of {n}"
-                head, body = self.sink.take(30)
-                self.got.setdefault(head["x-svc-webhook-id"], []).append((head, body))
-        time.sleep(0.3)
-        while not self.sink.got.empty():
-            head, body = self.sink.got.get()
-            self.got.setdefault(head["x-svc-webhook-id"], []).append((head, body))
-
-    def compare(self, hook, want):
-        """want: (h, body) in order; the headers say the same, and chain them."""
-        got = sorted(self.got.pop(hook.id, []), key=lambda d: int(d[0]["x-svc-sequence"]))
-        what = f"{hook.face} {hook.types}"
-        for n, ((head, body), (h, right)) in enumerate(zip(got, want)):
-            same(body.decode(), right.decode(), f"{what} event {n}")
-        same(len(got), len(want), f"{what}: events")
-        before = bytes(32)
-        for n, (head, body) in enumerate(got):
-            h = want[n][0]
-            before = hashlib.sha256(before + h + hashlib.sha256(body).digest()).digest()
-            same((head["x-svc-sequence"], head["x-svc-attempt"], head["x-svc-event-hash"], head["x-svc-chain"]),
-                 (str(n + 1), "1", h.hex(), before.hex()), what)
-            same((head["content-type"], head["user-agent"]), ("application/json", "Svc-Webhooks/1.0"))
-        return got
 
 
 def world_of(env):
@@ -172,9 +111,7 @@ def test_everything_that_contracts_of_a_hardhat_project_do(env):
     hooks = every + [w.hook(*f) for f in filtered]
     txs = project.act()
     last = w.height
-    want = {h: oracle.events(w.chain, h, 1, last) for h in hooks}
-    w.collect({h: len(e) for h, e in want.items()})
-    got = {h: w.compare(h, e) for h, e in want.items()}
+    got = w.check(hooks)
     for h in hooks:
         assert len(got[h]) > 0, f"nothing for {h.face} {h.types} {vars(h)}"
     check_coverage(got)

@@ -1,12 +1,15 @@
 """A development node, candela-webhooks behind it, and receivers: what the suites of webhooks stand on.
 
 Standard library only."""
+import contextlib
 import http.server
 import json
 import pathlib
 import queue
 import re
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402 - found through the path just set
 
 ALICE, BOB = harness.ACCOUNTS[0], harness.ACCOUNTS[1]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 class Sink:
@@ -64,12 +73,11 @@ class Sink:
 
 
 class Stack:
-    """more: flags of the service besides those that every test wants."""
-
-    def __init__(self, node_program, program, node=None, port=0, more=()):
+    def __init__(self, node_program, program, node=None, port=0, chain=None, flags=(), env=None):
+        """chain: where the node is, instead of its WebSocket; flags and env: of the service."""
         self.program = str(program)
+        self.chain_url, self.flags, self.env = chain, flags, env
         self.port = port
-        self.more = more
         self.own_node = node is None
         self.node = node or harness.Node(node_program).wait_ready()
         self.rpc = self.node.rpc()
@@ -81,7 +89,7 @@ class Stack:
         self.start()
 
     def run(self, *args, text=None):
-        place = [f"--data-dir={self.dir.name}", *(f for f in self.more if f.startswith("--db="))]
+        place = [f"--data-dir={self.dir.name}", *(f for f in self.flags if f.startswith("--db="))]
         p = subprocess.run([self.program, *args, *([] if args[0] == "verify" else place)],
                            input=text, capture_output=True, timeout=600)
         assert p.returncode == 0, p.stderr.decode()
@@ -89,11 +97,11 @@ class Stack:
 
     def spawn(self):
         """Starts the service; gives a queue that gets the port on which it listens, None when it ends before."""
-        ws = self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
+        chain = self.chain_url or self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
         self.service = subprocess.Popen(
-            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={ws}", f"--port={self.port}", "--allow-http",
-             "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.more],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={chain}", f"--port={self.port}",
+             "--allow-http", "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.flags],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env)
         self.lines = []
         ready = queue.Queue()
 
@@ -155,6 +163,16 @@ class Stack:
         """Every block that there is, is in the ledger."""
         head = int(self.rpc("eth_blockNumber"), 16)
         self.until(lambda: self.get("/v1/health", None)[1]["chains"][0]["block_number"] >= head, "it does not follow")
+
+    def forward(self, seconds):
+        """Time passes for all that waits: the service finds it due when it begins anew."""
+        harness.same(self.end(signal.SIGTERM), 0, "exit code after SIGTERM")
+        ms = seconds * 1000
+        with contextlib.closing(sqlite3.connect(self.dir.name + "/webhooks.db")) as db, db:
+            db.execute("UPDATE delivery SET due = due - ?, next = next - ? WHERE due IS NOT NULL", (ms, ms))
+            db.execute("UPDATE lane SET due = due - ? WHERE due IS NOT NULL", (ms,))
+            db.execute("UPDATE mail SET next = next - ? WHERE next IS NOT NULL", (ms,))
+        self.start()
 
     def fill(self):
         """Webhooks that do well, fail and are paused, with deliveries, for pages to show."""

@@ -63,12 +63,12 @@ class Chain:
         self.done(tx)
         return tx
 
-    def everything(self):
-        """One of each kind; gives the hash of the plain transfer."""
+    def everything(self, item=7):
+        """One of each kind, with a token that was not there before; gives the hash of the plain transfer."""
         tx = self.rpc("eth_sendTransaction", {"from": ALICE, "to": BOB, "value": hex(5)})
         self.call(self.token, "transfer(address,uint256)", word(BOB), word(50_000))
-        self.call(self.item, "mint(address,uint256)", word(ALICE), word(7))
-        self.call(self.item, "transferFrom(address,address,uint256)", word(ALICE), word(BOB), word(7))
+        self.call(self.item, "mint(address,uint256)", word(ALICE), word(item))
+        self.call(self.item, "transferFrom(address,address,uint256)", word(ALICE), word(BOB), word(item))
         self.call(self.bag, "fill(address,uint256[],uint256[])", word(BOB), word(96), word(192), word(2), word(1),
                   word(2), word(2), word(10), word(20))
         self.rpc("eth_sendTransaction", {"from": ALICE, "to": self.purse, "value": hex(9)})
