@@ -13,7 +13,7 @@ add_test(NAME e2e/webhooks-faces
 set_tests_properties(e2e/webhooks-faces PROPERTIES LABELS e2e TIMEOUT 300)
 add_test(NAME e2e/webhooks-package
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/../pricing/run.py --bin $<TARGET_FILE:candela-webhooks> package)
-foreach(suite kinds nodes)
+foreach(suite kinds nodes mail)
   add_test(NAME e2e/webhooks-${suite}
            COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
                    --bin $<TARGET_FILE:candela-webhooks> ${suite})
