@@ -1,6 +1,7 @@
 /* candela-webhooks audit - is the ledger what the chain says? And how chains are named on the command line. */
 #include "apps/webhooks/commands.h"
 #include "base/clock.h"
+#include "net/ws_client.h"
 #include "services/webhook/core/compare.h"
 
 #include <ctype.h>
@@ -46,9 +47,11 @@ cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, 
     usize cnt = cd_args_list(args, http_id, &https);
     const char *url;
     CD_TRY(split_chain(out, mem, text, &url, why));
-    bool is_ws = strncmp(url, "ws://", 5) == 0;
-    if (!is_ws && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, http:// or https://",
+    bool is_ws = strncmp(url, "ws://", 5) == 0 || strncmp(url, "wss://", 6) == 0;
+    if (is_ws) {
+        CD_TRY(cd_ws_url_check(url, why));
+    } else if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, wss://, http:// or https://",
                        out->name);
     }
     out->ws_url = is_ws ? url : NULL;
@@ -68,6 +71,8 @@ cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, 
 #define OPTIONS(X)                                                                                                   \
     CD_STORE_OPTIONS(X)                                                                                              \
     CD_CHAIN_OPTIONS(X)                                                                                              \
+    X(OPT_CA_FILE, .name = "ca-file", .type = CD_ARG_PATH, .meta = "FILE",                                           \
+      .help = "certificates to believe, instead of the system's")                                                    \
     X(OPT_FROM, .name = "from", .type = CD_ARG_U64, .dflt = "1", .meta = "BLOCK", .group = "Range",                  \
       .max = 1ull << 60, .help = "the first block")                                                                  \
     X(OPT_TO, .name = "to", .type = CD_ARG_U64, .meta = "BLOCK", .max = 1ull << 60,                                  \
@@ -154,7 +159,9 @@ static cd_err open_audit(audit *a, cd_errinfo *why)
     CD_TRY(cd_store_cfg(&store, master_key, &a->mem, a->args, OPT_DATA_DIR, why));
     CD_TRY(cd_loop_new(&a->loop, why));
     CD_TRY(cd_wh_db_open(&a->db, a->loop, &store, NULL, why));
-    CD_TRY(cd_http_client_new(&a->http, a->loop, &(cd_http_client_cfg){0}, why));
+    const char *ca = cd_args_path(a->args, &a->mem, OPT_CA_FILE);
+    const cd_http_client_cfg http = {.ca_file = ca[0] == '\0' ? NULL : ca};
+    CD_TRY(cd_http_client_new(&a->http, a->loop, &http, why));
     a->node = (cd_upstream){.http = a->http, .url = a->chain.http_url};
     return CD_OK;
 }

@@ -24,9 +24,9 @@ int cd_cmd_audit(int argc, char **argv);
 /* Which chains. */
 #define CD_CHAIN_OPTIONS(X)                                                                        \
     X(OPT_CHAIN, .name = "chain", .type = CD_ARG_LIST, .meta = "NAME[:COIN]=URL",                  \
-      .group = "Chains", .help = "a node to follow: ws://HOST:PORT/PATH, or http:// to ask only")  \
+      .group = "Chains", .help = "a node to follow: wss:// or ws://; https:// or http:// to ask")  \
     X(OPT_CHAIN_HTTP, .name = "chain-http", .type = CD_ARG_LIST, .meta = "NAME=URL",               \
-      .help = "its JSON-RPC, where that is not ws:// as http:// with /rpc for /ws")
+      .help = "its JSON-RPC, where that is not wss:// as https:// with /rpc for /ws")
 
 /* cd_chain_read reads one value of OPT_CHAIN; http_id is OPT_CHAIN_HTTP. */
 cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, const char *text,

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "net/ws_client.h"
 
+#include <stdio.h>
+
 enum {
     POLL_MS = 1000,
     PUSHED_FACTOR = 10, /* how much more rarely a node is asked that tells by itself */
@@ -476,8 +478,8 @@ static void redial_later(cd_follower *f)
 static void on_ws_closed(void *ctx, u16 code, cd_bytes reason)
 {
     cd_follower *f = ctx;
-    (void)code;
-    (void)reason;
+    char text[80];
+    (void)reason; /* the node's words */
     f->ws = NULL;
     if (f->loop == NULL) { /* stopped: this was the last word */
         if (f->is_freed) {
@@ -485,7 +487,9 @@ static void on_ws_closed(void *ctx, u16 code, cd_bytes reason)
         }
         return;
     }
-    trouble(f, "the WebSocket connection to the node is lost");
+    (void)snprintf(text, sizeof text, "the WebSocket connection to the node %s (%u)",
+                   code == CD_WS_BROKEN ? "is lost" : "was closed", code);
+    trouble(f, text);
     redial_later(f);
 }
 

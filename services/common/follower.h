@@ -53,7 +53,7 @@ typedef struct cd_follower_cfg {
     cd_hash32 cursor_hash;
 } cd_follower_cfg;
 
-/* cd_follower_new begins to follow. Errors: CD_EINVAL for what is no ws:// URL. */
+/* cd_follower_new begins to follow. Errors: those of cd_ws_dial_new. */
 cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *cfg,
                        const cd_follower_events *events, void *ctx, cd_errinfo *why) CD_CHECK;
 

@@ -269,7 +269,7 @@ static cd_err open_engine(cd_webhook *w, cd_errinfo *why)
     CD_TRY(cd_wh_db_open(&w->db, w->cfg.loop, &w->cfg.store, w->cfg.metrics, why));
     const cd_http_client_cfg http = {.ca_file = w->cfg.ca_file};
     CD_TRY(cd_http_client_new(&w->http, w->cfg.loop, &http, why));
-    w->hub = cd_ws_hub_new(w->cfg.loop, &(cd_ws_cfg){0});
+    w->hub = cd_ws_hub_new(w->cfg.loop, &(cd_ws_cfg){.ca_file = w->cfg.ca_file});
     const cd_wh_deliver_cfg deliver = {
         .db = w->db,
         .guard = w->guard,

@@ -10,6 +10,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <stdio.h>
+
 enum {
     PEM_MAX = 1024 * 1024,
     HANDSHAKES_MAX = 256,
@@ -37,8 +39,9 @@ typedef struct tls_conn {
     cd_tcp *tcp;
     SSL *ssl;
     tls_state state;
-    u64 deadline_ms; /* of the handshake */
-    cd_accept_fn *ready;
+    u64 deadline_ms;                /* of the handshake */
+    cd_accept_fn *ready;            /* of a server's */
+    cd_tls_connected_fn *connected; /* of a client's; NULL: told */
     void *ready_ctx;
     cd_bytes in; /* encrypted, borrowed while it is worked on */
     cd_buf kept; /* encrypted, for later; from kept_at on */
@@ -307,6 +310,31 @@ static void post_pump(tls_conn *c)
 
 /* ---- handshakes ---- */
 
+static void tell_failed(tls_conn *c, const char *reason)
+{
+    cd_tls_connected_fn *connected = c->connected;
+    c->connected = NULL;
+    if (connected != NULL) {
+        connected(c->ready_ctx, NULL, reason);
+    }
+}
+
+/* A server that is not believed, or does not speak TLS. */
+static void connect_fail(tls_conn *c)
+{
+    char reason[160];
+    long verdict = SSL_get_verify_result(c->ssl);
+    const char *text = verdict != X509_V_OK ? X509_verify_cert_error_string(verdict)
+                                            : ERR_reason_error_string(ERR_peek_error());
+    (void)snprintf(reason, sizeof reason, "%s: %s",
+                   verdict != X509_V_OK ? "the server's certificate" : "TLS with the server",
+                   text == NULL ? "it hung up" : text);
+    ERR_clear_error();
+    (void)flush(c); /* it hears why */
+    tell_failed(c, reason);
+    cd_tcp_close(c->tcp);
+}
+
 /* The client hears why, if it listens; it is not waited for longer than for a handshake. */
 static void handshake_fail(tls_conn *c)
 {
@@ -336,7 +364,11 @@ static void handshake_step(tls_conn *c)
     c->kept_at = c->kept.n - c->in.n;
     c->in = (cd_bytes){0};
     if (rc != 1 && SSL_get_error(c->ssl, rc) != SSL_ERROR_WANT_READ) {
-        handshake_fail(c);
+        if (c->connected != NULL) {
+            connect_fail(c);
+        } else {
+            handshake_fail(c);
+        }
         return;
     }
     if (!flush(c) || (rc != 1 && c->has_ended)) {
@@ -349,7 +381,13 @@ static void handshake_step(tls_conn *c)
     }
     handshake_leave(c);
     c->state = TLS_UP;
-    c->ready(c->ready_ctx, c->tcp);
+    if (c->connected != NULL) {
+        cd_tls_connected_fn *connected = c->connected;
+        c->connected = NULL;
+        connected(c->ready_ctx, c->tcp, NULL);
+    } else {
+        c->ready(c->ready_ctx, c->tcp);
+    }
     if (!c->is_closed) {
         pump(c);
     }
@@ -588,6 +626,7 @@ static void layer_close(void *layer)
     tls_conn *c = layer;
     c->is_closed = true;
     handshake_leave(c);
+    tell_failed(c, "the server ends the TLS handshake, or takes too long for it");
     if (c->state == TLS_UP && !c->is_sending && !c->is_writing && !c->must_shutdown) {
         ERR_clear_error();
         (void)SSL_shutdown(c->ssl);
@@ -621,12 +660,8 @@ static const cd__tcp_layer layer_ops = {
     .closed = layer_closed,
 };
 
-void cd_tls_accept(cd_tls *t, cd_tcp *tcp, cd_accept_fn *ready, void *ctx)
+static tls_conn *conn_new(cd_tls *t, cd_tcp *tcp, void *ctx)
 {
-    if (t->handshakes_cnt >= t->cfg.handshakes_max) {
-        cd_tcp_close(tcp);
-        return;
-    }
     tls_conn *c = cd_new(tls_conn);
     BIO *bio = BIO_new(t->bio);
     c->tls = t;
@@ -636,8 +671,6 @@ void cd_tls_accept(cd_tls *t, cd_tcp *tcp, cd_accept_fn *ready, void *ctx)
     BIO_set_data(bio, c);
     BIO_set_init(bio, 1);
     SSL_set_bio(c->ssl, bio, bio);
-    SSL_set_accept_state(c->ssl);
-    c->ready = ready;
     c->ready_ctx = ctx;
     c->deadline_ms = cd_loop_now_ms(t->loop) + t->cfg.handshake_timeout_ms;
     cd_list_init(&c->waiting);
@@ -647,7 +680,32 @@ void cd_tls_accept(cd_tls *t, cd_tcp *tcp, cd_accept_fn *ready, void *ctx)
         u64 step = cd_max_u64(t->cfg.handshake_timeout_ms / 4, 1);
         cd_timer_start(t->sweep, step, step);
     }
+    return c;
+}
+
+void cd_tls_accept(cd_tls *t, cd_tcp *tcp, cd_accept_fn *ready, void *ctx)
+{
+    if (t->handshakes_cnt >= t->cfg.handshakes_max) {
+        cd_tcp_close(tcp);
+        return;
+    }
+    tls_conn *c = conn_new(t, tcp, ctx);
+    SSL_set_accept_state(c->ssl);
+    c->ready = ready;
     cd__tcp_layer_set(tcp, &layer_ops, c);
+}
+
+void cd_tls_connect(cd_tls *t, cd_tcp *tcp, const char *host, cd_tls_connected_fn *fn, void *ctx)
+{
+    tls_conn *c = conn_new(t, tcp, ctx);
+    /* An address is no server name, and stands elsewhere in a certificate. */
+    bool is_set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl), host) == 1 ||
+                  (SSL_set_tlsext_host_name(c->ssl, host) == 1 && SSL_set1_host(c->ssl, host) == 1);
+    CD_ASSERT(is_set);
+    SSL_set_connect_state(c->ssl);
+    c->connected = fn;
+    cd__tcp_layer_set(tcp, &layer_ops, c);
+    handshake_wait(c); /* the client speaks first */
 }
 
 void cd_tls_drop(cd_tls *t, void *ctx)
@@ -659,6 +717,7 @@ void cd_tls_drop(cd_tls *t, void *ctx)
     {
         tls_conn *c = cd_list_of(it, tls_conn, link);
         if (c->ready_ctx == ctx) {
+            c->connected = NULL;
             cd_tcp_close(c->tcp);
         }
     }
@@ -695,7 +754,8 @@ static char *str_dup(const char *s)
     return memcpy(cd_alloc(n), s, n);
 }
 
-cd_err cd_tls_new(cd_tls **out, cd_loop *loop, const cd_tls_cfg *cfg, cd_errinfo *why)
+/* All but the settings of its connections. */
+static cd_tls *tls_new(cd_loop *loop, const cd_tls_cfg *cfg)
 {
     cd_tls *t = cd_new(cd_tls);
     t->loop = loop;
@@ -712,6 +772,12 @@ cd_err cd_tls_new(cd_tls **out, cd_loop *loop, const cd_tls_cfg *cfg, cd_errinfo
     (void)BIO_meth_set_read_ex(t->bio, bio_read);
     (void)BIO_meth_set_write_ex(t->bio, bio_write);
     (void)BIO_meth_set_ctrl(t->bio, bio_ctrl);
+    return t;
+}
+
+cd_err cd_tls_new(cd_tls **out, cd_loop *loop, const cd_tls_cfg *cfg, cd_errinfo *why)
+{
+    cd_tls *t = tls_new(loop, cfg);
     cd_err err;
     if (cfg->cert.n != 0) {
         err = cfg->cert.n > PEM_MAX || cfg->key.n > PEM_MAX
@@ -735,6 +801,19 @@ cd_err cd_tls_new(cd_tls **out, cd_loop *loop, const cd_tls_cfg *cfg, cd_errinfo
     return CD_OK;
 }
 
+cd_err cd_tls_client_new(cd_tls **out, cd_loop *loop, const char *ca_file, cd_errinfo *why)
+{
+    cd_tls *t = tls_new(loop, &(cd_tls_cfg){0});
+    cd_err err = cd__tls_client_ctx_new(&t->ctx, ca_file, why);
+    if (err != CD_OK) {
+        unref(t);
+        return err;
+    }
+    t->sweep = cd_timer_new(loop, on_sweep, t);
+    *out = t;
+    return CD_OK;
+}
+
 void cd_tls_free(cd_tls *t)
 {
     if (t == NULL) {
@@ -746,7 +825,9 @@ void cd_tls_free(cd_tls *t)
     t->watch = NULL;
     cd_list_each_safe(it, &t->handshakes)
     {
-        cd_tcp_close(cd_list_of(it, tls_conn, link)->tcp);
+        tls_conn *c = cd_list_of(it, tls_conn, link);
+        c->connected = NULL;
+        cd_tcp_close(c->tcp);
     }
     unref(t);
 }

@@ -1,8 +1,9 @@
-/* net/tls.h - TLS 1.2 and 1.3 for connections that a listener accepted.
+/* net/tls.h - TLS 1.2 and 1.3 for connections that a listener accepted, or that were made to a server.
  *
- *   listener ─► cd_tls_accept ─► handshake ─► ready(tcp) ─► cd_tcp_start, cd_tcp_write ... as ever
+ *   listener ─► cd_tls_accept ──┐
+ *   cd_connect ─► cd_tls_connect ┴► handshake ─► ready(tcp) ─► cd_tcp_start, cd_tcp_write ... as ever
  *
- * TLS lies below cd_tcp: whoever gets the connection reads and writes plain bytes. Only key exchange with
+ * A server's certificate must lead to one that is believed and be made out to its name. TLS lies below cd_tcp: whoever gets the connection reads and writes plain bytes. Only key exchange with
  * forward secrecy and authenticated encryption is offered; no renegotiation, no compression, no early
  * data. Server names (SNI) are ignored: there is one certificate. Handshakes are bounded in number, in
  * time, and in the CPU they take from one round of the loop. The only module that knows OpenSSL's TLS.
@@ -40,7 +41,7 @@ typedef struct cd_tls_cfg {
  * is damaged), CD_EKEY (the key is not the certificate's, or too weak). */
 cd_err cd_tls_new(cd_tls **out, cd_loop *loop, const cd_tls_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
-/* cd_tls_free ends the handshakes; connections that are ready go on, and t's memory goes with the last.
+/* cd_tls_free ends the handshakes without telling; connections that are ready go on, and t's memory goes with the last.
  * NULL is allowed. */
 void cd_tls_free(cd_tls *t);
 
@@ -52,7 +53,20 @@ cd_err cd_tls_reload(cd_tls *t, cd_errinfo *why) CD_CHECK;
  * called before it returns. A connection that fails is closed without a word to anybody but the client. */
 void cd_tls_accept(cd_tls *t, cd_tcp *tcp, cd_accept_fn *ready, void *ctx);
 
-/* cd_tls_drop ends the handshakes that were to become ready with ctx, so that ctx may go. NULL is allowed. */
+/* cd_tls_client_new is cd_tls_new for connections to servers: it believes the certificates in ca_file (PEM), or those of
+ * the system (NULL). Errors: CD_EFORMAT for the file. The rest is as for a server's. */
+cd_err cd_tls_client_new(cd_tls **out, cd_loop *loop, const char *ca_file,
+                         cd_errinfo *why) CD_CHECK;
+
+/* How cd_tls_connect ended: a secured connection, or NULL and why (a sentence, borrowed); then tcp is closed. */
+typedef void cd_tls_connected_fn(void *ctx, cd_tcp *tcp, const char *reason);
+
+/* cd_tls_connect secures a connection that was not started and must lead to host, a name or an address. fn is called
+ * once, not before it returns. */
+void cd_tls_connect(cd_tls *t, cd_tcp *tcp, const char *host, cd_tls_connected_fn *fn, void *ctx);
+
+/* cd_tls_drop ends the handshakes that were to become ready with ctx, without telling, so that ctx may go. NULL is
+ * allowed. */
 void cd_tls_drop(cd_tls *t, void *ctx);
 
 /* cd_tls_protocol gives what was agreed on by ALPN; empty: nothing, or tcp is not secured. Borrowed from

@@ -1,4 +1,5 @@
-/* What every connection of a server has in common: protocol versions, ciphers, certificate and key. */
+/* What all connections have in common: protocol versions, ciphers; a server's certificate and key, and whom a client
+ * believes. */
 #include "net/tls_priv.h"
 
 #include <openssl/err.h>
@@ -84,22 +85,29 @@ static int accept_any(int ok, X509_STORE_CTX *store)
     return 1;
 }
 
+static SSL_CTX *ctx_new(const SSL_METHOD *method, int version)
+{
+    SSL_CTX *ctx = SSL_CTX_new(method);
+    CD_ASSERT(ctx != NULL);
+    long ok = SSL_CTX_set_min_proto_version(ctx, version);
+    ok &= SSL_CTX_set_cipher_list(ctx, "ECDHE+AESGCM:ECDHE+CHACHA20");
+    ok &= SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384");
+    CD_ASSERT(ok == 1);
+    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* the client keeps its ticket */
+    (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return ctx;
+}
+
 cd_err cd__tls_ctx_new(SSL_CTX **out, const cd_tls_cfg *cfg, cd_bytes cert, cd_bytes key,
                        cd_errinfo *why)
 {
     static const u8 session_id[] = "candela";
-    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    CD_ASSERT(ctx != NULL);
-    long ok = SSL_CTX_set_min_proto_version(ctx, cfg->is_mutual ? TLS1_3_VERSION : TLS1_2_VERSION);
-    ok &= SSL_CTX_set_cipher_list(ctx, "ECDHE+AESGCM:ECDHE+CHACHA20");
-    ok &= SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384");
-    ok &= SSL_CTX_set_session_id_context(ctx, session_id, sizeof session_id - 1);
+    SSL_CTX *ctx = ctx_new(TLS_server_method(), cfg->is_mutual ? TLS1_3_VERSION : TLS1_2_VERSION);
+    long ok = SSL_CTX_set_session_id_context(ctx, session_id, sizeof session_id - 1);
     ok &= SSL_CTX_set_num_tickets(ctx, TICKETS);
     CD_ASSERT(ok == 1);
-    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                       SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* the client keeps its ticket */
-    (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    (void)SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     if (cfg->protocols_cnt != 0) {
         SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, (void *)(uintptr_t)cfg);
     }
@@ -113,6 +121,21 @@ cd_err cd__tls_ctx_new(SSL_CTX **out, const cd_tls_cfg *cfg, cd_bytes cert, cd_b
     if (err != CD_OK) {
         SSL_CTX_free(ctx);
         return err;
+    }
+    *out = ctx;
+    return CD_OK;
+}
+
+cd_err cd__tls_client_ctx_new(SSL_CTX **out, const char *ca_file, cd_errinfo *why)
+{
+    SSL_CTX *ctx = ctx_new(TLS_client_method(), TLS1_2_VERSION);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    ERR_clear_error();
+    if (ca_file == NULL) {
+        (void)SSL_CTX_set_default_verify_paths(ctx); /* without any, nobody is believed */
+    } else if (SSL_CTX_load_verify_file(ctx, ca_file) != 1) {
+        SSL_CTX_free(ctx);
+        return fail_ssl(why, CD_EFORMAT, "TLS certificates to believe");
     }
     *out = ctx;
     return CD_OK;

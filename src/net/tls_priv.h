@@ -11,4 +11,7 @@
 cd_err cd__tls_ctx_new(SSL_CTX **out, const cd_tls_cfg *cfg, cd_bytes cert, cd_bytes key,
                        cd_errinfo *why) CD_CHECK;
 
+/* cd__tls_client_ctx_new makes those of connections to servers. Errors: CD_EFORMAT. */
+cd_err cd__tls_client_ctx_new(SSL_CTX **out, const char *ca_file, cd_errinfo *why) CD_CHECK;
+
 #endif

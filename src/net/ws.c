@@ -383,6 +383,7 @@ void cd_ws_hub_free(cd_ws_hub *h)
     cd_timer_free(h->sweep);
     cd_ws_deflater_free(h->deflater);
     cd_ws_inflater_free(h->spare);
+    cd_tls_free(h->tls);
     cd_free(h->scratch);
     cd_free(h);
 }

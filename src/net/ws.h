@@ -56,6 +56,7 @@ typedef struct cd_ws_cfg {
     u32 write_ms;      /* 30000 for the peer to take one write of at most 1 MiB: cut */
     u32 close_ms;      /* 5000 for the peer's Close frame and for the end of the connection: cut */
     bool no_deflate;   /* never agree on permessage-deflate */
+    const char *ca_file; /* PEM, whom servers must be certified by; NULL: the system's (borrowed) */
 } cd_ws_cfg;
 
 /* What a connection tells its owner, who may call everything here from within, save freeing the hub. */

@@ -7,7 +7,15 @@
 #include "net/ws_handshake.h"
 #include "net/ws_priv.h"
 
-enum { HEAD_MAX = 16 * 1024, HOST_MAX = 256, PORT = 80 };
+enum { HEAD_MAX = 16 * 1024, HOST_MAX = 256, PORT = 80, PORT_TLS = 443 };
+
+/* ws://host[:port][/path] or wss://…; host may be an IPv6 address in brackets. */
+typedef struct ws_url {
+    bool is_tls;
+    char host[HOST_MAX]; /* without brackets */
+    u16 port;
+    cd_bytes authority, target;
+} ws_url;
 
 /* Lives as long as the connection: once the handshake is over it only passes on what the socket tells. */
 struct cd_ws_dial {
@@ -16,10 +24,12 @@ struct cd_ws_dial {
     cd_ws_opened_fn *opened; /* NULL: told */
     void *ctx;
     cd_connect *connect; /* NULL: it is over */
-    cd_timer *timer;     /* of the handshake */
+    cd_timer *timer;     /* of the handshakes */
     u32 timeout_ms;
-    cd_tcp *tcp;
-    cd_ws *ws; /* NULL: the handshake is not over */
+    bool is_tls;
+    char host[HOST_MAX];
+    cd_tcp *tcp; /* NULL: TLS has it, when connect is NULL */
+    cd_ws *ws;   /* NULL: the handshake is not over */
     cd_buf ask;
     cd_buf answer;
     char accept[CD_WS_ACCEPT_LEN];
@@ -202,7 +212,7 @@ static void on_closed(void *ctx)
     dial_free(d);
 }
 
-static void on_connected(void *ctx, cd_tcp *tcp, cd_err err)
+static void ask_send(cd_ws_dial *d, cd_tcp *tcp)
 {
     static const cd_tcp_events events = {
         .data = on_data,
@@ -210,6 +220,28 @@ static void on_connected(void *ctx, cd_tcp *tcp, cd_err err)
         .written = on_written,
         .closed = on_closed,
     };
+    d->tcp = tcp;
+    cd_tcp_start(tcp, &events, d);
+    cd_bytes ask = cd_buf_bytes(&d->ask);
+    cd_err err = cd_tcp_write(tcp, &ask, 1);
+    if (err != CD_OK && err != CD_EAGAIN) {
+        dial_fail(d, cd_err_str(err));
+    }
+}
+
+static void on_secured(void *ctx, cd_tcp *tcp, const char *reason)
+{
+    cd_ws_dial *d = ctx;
+    if (tcp == NULL) {
+        dial_fail(d, reason);
+        dial_free(d);
+        return;
+    }
+    ask_send(d, tcp);
+}
+
+static void on_connected(void *ctx, cd_tcp *tcp, cd_err err)
+{
     cd_ws_dial *d = ctx;
     d->connect = NULL;
     if (tcp == NULL) {
@@ -217,35 +249,39 @@ static void on_connected(void *ctx, cd_tcp *tcp, cd_err err)
         dial_free(d);
         return;
     }
-    d->tcp = tcp;
     cd_timer_start(d->timer, d->timeout_ms, 0);
-    cd_tcp_start(tcp, &events, d);
-    cd_bytes ask = cd_buf_bytes(&d->ask);
-    err = cd_tcp_write(tcp, &ask, 1);
-    if (err != CD_OK && err != CD_EAGAIN) {
-        dial_fail(d, cd_err_str(err));
+    if (d->is_tls) {
+        cd_tls_connect(d->hub->tls, tcp, d->host, on_secured, d);
+    } else {
+        ask_send(d, tcp);
     }
 }
 
 static void on_late(void *ctx)
 {
-    dial_fail(ctx, "the server does not answer");
+    cd_ws_dial *d = ctx;
+    bool in_tls = d->tcp == NULL;
+    if (in_tls) {
+        cd_tls_drop(d->hub->tls, d);
+    }
+    dial_fail(d, "the server does not answer");
+    if (in_tls) {
+        dial_free(d);
+    }
 }
 
-/* ws://host[:port][/path]; host may be an IPv6 address in brackets. */
-static cd_err url_parse(char host[HOST_MAX], u16 *port, cd_bytes *authority, cd_bytes *target,
-                        const char *url, cd_errinfo *why)
+static cd_err url_parse(ws_url *out, const char *url, cd_errinfo *why)
 {
-    static const char scheme[] = "ws://";
-    usize skip = sizeof scheme - 1;
-    if (strncmp(url, scheme, skip) != 0) {
-        return cd_fail(why, CD_EINVAL, "not a ws:// URL");
+    ws_url u = {.is_tls = strncmp(url, "wss://", 6) == 0};
+    usize skip = u.is_tls ? 6 : 5;
+    if (!u.is_tls && strncmp(url, "ws://", skip) != 0) {
+        return cd_fail(why, CD_EINVAL, "not a ws:// or wss:// URL");
     }
     cd_bytes rest = cd_bytes_str(url + skip);
     usize n = strcspn(url + skip, "/?#");
-    u64 number = PORT;
-    *authority = cd_bytes_sub(rest, 0, n);
-    *target = cd_bytes_sub(rest, n, rest.n - n);
+    u64 number = u.is_tls ? PORT_TLS : PORT;
+    u.authority = cd_bytes_sub(rest, 0, n);
+    u.target = cd_bytes_sub(rest, n, rest.n - n);
     usize host_n = n;
     usize at = 0;
     if (n != 0 && rest.p[0] == '[') {
@@ -257,46 +293,56 @@ static cd_err url_parse(char host[HOST_MAX], u16 *port, cd_bytes *authority, cd_
     }
     usize port_at = at + host_n + at;
     bool has_port = port_at < n;
-    if (host_n == 0 || host_n >= HOST_MAX || (target->n != 0 && target->p[0] != '/') ||
+    if (host_n == 0 || host_n >= HOST_MAX || (u.target.n != 0 && u.target.p[0] != '/') ||
         (has_port &&
          (rest.p[port_at] != ':' ||
           cd_u64_parse(&number, cd_bytes_sub(rest, port_at + 1, n - port_at - 1)) != CD_OK)) ||
         number == 0 || number > UINT16_MAX) {
-        return cd_fail(why, CD_EINVAL, "not a valid ws:// URL");
+        return cd_fail(why, CD_EINVAL, "not a valid %s URL", u.is_tls ? "wss://" : "ws://");
     }
-    memcpy(host, rest.p + at, host_n);
-    host[host_n] = '\0';
-    *port = (u16)number;
+    memcpy(u.host, rest.p + at, host_n);
+    u.port = (u16)number;
+    *out = u;
     return CD_OK;
+}
+
+cd_err cd_ws_url_check(const char *url, cd_errinfo *why)
+{
+    ws_url u;
+    return url_parse(&u, url, why);
 }
 
 cd_err cd_ws_dial_new(cd_ws_dial **out, cd_ws_hub *h, const char *url, u32 timeout_ms,
                       const cd_ws_events *events, cd_ws_opened_fn *opened, void *ctx,
                       cd_errinfo *why)
 {
-    char host[HOST_MAX];
     char key[CD_WS_KEY_LEN];
     u8 nonce[16];
-    u16 port;
-    cd_bytes authority, target;
+    ws_url u;
     cd_rng rng = cd_rng_os();
-    CD_TRY(url_parse(host, &port, &authority, &target, url, why));
+    CD_TRY(url_parse(&u, url, why));
+    if (u.is_tls && h->tls == NULL) {
+        CD_TRY(cd_tls_client_new(&h->tls, h->loop, h->cfg.ca_file, why));
+    }
     cd_ws_dial *d = cd_new(cd_ws_dial);
     d->hub = h;
     d->events = events;
     d->opened = opened;
     d->ctx = ctx;
+    d->is_tls = u.is_tls;
+    memcpy(d->host, u.host, sizeof d->host);
     cd_rng_fill(&rng, nonce, sizeof nonce);
     cd_ws_key_fmt(key, nonce);
     cd_ws_accept_fmt(d->accept, cd_bytes_of(key, sizeof key));
     cd_buf_fmt(&d->ask,
                "GET %.*s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n\r\n",
-               target.n == 0 ? 1 : (int)target.n, target.n == 0 ? "/" : (const char *)target.p,
-               (int)authority.n, (const char *)authority.p, CD_WS_KEY_LEN, key);
+               u.target.n == 0 ? 1 : (int)u.target.n,
+               u.target.n == 0 ? "/" : (const char *)u.target.p, (int)u.authority.n,
+               (const char *)u.authority.p, CD_WS_KEY_LEN, key);
     d->timeout_ms = timeout_ms;
     d->timer = cd_timer_new(h->loop, on_late, d);
-    d->connect = cd_connect_new(h->loop, host, port, timeout_ms, on_connected, d);
+    d->connect = cd_connect_new(h->loop, u.host, u.port, timeout_ms, on_connected, d);
     *out = d;
     return CD_OK;
 }
@@ -306,6 +352,9 @@ void cd_ws_dial_drop(cd_ws_dial *d)
     d->opened = NULL;
     if (d->connect != NULL) {
         cd_connect_drop(d->connect);
+        dial_free(d);
+    } else if (d->tcp == NULL) {
+        cd_tls_drop(d->hub->tls, d);
         dial_free(d);
     } else {
         cd_tcp_close(d->tcp);

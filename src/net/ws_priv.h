@@ -98,6 +98,7 @@ struct cd_ws_hub {
     cd_ws_deflater *deflater;
     cd_ws_inflater *spare; /* of the connection that needed one last */
     u8 *scratch;           /* unmasked input of the event that is being handled */
+    cd_tls *tls;           /* to servers; NULL: none was needed yet */
 };
 
 /* cd__ws_new makes an open connection on a transport that works: the opening handshake is over. */

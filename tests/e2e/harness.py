@@ -47,9 +47,10 @@ class RpcError(Exception):
 class Rpc:
     """One keep-alive connection to one URL path; for one thread."""
 
-    def __init__(self, host, port, path="/", timeout=30):
+    def __init__(self, host, port, path="/", timeout=30, trust=None):
         self.path = path
-        self.conn = http.client.HTTPConnection(host, port, timeout=timeout)
+        self.conn = (http.client.HTTPConnection(host, port, timeout=timeout) if trust is None else
+                     http.client.HTTPSConnection(host, port, timeout=timeout, context=trust))
 
     def post(self, body):
         self.conn.request("POST", self.path, body, {"Content-Type": "application/json"})

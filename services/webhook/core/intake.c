@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "net/ws_client.h"
 #include "services/webhook/core/names.h"
 #include "services/webhook/core/past.h"
 
@@ -676,8 +677,8 @@ static void metrics_open(cd_wh_intake *in)
 cd_err cd_wh_intake_new(cd_wh_intake **out, cd_loop *loop, const cd_wh_intake_cfg *cfg,
                         cd_errinfo *why)
 {
-    if (cfg->ws_url != NULL && strncmp(cfg->ws_url, "ws://", 5) != 0) {
-        return cd_fail(why, CD_EINVAL, "%s: not a ws:// URL", cfg->ws_url);
+    if (cfg->ws_url != NULL) {
+        CD_TRY(cd_ws_url_check(cfg->ws_url, why));
     }
     cd_wh_intake *in = cd_new(cd_wh_intake);
     in->loop = loop;

@@ -1,4 +1,5 @@
-/* The client against the server of the same loop: handshake, messages both ways, and servers that do not play. */
+/* The client against the server of the same loop: handshake, messages both ways, TLS with certificates that fit and that
+ * do not, and servers that do not play. */
 #include "net/ws_client.h"
 
 #include <setjmp.h>
@@ -9,10 +10,16 @@
 
 #include <cmocka.h>
 
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <unistd.h>
+
 typedef struct rig {
     cd_loop *loop;
     cd_http_server *server;
     cd_ws_hub *hub, *server_hub;
+    cd_tls *tls;
     cd_listener *mute; /* takes connections and says nothing, or text */
     const char *text;
     cd_tcp *muted;
@@ -120,7 +127,8 @@ static void mute_accept(void *ctx, cd_tcp *tcp)
 
 static const cd_ws_events client_events = {.message = on_message, .closed = on_closed};
 
-static void rig_open(rig *g)
+/* A server that speaks TLS when tls is given. */
+static void rig_open_with(rig *g, const cd_tls_cfg *tls)
 {
     const cd_http_route routes[] = {
         {.path = "/ws", .methods = CD_HTTP_GET, .handler = on_ws, .ctx = g},
@@ -135,9 +143,19 @@ static void rig_open(rig *g)
     for (usize i = 0; i < CD_COUNT(routes); i++) {
         cd_http_server_route(g->server, &routes[i]);
     }
-    assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
+    if (tls != NULL) {
+        assert_int_equal(cd_tls_new(&g->tls, g->loop, tls, NULL), CD_OK);
+        assert_int_equal(cd_http_server_listen_tls(g->server, "127.0.0.1", 0, g->tls, NULL), CD_OK);
+    } else {
+        assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
+    }
     assert_int_equal(cd_listener_open(&g->mute, g->loop, "127.0.0.1", 0, mute_accept, g, NULL),
                      CD_OK);
+}
+
+static void rig_open(rig *g)
+{
+    rig_open_with(g, NULL);
 }
 
 static void on_stopped(void *ctx)
@@ -151,6 +169,7 @@ static void rig_close(rig *g)
     cd_http_server_stop(g->server, 1000, on_stopped, g);
     cd_loop_run(g->loop);
     cd_http_server_free(g->server);
+    cd_tls_free(g->tls);
     if (g->muted != NULL) {
         cd_tcp_close(g->muted);
     }
@@ -159,16 +178,22 @@ static void rig_close(rig *g)
     cd_loop_free(g->loop);
 }
 
-static cd_ws_dial *dial(rig *g, u16 port, const char *path, u32 timeout_ms)
+static cd_ws_dial *dial_to(rig *g, const char *scheme_host, u16 port, const char *path,
+                           u32 timeout_ms)
 {
     char url[128];
     cd_ws_dial *d = NULL;
-    (void)snprintf(url, sizeof url, "ws://127.0.0.1:%u%s", port, path);
+    (void)snprintf(url, sizeof url, "%s:%u%s", scheme_host, port, path);
     g->is_over = false;
     g->reason[0] = '\0';
     assert_int_equal(
         cd_ws_dial_new(&d, g->hub, url, timeout_ms, &client_events, on_opened, g, NULL), CD_OK);
     return d;
+}
+
+static cd_ws_dial *dial(rig *g, u16 port, const char *path, u32 timeout_ms)
+{
+    return dial_to(g, "ws://127.0.0.1", port, path, timeout_ms);
 }
 
 static void test_talk(void **state)
@@ -219,12 +244,180 @@ static void test_refused(void **state)
     assert_string_equal(g.reason, "");
 }
 
+/* ---- TLS ---- */
+
+/* A certificate that is its own authority, for names, valid until `until` seconds from now. */
+static void pair_write(cd_buf *cert, cd_buf *key, const char *names, long until)
+{
+    X509 *x = X509_new();
+    EVP_PKEY *k = EVP_EC_gen("P-256");
+    X509V3_CTX v3;
+    X509_NAME *subject = X509_get_subject_name(x);
+    BIO *bio[2] = {BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())};
+    cd_buf *out[2] = {cert, key};
+    char *p;
+    assert_int_equal(X509_set_version(x, X509_VERSION_3), 1);
+    assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(x), 1), 1);
+    assert_non_null(X509_gmtime_adj(X509_getm_notBefore(x), -3600));
+    assert_non_null(X509_gmtime_adj(X509_getm_notAfter(x), until));
+    assert_int_equal(
+        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const u8 *)"node", -1, -1, 0), 1);
+    assert_int_equal(X509_set_issuer_name(x, subject), 1);
+    assert_int_equal(X509_set_pubkey(x, k), 1);
+    X509V3_set_ctx(&v3, x, x, NULL, NULL, 0);
+    X509_EXTENSION *ext = X509V3_EXT_conf_nid(NULL, &v3, NID_subject_alt_name, names);
+    assert_int_equal(X509_add_ext(x, ext, -1), 1);
+    X509_EXTENSION_free(ext);
+    assert_true(X509_sign(x, k, EVP_sha256()) > 0);
+    assert_int_equal(PEM_write_bio_X509(bio[0], x), 1);
+    assert_int_equal(PEM_write_bio_PrivateKey(bio[1], k, NULL, NULL, 0, NULL, NULL), 1);
+    for (usize i = 0; i < 2; i++) {
+        long n = BIO_get_mem_data(bio[i], &p);
+        cd_buf_put(out[i], cd_bytes_of(p, (usize)n));
+        BIO_free(bio[i]);
+    }
+    X509_free(x);
+    EVP_PKEY_free(k);
+}
+
+typedef struct tls_rig {
+    rig g;
+    char ca_file[64];
+} tls_rig;
+
+/* A server with a certificate for names, and a client that believes it when is_known. */
+static u16 tls_open(tls_rig *t, const char *names, long until, bool is_known)
+{
+    cd_buf cert = {0};
+    cd_buf key = {0};
+    pair_write(&cert, &key, names, until);
+    const cd_tls_cfg cfg = {.cert = cd_buf_bytes(&cert), .key = cd_buf_bytes(&key)};
+    rig_open_with(&t->g, &cfg);
+    (void)snprintf(t->ca_file, sizeof t->ca_file, "/tmp/candela-ws-ca-XXXXXX");
+    int fd = mkstemp(t->ca_file);
+    assert_true(fd >= 0);
+    if (!is_known) {
+        cd_buf_clear(&cert);
+        pair_write(&cert, &key, names, until);
+    }
+    assert_int_equal(write(fd, cert.p, cert.n), (ssize_t)cert.n);
+    assert_int_equal(close(fd), 0);
+    cd_ws_hub_free(t->g.hub);
+    t->g.hub = cd_ws_hub_new(t->g.loop, &(cd_ws_cfg){.ca_file = t->ca_file});
+    cd_buf_fini(&cert);
+    cd_buf_fini(&key);
+    return cd_http_server_port(t->g.server);
+}
+
+static void tls_close(tls_rig *t)
+{
+    (void)unlink(t->ca_file);
+    rig_close(&t->g);
+}
+
+static void test_tls(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"wss://127.0.0.1", "wss://localhost"};
+    tls_rig t;
+    u16 port = tls_open(&t, "DNS:localhost,IP:127.0.0.1", 3600, true);
+    for (usize i = 0; i < CD_COUNT(hosts); i++) {
+        t.g.heard[0] = '\0';
+        (void)dial_to(&t.g, hosts[i], port, "/ws", 3000);
+        cd_loop_run(t.g.loop);
+        assert_string_equal(t.g.heard, "hello;one;");
+        assert_int_equal(t.g.code, 4000);
+    }
+    /* no TLS there: an answer that is none, and silence */
+    t.g.text = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    (void)dial_to(&t.g, "wss://127.0.0.1", cd_listener_port(t.g.mute), "/ws", 3000);
+    cd_loop_run(t.g.loop);
+    assert_memory_equal(t.g.reason, "TLS with the server: ", 21);
+    (void)dial_to(&t.g, "wss://127.0.0.1", cd_listener_port(t.g.mute), "/ws", 50);
+    cd_loop_run(t.g.loop);
+    assert_string_equal(t.g.reason, "the server does not answer");
+    cd_ws_dial_drop(dial_to(&t.g, "wss://127.0.0.1", port, "/ws", 3000));
+    tls_close(&t);
+    assert_string_equal(t.g.reason, "");
+}
+
+static void on_drop(void *ctx)
+{
+    cd_loop_stop(((rig *)ctx)->loop);
+}
+
+/* Dropped while the server keeps silent: nothing is told, nothing leaks. */
+static void test_tls_dropped(void **state)
+{
+    (void)state;
+    tls_rig t;
+    (void)tls_open(&t, "IP:127.0.0.1", 3600, true);
+    cd_timer *timer = cd_timer_new(t.g.loop, on_drop, &t.g);
+    t.g.text = NULL;
+    for (u64 ms = 0; ms < 20; ms += 5) {
+        cd_ws_dial *d = dial_to(&t.g, "wss://127.0.0.1", cd_listener_port(t.g.mute), "/", 3000);
+        cd_timer_start(timer, ms, 0);
+        cd_loop_run(t.g.loop);
+        cd_ws_dial_drop(d);
+    }
+    cd_timer_free(timer);
+    assert_false(t.g.is_over);
+    tls_close(&t);
+}
+
+static void test_tls_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *names;
+        long until;
+        bool is_known;
+        const char *reason;
+    } cases[] = {
+        {"DNS:localhost,IP:127.0.0.2", 3600, true, "the server's certificate: IP address mismatch"},
+        {"IP:127.0.0.1", -60, true, "the server's certificate: certificate has expired"},
+        {"IP:127.0.0.1", 3600, false, "the server's certificate: "},
+    };
+    for (usize i = 0; i < CD_COUNT(cases); i++) {
+        tls_rig t;
+        u16 port = tls_open(&t, cases[i].names, cases[i].until, cases[i].is_known);
+        (void)dial_to(&t.g, "wss://127.0.0.1", port, "/ws", 3000);
+        cd_loop_run(t.g.loop);
+        assert_null(t.g.client);
+        assert_memory_equal(t.g.reason, cases[i].reason, strlen(cases[i].reason));
+        tls_close(&t);
+    }
+    /* certificates to believe that are none */
+    rig g;
+    cd_ws_dial *d;
+    rig_open(&g);
+    cd_ws_hub *hub = cd_ws_hub_new(g.loop, &(cd_ws_cfg){.ca_file = "/dev/null"});
+    assert_int_equal(
+        cd_ws_dial_new(&d, hub, "wss://127.0.0.1:1/", 1000, &client_events, on_opened, &g, NULL),
+        CD_EFORMAT);
+    cd_ws_hub_free(hub);
+    rig_close(&g);
+}
+
 static void test_urls(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",          "http://a/",   "wss://a/",   "ws://",       "ws:///",     "ws://a:0/",
-        "ws://a:x/", "ws://a:1:2/", "ws://[::1/", "ws://[::1]x", "ws://a?x=1", "ws://a:65536/",
+        "",
+        "http://a/",
+        "wss:/a/",
+        "ws://",
+        "ws:///",
+        "ws://a:0/",
+        "wss://",
+        "wss://:1/",
+        "wss://a:0",
+        "ws://a:x/",
+        "ws://a:1:2/",
+        "ws://[::1/",
+        "ws://[::1]x",
+        "ws://a?x=1",
+        "ws://a:65536/",
     };
     cd_loop *loop;
     assert_int_equal(cd_loop_new(&loop, NULL), CD_OK);
@@ -243,9 +436,9 @@ static void test_urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_talk),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_talk),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_tls),         cmocka_unit_test(test_tls_dropped),
+        cmocka_unit_test(test_tls_refused), cmocka_unit_test(test_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
