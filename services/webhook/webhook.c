@@ -30,6 +30,7 @@ static void on_due(void *ctx)
 static void on_quota(void *ctx, const cd_wh_quota_note *notes, usize cnt)
 {
     cd_webhook *w = ((cd__webhook_chain *)ctx)->owner;
+    cd_wh_deliver_due(w->deliverer); /* who is told of it */
     if (w->mailer != NULL) {
         cd_wh_mailer_quota(w->mailer, notes, cnt);
     }
@@ -206,7 +207,10 @@ static void on_settled(void *ctx, const cd_wh_settled *s)
 static cd_err on_ended(void *ctx, cd_wh_store *s, const cd_wh_ending *e, cd_errinfo *why)
 {
     cd_webhook *w = ctx;
-    return w->mailer == NULL ? CD_OK : cd_wh_mailer_ended(w->mailer, s, e, why);
+    CD_TRY(cd_wh_notice_given_up(s, e->d, e->status, why));
+    return w->mailer == NULL || e->status == CD_WH_ACTIVE
+               ? CD_OK
+               : cd_wh_mailer_ended(w->mailer, s, e, why);
 }
 
 static cd_err open_mailer(cd_webhook *w, cd_errinfo *why)

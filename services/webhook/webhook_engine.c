@@ -181,7 +181,8 @@ static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh
                        void *arg)
 {
     cd_webhook *w = ctx;
-    cd__webhook_chain *c = cd__webhook_chain_of(w, hook->chain);
+    bool is_target = cd_wh_hook_is_target(hook);
+    cd__webhook_chain *c = is_target ? &w->chains[0] : cd__webhook_chain_of(w, hook->chain);
     if (c == NULL) {
         fn(arg, NULL, NULL, "its chain is not followed any more");
         return;
@@ -191,8 +192,9 @@ static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh
     t->w = w;
     t->fn = fn;
     t->arg = arg;
-    t->event = cd_wh_event_example(&t->mem, &chain, hook, type,
-                                   cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS);
+    u64 now = cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS;
+    t->event = is_target ? cd_wh_notice_example(&t->mem, hook, (cd_wh_notice_type)type, now)
+                         : cd_wh_event_example(&t->mem, &chain, hook, type, now);
     t->job = (cd_wh_job){.run = run_test, .done = done_test};
     cd_wh_db_write(w->db, &t->job);
 }

@@ -10,6 +10,7 @@
 #include "services/webhook/core/deliver.h"
 #include "services/webhook/core/intake.h"
 #include "services/webhook/core/mail.h"
+#include "services/webhook/core/notice.h"
 #include "services/webhook/pages/pages.h"
 #include "services/webhook/webhook.h"
 

@@ -35,6 +35,15 @@ static cd_err read_secret(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     return CD_OK;
 }
 
+static const char *draw_id(cd_wh_read *r)
+{
+    u8 bytes[ID_BYTES];
+    char digits[2 * ID_BYTES];
+    cd_rng_fill(r->rng, bytes, sizeof bytes);
+    cd_hex_fmt(digits, cd_bytes_of(bytes, sizeof bytes));
+    return cd_arena_fmt(r->mem, "wh-%.*s", (int)sizeof digits, digits);
+}
+
 static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
@@ -46,11 +55,7 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     CD_TRY(read_filters(r, hook, body));
     CD_TRY(read_secret(r, d, body));
     CD_TRY(cd_wh_read_settings(r, d, body, order));
-    u8 bytes[ID_BYTES];
-    char digits[2 * ID_BYTES];
-    cd_rng_fill(r->rng, bytes, sizeof bytes);
-    cd_hex_fmt(digits, cd_bytes_of(bytes, sizeof bytes));
-    hook->id = cd_arena_fmt(r->mem, "wh-%.*s", (int)sizeof digits, digits);
+    hook->id = draw_id(r);
     return CD_OK;
 }
 
@@ -108,5 +113,6 @@ const cd_wh_face_api cd_wh_face_a = {
     .create = create,
     .patch = patch,
     .record = record,
+    .id = draw_id,
     .secret = cd_wh_draw_secret,
 };

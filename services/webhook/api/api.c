@@ -149,6 +149,11 @@ static void on_done(cd_wh_job *job)
     if (c->changed) {
         e->changed(e->ctx, &c->hook);
     }
+    if (c->draft.ops_is == CD_WH_OPS_GONE) {
+        e->gone(e->ctx, c->draft.ops.key);
+    } else if (c->draft.ops_is != CD_WH_OPS_SAME) {
+        e->changed(e->ctx, &c->draft.ops);
+    }
     if (c->due) {
         e->due(e->ctx);
     }
@@ -251,6 +256,8 @@ static void post(cd__wapi_call *c)
     }
 }
 
+static void check(cd__wapi_call *c);
+
 static void on_checked(void *arg, const char *refusal)
 {
     cd__wapi_call *c = arg;
@@ -258,14 +265,29 @@ static void on_checked(void *arg, const char *refusal)
         c->read.problem = (cd_wh_problem){
             .status = 400,
             .code = "invalid_url",
-            .field = "url",
+            .field = c->checking,
             .message = cd_arena_str(&c->mem, cd_bytes_str(refusal)),
             .kind = "value_error.url",
         };
         cd__wapi_answer(c);
         return;
     }
-    post(c);
+    check(c);
+}
+
+/* Checks one address after the other, then goes on. */
+static void check(cd__wapi_call *c)
+{
+    const cd_wh_engine *e = c->api->cfg.engine;
+    const char **next = c->check_url != NULL ? &c->check_url : &c->check_ops;
+    const char *url = *next;
+    if (url == NULL || url[0] == '\0') {
+        post(c);
+        return;
+    }
+    c->checking = next == &c->check_url ? "url" : "ops_url";
+    *next = NULL;
+    e->check_url(e->ctx, url, on_checked, c);
 }
 
 static cd_err read_idem(cd__wapi_call *c)
@@ -497,6 +519,7 @@ static void copy_account(cd__wapi_call *c, const cd_wh_account *from)
     to->key.project = to->project.id;
     to->key.label = to->key.last4 = "";
     c->face = cd_wh_face_api_of(to->project.face);
+    c->read.face = to->project.face;
 }
 
 /* ---- keys ---- */
@@ -563,11 +586,8 @@ static void on_account(void *arg, const cd_wh_account *found)
     }
     if (err != CD_OK) {
         cd__wapi_answer(c);
-    } else if (c->check_url != NULL) {
-        const cd_wh_engine *e = c->api->cfg.engine;
-        e->check_url(e->ctx, c->check_url, on_checked, c);
     } else {
-        post(c);
+        check(c);
     }
 }
 

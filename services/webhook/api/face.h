@@ -28,6 +28,7 @@ typedef struct cd_wh_read {
     const char *(*chain)(void *ctx, cd_bytes name);
     void *chain_ctx;
     const char *brand; /* of header names: "Svc" */
+    cd_wh_face face;   /* of the project */
     bool is_dry;       /* nothing will be stored: neither name nor address are needed */
     cd_wh_problem problem;
     const char *warnings[8]; /* beyond it they are dropped */
@@ -52,6 +53,10 @@ typedef struct cd_wh_draft {
     cd_wh_hook hook; /* id and secret are drawn by create */
     u32 given;
     cd_wh_again again;
+    const char
+        *ops_url;   /* who is told of what happens to hook: NULL as before, "" nobody any more */
+    cd_wh_hook ops; /* that webhook; what cd_wh_op_… made of it */
+    enum { CD_WH_OPS_SAME, CD_WH_OPS_MADE, CD_WH_OPS_CHANGED, CD_WH_OPS_GONE } ops_is;
 } cd_wh_draft;
 
 /* What a record shows besides. */
@@ -63,6 +68,7 @@ typedef struct cd_wh_face_api {
     cd_err (*patch)(cd_wh_read *r, cd_wh_draft *inout,
                     cd_json body); /* inout->hook: as it is stored */
     void (*record)(cd_json_w *w, const cd_wh_hook *hook, u32 show, cd_arena *mem);
+    const char *(*id)(cd_wh_read *r);  /* a new one */
     cd_bytes (*secret)(cd_wh_read *r); /* a new one */
     const char *secret_key;            /* its name in records */
 } cd_wh_face_api;

@@ -30,6 +30,10 @@ static void answer_record(cd__wapi_call *c, u32 show)
     if ((show & CD_WH_SHOW_STANDARD) != 0) {
         cd_wh_w_standard(&w, &c->hook, c->hook.secret, &c->mem);
     }
+    if (c->draft.ops_is == CD_WH_OPS_MADE) {
+        cd_json_w_key(&w, "ops_secret");
+        cd_json_w_str(&w, c->draft.ops.secret);
+    }
     put_warnings(c, &w);
     cd_json_w_obj_end(&w);
 }
@@ -48,6 +52,7 @@ static cd_err create_prepare(cd__wapi_call *c)
         c->draft.hook.from_block = from == 0 ? 1 : from; // 0: from now on
     }
     c->check_url = c->draft.hook.url;
+    c->check_ops = c->draft.ops_url;
     return CD_OK;
 }
 
@@ -55,7 +60,7 @@ static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_tier *tier = cd_wh_tier_of(c->account.project.tier);
     cd_err err = cd_wh_op_create(s, &c->draft, &c->account.project, tier->webhooks,
-                                 cd__wapi_now_ms(c->api), why);
+                                 cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
         return cd__wapi_refuse(c, 403, "webhook_limit_reached", "",
                                "the %s tier has at most %u webhooks", tier->name, tier->webhooks);
@@ -171,7 +176,13 @@ static cd_err delete_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_json_w w = writer(c);
     CD_TRY(cd__wapi_find(c, s, false, why));
-    CD_TRY(cd_wh_hook_delete(s, c->hook.key, why));
+    cd_err err = cd_wh_op_delete(s, &c->draft.ops, &c->hook, &c->mem, why);
+    if (err == CD_EBUSY) {
+        return cd__wapi_refuse(c, 409, "is_target", "",
+                               "set ops_url of its webhook or project to null instead");
+    }
+    CD_TRY(err);
+    c->draft.ops_is = c->draft.ops.key != 0 ? CD_WH_OPS_GONE : CD_WH_OPS_SAME;
     c->gone = true;
     cd_json_w_obj(&w);
     if (cd__wapi_face(c) == CD_WH_C) {
@@ -194,7 +205,7 @@ static cd_err patch_prepare(cd__wapi_call *c)
     if (cd_json_kind_of(cd_json_get(c->body, "url")) == CD_JSON_STR) {
         CD_TRY(cd_wh_read_str(&c->read, &c->check_url, c->body, "url", CD_WH_URL_MAX, true));
     }
-    return CD_OK;
+    return cd_wh_read_str(&c->read, &c->check_ops, c->body, "ops_url", CD_WH_URL_MAX, false);
 }
 
 static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
@@ -202,6 +213,12 @@ static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd__wapi_find(c, s, true, why));
     c->draft = (cd_wh_draft){.hook = c->hook};
     CD_TRY(c->face->patch(&c->read, &c->draft, c->body));
+    const u32 fixed = CD_WH_GIVEN_URL | CD_WH_GIVEN_CONFIG | CD_WH_GIVEN_TYPES;
+    if (cd_wh_hook_is_target(&c->hook) &&
+        ((c->draft.given & fixed) != 0 || c->draft.ops_url != NULL)) {
+        return cd__wapi_refuse(c, 400, "is_target", "",
+                               "it is told of other webhooks: change ops_url there");
+    }
     cd_err err =
         cd_wh_op_change(s, &c->draft, &c->due, &c->hook, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {

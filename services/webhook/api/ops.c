@@ -2,9 +2,75 @@
 
 #include "base/hmap.h"
 #include "services/webhook/core/intake.h"
+#include "services/webhook/core/notice.h"
+
+cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_wh_face face,
+                       i64 hook, u64 now_ms, cd_arena *mem, cd_errinfo *why)
+{
+    cd_wh_hook ops;
+    cd_err err = cd_wh_notice_target(s, &ops, mem, project, hook, why);
+    if (err != CD_OK && err != CD_ENOENT) {
+        return err;
+    }
+    if (d->ops_url[0] == '\0') {
+        if (err == CD_OK) {
+            CD_TRY(cd_wh_hook_delete(s, ops.key, why));
+            d->ops = ops;
+            d->ops_is = CD_WH_OPS_GONE;
+        }
+        return err == CD_OK ? cd_wh_notice_target_set(s, project, hook, 0, why) : CD_OK;
+    }
+    if (err == CD_OK) {
+        ops.url = d->ops_url;
+        ops.updated_ms = now_ms;
+        d->ops = ops;
+        d->ops_is = CD_WH_OPS_CHANGED;
+        return cd_wh_hook_save(s, &ops, why);
+    }
+    ops = (cd_wh_hook){
+        .id = d->ops.id,
+        .project = project,
+        .face = face,
+        .name = face == CD_WH_C ? "Operational events" : "",
+        .url = d->ops_url,
+        .chain = "",
+        .network = "",
+        .types = CD_WH_NOTICES,
+        .config = cd_bytes_str("{}"),
+        .settings = cd_bytes_str("{}"),
+        .secret = d->ops.secret,
+        .created_ms = now_ms,
+        .updated_ms = now_ms,
+    };
+    CD_TRY(cd_wh_hook_add(s, &ops, 0, why));
+    d->ops = ops;
+    d->ops_is = CD_WH_OPS_MADE;
+    return cd_wh_notice_target_set(s, project, hook, ops.key, why);
+}
+
+/* What a request said of it. */
+static cd_err target(cd_wh_store *s, cd_wh_draft *d, u64 now_ms, cd_arena *mem, cd_errinfo *why)
+{
+    const cd_wh_hook *h = &d->hook;
+    return d->ops_url == NULL
+               ? CD_OK
+               : cd_wh_op_target(s, d, h->project, h->face, h->key, now_ms, mem, why);
+}
+
+cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, cd_arena *mem,
+                       cd_errinfo *why)
+{
+    cd_wh_draft d = {.hook = *hook, .ops_url = ""};
+    if (cd_wh_hook_is_target(hook)) {
+        return cd_fail(why, CD_EBUSY, "it is told of other webhooks");
+    }
+    CD_TRY(target(s, &d, 0, mem, why));
+    *ops = d.ops;
+    return cd_wh_hook_delete(s, hook->key, why);
+}
 
 cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit,
-                       u64 now_ms, cd_errinfo *why)
+                       u64 now_ms, cd_arena *mem, cd_errinfo *why)
 {
     cd_wh_hook *hook = &d->hook;
     hook->project = p->id;
@@ -14,7 +80,8 @@ cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u
     hook->status = CD_WH_ACTIVE;
     hook->created_ms = hook->updated_ms = now_ms;
     CD_TRY(cd_wh_hook_add(s, hook, limit, why));
-    return cd_wh_intake_enlist(s, hook, why);
+    CD_TRY(cd_wh_intake_enlist(s, hook, why));
+    return target(s, d, now_ms, mem, why);
 }
 
 /* Those of a that are not in b, in their order. */
@@ -52,16 +119,25 @@ cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, 
                        cd_errinfo *why)
 {
     bool changed;
+    *due = true; /* also when nothing but a notice waits */
     if (!is_on) {
         hook->status = hook->face == CD_WH_B ? CD_WH_PAUSED : CD_WH_DISABLED;
-        return cd_wh_hook_pause(s, &changed, hook->key, hook->status, why);
+        CD_TRY(cd_wh_hook_pause(s, &changed, hook->key, hook->status, why));
+    } else {
+        CD_TRY(cd_wh_hook_resume(s, &changed, hook->key, why));
+        CD_TRY(replay_after(s, hook, again, why));
+        hook->status = CD_WH_ACTIVE;
+        hook->failures = 0;
     }
-    CD_TRY(cd_wh_hook_resume(s, &changed, hook->key, why));
-    CD_TRY(replay_after(s, hook, again, why));
-    hook->status = CD_WH_ACTIVE;
-    hook->failures = 0;
-    *due = true;
-    return CD_OK;
+    const cd_wh_notice n = {
+        .type = is_on                   ? CD_WH_NOTICE_RESUMED
+                : hook->face == CD_WH_B ? CD_WH_NOTICE_PAUSED
+                                        : CD_WH_NOTICE_DISABLED,
+        .project = hook->project,
+        .hook = hook,
+        .reason = "request",
+    };
+    return changed ? cd_wh_notice_put(s, &n, why) : CD_OK;
 }
 
 cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_hook *old, u64 now_ms,
@@ -86,7 +162,7 @@ cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_ho
         CD_TRY(replay_after(s, hook, d->again, why));
         *due = true;
     }
-    return CD_OK;
+    return target(s, d, now_ms, mem, why);
 }
 
 cd_err cd_wh_op_rotate(cd_wh_store *s, cd_wh_hook *hook, cd_wh_read *r, u64 grace_ms, u64 now_ms,

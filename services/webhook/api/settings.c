@@ -11,8 +11,10 @@ enum {
     CONCURRENCY_MAX = 64,
 };
 
-static const char *const keys[] = {"ordering", "concurrency",      "headers",
-                                   "ops_url",  "standard_headers", "sequence_headers"};
+static const char *const keys[] = {"ordering",         "concurrency",      "headers",
+                                   "standard_headers", "sequence_headers", "ops_url",
+                                   "ops_webhook"};
+enum { OWN_KEYS = 5 }; /* the first ones, which are read one by one */
 
 static u8 lower(u8 c)
 {
@@ -106,6 +108,37 @@ static cd_err put_bool(cd_wh_read *r, cd_json_w *w, cd_json v, const char *key)
     return CD_OK;
 }
 
+/* Whom to tell is a webhook of its own; here stands where it is, for records. */
+static cd_err put_ops(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body, cd_json old)
+{
+    cd_json v = cd_json_get(body, "ops_url");
+    cd_json id = cd_json_get(old, "ops_webhook");
+    if (cd_json_kind_of(v) == CD_JSON_NONE) {
+        v = cd_json_get(old, "ops_url");
+    } else if (cd_json_has(v)) {
+        CD_TRY(cd_wh_read_str(r, &d->ops_url, body, "ops_url", CD_WH_URL_MAX, true));
+    } else {
+        d->ops_url = "";
+    }
+    if (!cd_json_has(v)) {
+        return CD_OK;
+    }
+    cd_json_w_key(w, "ops_url");
+    cd_json_raw(w->out, v);
+    w->comma = true;
+    cd_json_w_key(w, "ops_webhook");
+    if (cd_json_has(id)) {
+        cd_json_raw(w->out, id);
+        w->comma = true;
+    } else {
+        const cd_wh_face_api *face = cd_wh_face_api_of(r->face);
+        d->ops.id = face->id(r);
+        d->ops.secret = face->secret(r);
+        cd_json_w_cstr(w, d->ops.id);
+    }
+    return CD_OK;
+}
+
 static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
                           const char *key)
 {
@@ -156,7 +189,7 @@ static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body,
         cd_json_raw(w->out, cd_json_get(old, "events"));
         w->comma = true;
     }
-    for (usize i = 0; i < CD_COUNT(keys); i++) {
+    for (usize i = 0; i < OWN_KEYS; i++) {
         if (cd_json_has(cd_json_get(body, keys[i]))) {
             d->given |= CD_WH_GIVEN_SETTINGS;
             CD_TRY(put_setting(r, d, w, body, keys[i]));
@@ -166,6 +199,7 @@ static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body,
             w->comma = true;
         }
     }
+    CD_TRY(put_ops(r, d, w, body, old));
     cd_json_w_obj_end(w);
     return CD_OK;
 }
@@ -197,7 +231,7 @@ void cd_wh_w_types(cd_json_w *w, const char *key, const cd_wh_hook *hook, cd_are
         return;
     }
     cd_json_w_arr(w);
-    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+    for (u32 t = 0; t < CD_WH_NOTICE_END; t++) {
         if ((hook->types & 1u << t) != 0) {
             cd_json_w_cstr(w, cd_wh_type_name((cd_wh_type)t));
         }

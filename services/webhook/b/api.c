@@ -65,6 +65,11 @@ static cd_err read_config(cd_wh_read *r, cd_wh_hook *hook, cd_json body)
     return CD_OK;
 }
 
+static const char *draw_id(cd_wh_read *r)
+{
+    return cd_wh_draw(r, "wh_", ID_DIGITS);
+}
+
 static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
@@ -75,7 +80,7 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     hook->types = 1u << type;
     CD_TRY(read_config(r, hook, body));
     CD_TRY(cd_wh_read_settings(r, d, body, (cd_bytes){0}));
-    hook->id = cd_wh_draw(r, "wh_", ID_DIGITS);
+    hook->id = draw_id(r);
     hook->secret = cd_wh_draw_secret(r);
     return CD_OK;
 }
@@ -141,5 +146,6 @@ const cd_wh_face_api cd_wh_face_b = {
     .create = create,
     .patch = patch,
     .record = record,
+    .id = draw_id,
     .secret = cd_wh_draw_secret,
 };

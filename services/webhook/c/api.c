@@ -192,5 +192,6 @@ const cd_wh_face_api cd_wh_face_c = {
     .create = create,
     .patch = patch,
     .record = record,
+    .id = draw_uuid,
     .secret = draw_secret,
 };

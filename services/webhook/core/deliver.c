@@ -393,21 +393,23 @@ static cd_err settle(cd_wh_deliverer *d, cd_wh_store *s, cd__wh_outcome *o, cd_e
 {
     const cd_wh_delivery *row = &o->item->d;
     CD_TRY(cd_wh_settle(s, row, o->has_attempt ? &o->attempt : NULL, o->state, o->next_ms, why));
-    if (!o->ends_hook) {
-        return CD_OK;
-    }
+    bool is_given_up = o->has_attempt && o->state == CD_WH_FAILED && !row->is_test;
     bool changed = false;
     o->has_ended = false;
-    cd_err e = cd_wh_hook_pause(s, &changed, row->hook, o->hook_status, why);
-    if (e == CD_ENOENT) {
+    if (o->ends_hook) {
+        cd_err e = cd_wh_hook_pause(s, &changed, row->hook, o->hook_status, why);
+        if (e == CD_ENOENT) {
+            return CD_OK;
+        }
+        CD_TRY(e);
+        is_given_up = changed; /* others of its events are a consequence */
+        o->has_ended = changed;
+    }
+    if (!is_given_up || d->cfg.hook_ended == NULL) {
         return CD_OK;
     }
-    CD_TRY(e);
-    o->has_ended = changed;
-    if (!changed || d->cfg.hook_ended == NULL) {
-        return CD_OK;
-    }
-    const cd_wh_ending ending = {.d = row, .status = o->hook_status, .now_ms = cd__wh_wall_ms(d)};
+    const cd_wh_ending ending = {
+        .d = row, .status = changed ? o->hook_status : CD_WH_ACTIVE, .now_ms = cd__wh_wall_ms(d)};
     return d->cfg.hook_ended(d->cfg.ctx, s, &ending, why);
 }
 

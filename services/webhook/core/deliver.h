@@ -37,10 +37,10 @@ typedef struct cd_wh_settled {
     u64 next_ms;
 } cd_wh_settled;
 
-/* A webhook that a delivery disabled or paused, which is recorded already. */
+/* A delivery that used up its attempts, which is recorded already, and what its webhook is now. */
 typedef struct cd_wh_ending {
     const cd_wh_delivery *d;
-    cd_wh_status status;
+    cd_wh_status status; /* ACTIVE: it goes on */
     u64 now_ms;
 } cd_wh_ending;
 
@@ -62,7 +62,7 @@ typedef struct cd_wh_deliver_cfg {
     double jitter;                                      /* 0.1: waits are up to a tenth longer */
     void *ctx;                                          /* for the two */
     void (*settled)(void *ctx, const cd_wh_settled *s); /* after the commit; NULL */
-    /* In the transaction that ends the webhook, on the store's thread; NULL. */
+    /* In the transaction that records it, on the store's thread; not for tests; NULL. */
     cd_err (*hook_ended)(void *ctx, cd_wh_store *s, const cd_wh_ending *e, cd_errinfo *why);
 } cd_wh_deliver_cfg;
 

@@ -178,6 +178,21 @@ static void c_id(char *out, const u8 h[32], u64 time_ms)
     out[30] = '\0';
 }
 
+void cd_wh_event_id(char out[CD_WH_EVENT_ID_MAX], cd_wh_face face, const u8 h[32], u64 time_ms)
+{
+    switch (face) {
+    case CD_WH_A:
+        a_id(out, h);
+        break;
+    case CD_WH_B:
+        b_id(out, h);
+        break;
+    case CD_WH_C:
+        c_id(out, h, time_ms);
+        break;
+    }
+}
+
 /* ---- events ---- */
 
 cd_wh_need cd_wh_hit_need(const cd_wh_hit *hit)
@@ -256,18 +271,16 @@ static void event_make(cd_wh_event *out, cd_arena *mem, cd_buf *scratch, const f
     out->block = f->facts->number;
     out->time_ms = f->facts->time_ms;
     hash_make(out->h, f->chain, f->facts, hit);
+    cd_wh_event_id(out->id, face, out->h, f->facts->time_ms);
     cd_buf_clear(scratch);
     switch (face) {
     case CD_WH_A:
-        a_id(out->id, out->h);
         cd__wh_a_body(&b);
         break;
     case CD_WH_B:
-        b_id(out->id, out->h);
         cd__wh_b_body(&b);
         break;
     case CD_WH_C:
-        c_id(out->id, out->h, f->facts->time_ms);
         cd__wh_c_body(&b);
         break;
     }

@@ -32,6 +32,9 @@ cd_wh_need cd_wh_hit_need(const cd_wh_hit *hit);
 cd_wh_event *cd_wh_events_make(cd_arena *mem, const cd_wh_chain *chain, const cd_wh_facts *facts,
                                const cd_wh_hit *hits, usize hits_cnt, const cd_wh_names *names);
 
+/* cd_wh_event_id writes the id that a face shows of an identity. */
+void cd_wh_event_id(char out[CD_WH_EVENT_ID_MAX], cd_wh_face face, const u8 h[32], u64 time_ms);
+
 /* cd_wh_event_example gives what a webhook would get for something made up, with "test":true: for test deliveries and
  * for showing what events look like. Of hook count key and id. */
 cd_wh_event cd_wh_event_example(cd_arena *mem, const cd_wh_chain *chain, const cd_wh_hook *hook,

@@ -244,7 +244,8 @@ static cd_err remind_all(cd_wh_mailer *m, cd_wh_store *s, cd_arena *mem, cd_erri
 {
     static const cd_wh_status statuses[] = {CD_WH_PAUSED, CD_WH_DISABLED};
     for (usize k = 0; k < CD_COUNT(statuses); k++) {
-        cd_wh_hook_query q = {.status = (int)statuses[k], .limit = HOOKS_AT_A_TIME};
+        cd_wh_hook_query q = {
+            .status = (int)statuses[k], .with_targets = true, .limit = HOOKS_AT_A_TIME};
         usize cnt = HOOKS_AT_A_TIME;
         while (cnt == HOOKS_AT_A_TIME) {
             cd_wh_hook *hooks;

@@ -38,6 +38,20 @@ typedef enum cd_wh_type {
     CD_WH_TYPES_CNT,
 } cd_wh_type;
 
+/* What happens to webhooks themselves (core/notice.h); in masks beside the types of events, as bits above theirs. */
+typedef enum cd_wh_notice_type {
+    CD_WH_NOTICE_FIRST = 24,
+    CD_WH_NOTICE_PAUSED = CD_WH_NOTICE_FIRST,
+    CD_WH_NOTICE_DISABLED,
+    CD_WH_NOTICE_RESUMED,
+    CD_WH_NOTICE_FAILED, /* an event was given up, and its webhook goes on */
+    CD_WH_NOTICE_WARNING,
+    CD_WH_NOTICE_QUOTA,
+    CD_WH_NOTICE_END,
+} cd_wh_notice_type;
+
+enum { CD_WH_NOTICES = (1 << CD_WH_NOTICE_END) - (1 << CD_WH_NOTICE_FIRST) };
+
 /* Of all faces; A says enabled/disabled, B active/paused/disabled, C is_active. Names are the face's business. */
 typedef enum cd_wh_status { CD_WH_ACTIVE, CD_WH_PAUSED, CD_WH_DISABLED } cd_wh_status;
 
@@ -116,6 +130,12 @@ typedef struct cd_wh_hook {
     u32 concurrency; /* attempts at a time; 0: the default */
     cd_wh_filter filter;
 } cd_wh_hook;
+
+/* cd_wh_hook_is_target: it is told of other webhooks, and matches nothing. */
+CD_INLINE bool cd_wh_hook_is_target(const cd_wh_hook *h)
+{
+    return (h->types & CD_WH_NOTICES) != 0;
+}
 
 /* A match, as the matcher makes it; borrowed until the block is done. */
 typedef struct cd_wh_event {

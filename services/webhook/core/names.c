@@ -24,6 +24,11 @@ static const struct {
     [CD_WH_C_PENDING] = {"PENDING_TRANSACTION", CD_WH_C},
 };
 
+static const char *const notices[CD_WH_NOTICE_END - CD_WH_NOTICE_FIRST] = {
+    "webhook.paused",  "webhook.disabled", "webhook.resumed",
+    "delivery.failed", "quota.warning",    "quota.exceeded",
+};
+
 static const char *const states[CD_WH_STATES_CNT] = {
     [CD_WH_PENDING] = "pending",     [CD_WH_DELIVERING] = "delivering",
     [CD_WH_DELIVERED] = "delivered", [CD_WH_RETRYING] = "retrying",
@@ -34,6 +39,11 @@ static const char *const states[CD_WH_STATES_CNT] = {
 
 const char *cd_wh_type_name(cd_wh_type t)
 {
+    u32 bit = t;
+    if (bit >= CD_WH_NOTICE_FIRST) {
+        CD_ASSERT(bit < CD_WH_NOTICE_END);
+        return notices[bit - CD_WH_NOTICE_FIRST];
+    }
     CD_ASSERT(t < CD_WH_TYPES_CNT);
     return types[t].name;
 }

@@ -7,6 +7,7 @@
 /* store_sql.def has these as numbers. */
 _Static_assert(CD_WH_PENDING == 0 && CD_WH_DELIVERING == 1 && CD_WH_RETRYING == 3, "");
 _Static_assert(CD_WH_FAILED == 4 && CD_WH_HELD == 5 && CD_WH_CANCELLED == 8, "");
+_Static_assert(1 << CD_WH_NOTICE_FIRST == 16777216, "");
 _Static_assert(CD_WH_ACTIVE == 0 && CD__WH_KIND_TEST == 1, "");
 
 enum { LEASE_MS = 300000, AHEAD = 64, WRITE_CACHE_KIB = 8000, READ_CACHE_KIB = 2000 };

@@ -90,6 +90,7 @@ typedef struct cd_wh_hook_query {
     const char *chain;   /* NULL: any */
     int status;          /* -1: any */
     u32 types;           /* 0: any, else at least one of these */
+    bool with_targets;   /* those too that are told of others */
     const char *search;  /* part of name or URL; NULL */
     i64 before;          /* keys below; 0: from the newest */
     u32 skip, limit;
@@ -97,7 +98,7 @@ typedef struct cd_wh_hook_query {
 /* cd_wh_hook_list gives webhooks without addresses, newest first; total (may be NULL): all that fit. */
 cd_err cd_wh_hook_list(cd_wh_store *s, cd_wh_hook **out, usize *cnt, u64 *total, cd_arena *mem,
                        const cd_wh_hook_query *q, cd_errinfo *why) CD_CHECK;
-/* cd_wh_hook_each gives every webhook with its addresses, one at a time, oldest first, for the matcher at start. */
+/* cd_wh_hook_each gives every webhook that can match with its addresses, one at a time, oldest first, for the matcher at start. */
 cd_err cd_wh_hook_each(cd_wh_store *s, cd_err (*fn)(void *ctx, const cd_wh_hook *hook), void *ctx,
                        cd_errinfo *why) CD_CHECK;
 /* cd_wh_hook_addresses adds and removes as one, what is there or gone already is fine; cnt: how many there are

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/num_text.h"
 #include "crypto/sha2.h"
+#include "services/webhook/core/notice.h"
 #include "services/webhook/core/store_priv.h"
 
 #include <stdlib.h>
@@ -254,7 +255,7 @@ static cd_wh_state state_of(const batch *b, const lane *l, quota *q, const cd_wh
     if (e->body.n > CD_WH_BODY_MAX) {
         return CD_WH_FAILED;
     }
-    if (q != NULL) {
+    if (q != NULL && e->type < CD_WH_TYPES_CNT) { /* notices are free */
         if (q->period != CD_WH_NO_QUOTA && q->before + q->used >= q->limit) {
             return CD_WH_QUOTA_EXCEEDED;
         }
@@ -380,6 +381,21 @@ static cd_err write_quotas(batch *b, cd_errinfo *why)
     return CD_OK;
 }
 
+/* In the transaction in which the quota was passed. */
+static cd_err tell_quotas(cd_wh_store *s, const cd_wh_enqueued *made, cd_errinfo *why)
+{
+    for (usize i = 0; i < made->notes_cnt; i++) {
+        const cd_wh_quota_note *q = &made->notes[i];
+        const cd_wh_notice n = {
+            .type = q->percent < 100 ? CD_WH_NOTICE_WARNING : CD_WH_NOTICE_QUOTA,
+            .project = q->project,
+            .percent = q->percent,
+        };
+        CD_TRY(cd_wh_notice_put(s, &n, why));
+    }
+    return CD_OK;
+}
+
 cd_err cd_wh_enqueue(cd_wh_store *s, cd_wh_enqueued *out, cd_arena *mem, const cd_wh_event *events,
                      usize events_cnt, const char *chain_name, u64 height, const u8 block_hash[32],
                      cd_errinfo *why)
@@ -399,6 +415,7 @@ cd_err cd_wh_enqueue(cd_wh_store *s, cd_wh_enqueued *out, cd_arena *mem, const c
         CD_TRY(write_events(&b, why));
         CD_TRY(write_lanes(&b, why));
         CD_TRY(write_quotas(&b, why));
+        CD_TRY(tell_quotas(s, &made, why));
     }
     if (chain_name != NULL) {
         CD_TRY(WH_RUN(s, CURSOR_PUT, why, cd_sql_t(chain_name), cd_sql_u(height),

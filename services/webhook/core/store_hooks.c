@@ -307,6 +307,9 @@ static void conditions(cond *c, const cd_wh_hook_query *q, cd_arena *mem)
     if (q->status >= 0) {
         also(c, "l.status = ", cd_sql_i(q->status));
     }
+    if (!q->with_targets) {
+        cd_buf_str(&c->text, " AND h.types < 16777216");
+    }
     if (q->types != 0) {
         also(c, "0 <> h.types & ", cd_sql_i(q->types));
     }

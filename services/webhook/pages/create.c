@@ -418,8 +418,8 @@ static cd_err do_new_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         put_page(v);
         return CD_OK;
     }
-    cd_err err =
-        cd_wh_op_create(s, &v->draft, &v->account.project, tier->webhooks, v->now_s * 1000, why);
+    cd_err err = cd_wh_op_create(s, &v->draft, &v->account.project, tier->webhooks, v->now_s * 1000,
+                                 &v->mem, why);
     if (err == CD_EFULL) {
         *p = (cd_wh_problem){.status = 403,
                              .message = cd_arena_fmt(&v->mem, "The %s tier has at most %u webhooks",

@@ -349,7 +349,8 @@ static cd_err do_delete_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         put_delete(v, true);
         return CD_OK;
     }
-    CD_TRY(cd_wh_hook_delete(s, v->hook.key, why));
+    CD_TRY(cd_wh_op_delete(s, &v->draft.ops, &v->hook, &v->mem, why));
+    v->draft.ops_is = v->draft.ops.key != 0 ? CD_WH_OPS_GONE : CD_WH_OPS_SAME;
     CD_TRY(audit(v, s, "webhook.delete", why));
     v->gone = true;
     v->to = "/webhooks?done=deleted";

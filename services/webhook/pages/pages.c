@@ -161,9 +161,15 @@ static void tell_engine(cd__wpage_visit *v)
     if (v->changed) {
         e->changed(e->ctx, &v->hook);
     }
+    if (v->draft.ops_is == CD_WH_OPS_GONE) {
+        e->gone(e->ctx, v->draft.ops.key);
+    } else if (v->draft.ops_is != CD_WH_OPS_SAME) {
+        e->changed(e->ctx, &v->draft.ops);
+    }
     if (v->due) {
         e->due(e->ctx);
     }
+    v->draft.ops_is = CD_WH_OPS_SAME;
     v->gone = v->changed = v->due = false;
 }
 
@@ -282,6 +288,7 @@ static void copy_account(cd__wpage_visit *v, const cd_wh_account *from)
     to->project.email = cd_arena_str(&v->mem, cd_bytes_str(from->project.email));
     to->key.project = to->project.id;
     v->face = cd_wh_face_api_of(to->project.face);
+    v->read.face = v->account.project.face;
 }
 
 static void on_account(void *arg, const cd_wh_account *found)

@@ -249,11 +249,70 @@ static void more(void **state)
     want(ask(g, -1, "OPTIONS", "/v1/webhooks", "", NULL), 204, "Allow: GET, HEAD, POST");
 }
 
+static void operations(void **state)
+{
+    api_rig *g = *state;
+    char id[128], ops[128], path[300];
+    static const char with[] = "{\"url\":\"https://example.com/hook\",\"chain\":\"lux\","
+                               "\"event_type\":\"log\",\"config\":{\"addresses\":[\"" ADDR "\"]},"
+                               "\"ops_url\":\"https://%s/ops\"}";
+    char body[400];
+    (void)snprintf(body, sizeof body, with, "10.0.0.1");
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body), 400, "\"field\":\"ops_url\"");
+    (void)snprintf(body, sizeof body, with, "ops.example");
+    u32 changed = g->changed;
+    const char *a = ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body);
+    want(a, 201, "\"ops_secret\":\"whsec_");
+    assert_int_equal(g->changed, changed + 2); /* both are known to who sends */
+    api_rig_value(id, a, "id");
+    api_rig_value(ops, a, "ops_webhook");
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
+    a = ask(g, CD_WH_B, "GET", path, "", NULL);
+    want(a, 200, "\"ops_url\":\"https://ops.example/ops\"");
+    assert_null(strstr(a, "ops_secret"));
+    /* moved: the same one; what else is changed leaves it alone */
+    a = ask(g, CD_WH_B, "PATCH", path, JSON, "{\"ops_url\":\"https://other.example/\"}");
+    want(a, 200, ops);
+    assert_null(strstr(a, "ops_secret"));
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"concurrency\":2}"), 200, "other.example");
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"ops_url\":7}"), 400, "ops_url");
+
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", ops);
+    want(ask(g, CD_WH_B, "GET", path, "", NULL), 200, "\"event_type\":\"webhook.paused\"");
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"url\":\"https://a.example/\"}"), 400,
+         "is_target");
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"headers\":{\"X-Team\":\"ops\"}}"), 200, "X-Team");
+    want(ask(g, CD_WH_B, "DELETE", path, "", NULL), 409, "is_target");
+    /* it goes with its webhook */
+    char own[300];
+    (void)snprintf(own, sizeof own, "/v1/webhooks/%s", id);
+    u32 gone = g->gone;
+    want(ask(g, CD_WH_B, "DELETE", own, "", NULL), 200, "deleted");
+    assert_int_equal(g->gone, gone + 2);
+    want(ask(g, CD_WH_B, "GET", path, "", NULL), 404, NULL);
+
+    /* of the project */
+    static const char notify[] = "/v1/notifications";
+    want(ask(g, CD_WH_A, "GET", notify, "", NULL), 200,
+         "{\"email\":\"owner@harbour.example\",\"mail_paused\":true,\"mail_quota\":true,"
+         "\"mail_dead\":true,\"ops_url\":null,\"ops_webhook\":null}");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"email\":\"a b\"}"), 400, "email");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"mail_dead\":1}"), 400, "mail_dead");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"ops_url\":\"https://10.1.1.1/\"}"), 400,
+         "not allowed");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON,
+             "{\"ops_url\":\"https://ops.example/\",\"mail_dead\":false}"),
+         200, "\"mail_dead\":false,\"ops_url\":\"https://ops.example/\",\"ops_webhook\":\"wh-");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"ops_url\":null}"), 200, "\"ops_url\":null");
+    want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"ops_url\":null}"), 200, "\"ops_url\":null");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys),  cmocka_unit_test(strictness), cmocka_unit_test(rates),
-        cmocka_unit_test(lives), cmocka_unit_test(repeats),    cmocka_unit_test(more),
+        cmocka_unit_test(lives), cmocka_unit_test(operations), cmocka_unit_test(repeats),
+        cmocka_unit_test(more),
     };
     return cmocka_run_group_tests(tests, open_rig, close_rig);
 }

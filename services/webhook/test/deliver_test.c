@@ -52,7 +52,7 @@ typedef struct rig {
     usize seen_cnt;
     cd_http_req *hanging[64];
     usize hanging_cnt;
-    u32 settled, ended;
+    u32 settled, ended, given_up;
     u32 pushed; /* requests that hang, while more waited than can be of hung webhooks */
     cd_wh_state last_state;
     char last_error[32];
@@ -272,7 +272,8 @@ static cd_err on_ended(void *ctx, cd_wh_store *s, const cd_wh_ending *e, cd_erri
     rig *r = ctx;
     cd_arena mem = {0};
     cd_wh_hook hook;
-    r->ended++;
+    r->given_up++;
+    r->ended += e->status != CD_WH_ACTIVE;
     cd_err err = cd_wh_hook_by_key(s, &hook, &mem, e->d->hook, false, why);
     if (err == CD_OK && hook.status != e->status) {
         err = CD_EINVAL;
@@ -556,6 +557,7 @@ static void check_schedule(rig *r, cd_wh_face face, const char *path, u64 takes_
     usize first = r->seen_cnt;
     u32 settled = r->settled;
     u32 ended = r->ended;
+    u32 given_up = r->given_up;
     u64 begin = now_ms(r);
     r->act[path[1] - '0'] = (behaviour){.status = 500, .takes_ms = takes_ms};
     (void)events_of(r, key, types[face], 1);
@@ -580,6 +582,7 @@ static void check_schedule(rig *r, cd_wh_face face, const char *path, u64 takes_
     static const cd_wh_status after[] = {CD_WH_DISABLED, CD_WH_PAUSED, CD_WH_ACTIVE};
     assert_int_equal(status_of(r, key), after[face]);
     assert_int_equal(r->ended, ended + (face != CD_WH_C));
+    assert_int_equal(r->given_up, given_up + 1); /* told of all */
     /* What matches now is logged and not sent, unless the webhook goes on. */
     r->act[path[1] - '0'] = (behaviour){.status = 200};
     (void)events_of(r, key, types[face], 2);

@@ -1,7 +1,9 @@
-"""What webhooks can be given beside an address: nodes behind TLS, each with a stack of its own.
+"""What webhooks can be given beside an address: nodes behind TLS, who is told of operations; each with a stack of its own.
 
 Standard library and the openssl program."""
 import contextlib
+import hashlib
+import hmac
 import json
 import shutil
 import ssl
@@ -94,3 +96,44 @@ def test_a_node_that_is_not_believed(env):
             s.wait()
     finally:
         node.kill()
+
+
+def signed(hook_secret, head, body):
+    want = hmac.new(hook_secret.encode(), head["x-svc-timestamp"].encode() + b"." + body, hashlib.sha256).hexdigest()
+    assert hmac.compare_digest(want, head["x-svc-signature"]), "the signature of an operational event"
+
+
+def test_operations_are_told(env):
+    with stack(env) as s:
+        dead, ops, common = s.sink(410), s.sink(), s.sink()
+        hook = s.make("b", url=dead.url + "?token=secret", event_type="address_activity",
+                      config={"addresses": [BOB]}, ops_url=ops.url)
+        other = s.make("b", url=dead.url, event_type="address_activity", config={"addresses": [BOB]})
+        status, project = s.ask("PATCH", "/v1/notifications", "b", {"ops_url": common.url})
+        same(status, 200, project)
+        same(s.get("/v1/notifications", "b")[1]["ops_webhook"], project["ops_webhook"])
+        s.send()
+        head, body = ops.take()
+        signed(hook["ops_secret"], head, body)
+        event = json.loads(body)
+        same((event["event_type"], event["data"]["webhook_id"], event["data"]["reason"], event["data"]["status"],
+              event["data"]["last_status"], event["data"]["url"], event["webhook_id"], head["x-svc-sequence"]),
+             ("webhook.paused", hook["id"], "gone", "paused", 410, dead.url, hook["ops_webhook"], "1"))
+        head, body = common.take()
+        signed(project["ops_secret"], head, body)
+        same(json.loads(body)["data"]["webhook_id"], other["id"], "a webhook without a URL of its own")
+        dead.status = 200
+        same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"status": "active"})[0], 200)
+        head, body = ops.take()
+        same((json.loads(body)["event_type"], head["x-svc-sequence"]), ("webhook.resumed", "2"))
+        # it is in the ledger like any other, but not among the webhooks
+        same(len(s.get("/v1/webhooks", "b")[1]["webhooks"]), 2)
+        rows = f"/v1/webhooks/{hook['ops_webhook']}/deliveries"
+        s.until(lambda: [d["status"] for d in s.get(rows, "b")[1]["deliveries"]] == ["delivered"] * 2,
+                "what was told is not in the ledger")
+        same(s.ask("POST", f"/v1/webhooks/{hook['ops_webhook']}/test", "b", {})[1]["success"], True)
+        same(json.loads(ops.take()[1])["test"], True)
+        same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"ops_url": "http://10.0.0.1/"})[0], 400)
+        status, answer = s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"ops_url": None})
+        same((status, "ops_url" in answer), (200, False))
+        same(s.get(f"/v1/webhooks/{hook['ops_webhook']}", "b")[0], 404)
