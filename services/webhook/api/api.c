@@ -649,7 +649,8 @@ static cd__wapi_call *call_new(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id i
                            .rng = &c->rng,
                            .chain = a->cfg.engine->chain,
                            .chain_ctx = a->cfg.engine->ctx,
-                           .brand = a->cfg.brand};
+                           .brand = a->cfg.brand,
+                           .now_s = cd_clock_wall_s(a->cfg.clock)};
     return c;
 }
 

@@ -29,6 +29,7 @@ typedef struct cd_wh_read {
     void *chain_ctx;
     const char *brand; /* of header names: "Svc" */
     cd_wh_face face;   /* of the project */
+    u64 now_s;         /* Unix time */
     bool is_dry;       /* nothing will be stored: neither name nor address are needed */
     cd_wh_problem problem;
     const char *warnings[8]; /* beyond it they are dropped */
@@ -44,6 +45,7 @@ enum {
     CD_WH_GIVEN_TYPES = 16,
     CD_WH_GIVEN_SETTINGS = 32,
     CD_WH_GIVEN_SECRET = 64,
+    CD_WH_GIVEN_CLIENT = 128,
 };
 
 /* What becomes of events that were skipped, when a webhook goes on. */

@@ -3,6 +3,7 @@
 #include "base/hmap.h"
 #include "services/webhook/core/intake.h"
 #include "services/webhook/core/notice.h"
+#include "services/webhook/core/records.h"
 
 cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_wh_face face,
                        i64 hook, u64 now_ms, cd_arena *mem, cd_errinfo *why)
@@ -57,15 +58,22 @@ static cd_err target(cd_wh_store *s, cd_wh_draft *d, u64 now_ms, cd_arena *mem, 
                : cd_wh_op_target(s, d, h->project, h->face, h->key, now_ms, mem, why);
 }
 
+static cd_err client(cd_wh_store *s, const cd_wh_draft *d, cd_errinfo *why)
+{
+    return (d->given & CD_WH_GIVEN_CLIENT) == 0 ? CD_OK : cd_wh_client_put(s, &d->hook, why);
+}
+
 cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, cd_arena *mem,
                        cd_errinfo *why)
 {
-    cd_wh_draft d = {.hook = *hook, .ops_url = ""};
+    cd_wh_draft d = {.hook = *hook, .ops_url = "", .given = CD_WH_GIVEN_CLIENT};
     if (cd_wh_hook_is_target(hook)) {
         return cd_fail(why, CD_EBUSY, "it is told of other webhooks");
     }
     CD_TRY(target(s, &d, 0, mem, why));
     *ops = d.ops;
+    d.hook.client = (cd_bytes){0};
+    CD_TRY(hook->client.n == 0 ? CD_OK : client(s, &d, why));
     return cd_wh_hook_delete(s, hook->key, why);
 }
 
@@ -81,6 +89,7 @@ cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u
     hook->created_ms = hook->updated_ms = now_ms;
     CD_TRY(cd_wh_hook_add(s, hook, limit, why));
     CD_TRY(cd_wh_intake_enlist(s, hook, why));
+    CD_TRY(client(s, d, why));
     return target(s, d, now_ms, mem, why);
 }
 
@@ -162,6 +171,7 @@ cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_ho
         CD_TRY(replay_after(s, hook, d->again, why));
         *due = true;
     }
+    CD_TRY(client(s, d, why));
     return target(s, d, now_ms, mem, why);
 }
 

@@ -1,7 +1,9 @@
 /* How deliveries of one webhook are made: order, concurrency, headers. Kept as a JSON object whose names are those of the request. */
 #include "services/webhook/api/face.h"
 
+#include "base/hex.h"
 #include "base/secret.h"
+#include "net/tls_pair.h"
 #include "services/webhook/core/sign.h"
 
 enum {
@@ -9,11 +11,13 @@ enum {
     HEADER_NAME_MAX = 64,
     HEADER_VALUE_MAX = 1024,
     CONCURRENCY_MAX = 64,
+    CLIENT_CERT_MAX = 64 << 10,
+    CLIENT_KEY_MAX = 16 << 10,
 };
 
-static const char *const keys[] = {"ordering",         "concurrency",      "headers",
-                                   "standard_headers", "sequence_headers", "ops_url",
-                                   "ops_webhook"};
+static const char *const keys[] = {"ordering",         "concurrency",       "headers",
+                                   "standard_headers", "sequence_headers",  "ops_url",
+                                   "ops_webhook",      "client_certificate"};
 enum { OWN_KEYS = 5 }; /* the first ones, which are read one by one */
 
 static u8 lower(u8 c)
@@ -139,6 +143,87 @@ static cd_err put_ops(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
     return CD_OK;
 }
 
+/* Text of several lines. */
+static cd_err read_pem(cd_wh_read *r, cd_bytes *out, cd_json v, const char *field, usize max)
+{
+    if (cd_json_str(out, v, NULL) != CD_OK || out->n == 0) {
+        return cd_wh_bad_shape(r, cd_json_has(v) ? "string_type" : "missing", field,
+                               "must be PEM text");
+    }
+    return out->n <= max
+               ? CD_OK
+               : cd_wh_bad_shape(r, "string_too_long", field, "longer than %zu bytes", max);
+}
+
+static cd_err check_client(cd_wh_read *r, cd_tls_pair *out, cd_bytes cert, cd_bytes key)
+{
+    cd_errinfo why = {0};
+    cd_err err = cd_tls_pair_read(out, cert, key, &why);
+    if (err != CD_OK) {
+        return cd_wh_bad_shape(r, "value_error",
+                               err == CD_EKEY ? "client_key" : "client_certificate", "%s", why.msg);
+    }
+    if (out->ends_s <= r->now_s || out->begins_s > r->now_s) {
+        return cd_wh_bad_shape(r, "value_error", "client_certificate",
+                               out->ends_s <= r->now_s ? "the certificate has expired"
+                                                       : "the certificate is not valid yet");
+    }
+    return CD_OK;
+}
+
+/* What may be seen of a certificate. */
+static void put_pair(cd_json_w *w, const cd_tls_pair *p)
+{
+    char hex[64];
+    cd_hex_fmt(hex, cd_bytes_of(p->sha256, 32));
+    cd_json_w_obj(w);
+    cd_wh_w_str(w, "subject", p->subject);
+    cd_wh_w_str(w, "issuer", p->issuer);
+    cd_wh_w_time(w, "expires_at", p->ends_s * 1000, false);
+    cd_json_w_key(w, "sha256");
+    cd_json_w_str(w, cd_bytes_of(hex, sizeof hex));
+    cd_json_w_obj_end(w);
+}
+
+/* Certificate and key come together; the key is never seen again. */
+static cd_err put_client(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body, cd_json old)
+{
+    cd_json v = cd_json_get(body, "client_certificate");
+    cd_json had = cd_json_get(old, "client_certificate");
+    cd_bytes cert, key;
+    cd_tls_pair pair;
+    bool has_key = cd_json_has(cd_json_get(body, "client_key"));
+    if (!cd_json_has(v)) {
+        if (has_key) {
+            return cd_wh_bad_shape(r, "missing", "client_certificate",
+                                   "a key needs its certificate");
+        }
+        if (cd_json_kind_of(v) != CD_JSON_NONE) { /* null */
+            d->hook.client = (cd_bytes){0};
+            d->given |= CD_WH_GIVEN_CLIENT;
+        } else if (cd_json_has(had)) {
+            cd_json_w_key(w, "client_certificate");
+            cd_json_raw(w->out, had);
+            w->comma = true;
+        }
+        return CD_OK;
+    }
+    CD_TRY(read_pem(r, &cert, v, "client_certificate", CLIENT_CERT_MAX));
+    CD_TRY(read_pem(r, &key, cd_json_get(body, "client_key"), "client_key", CLIENT_KEY_MAX));
+    CD_TRY(check_client(r, &pair, cert, key));
+    cd_buf both = {0};
+    cd_buf_put(&both, cert);
+    cd_buf_u8(&both, '\n');
+    cd_buf_put(&both, key);
+    d->hook.client = cd_arena_dup(r->mem, cd_buf_bytes(&both));
+    cd_wipe(both.p, both.n);
+    cd_buf_fini(&both);
+    d->given |= CD_WH_GIVEN_CLIENT;
+    cd_json_w_key(w, "client_certificate");
+    put_pair(w, &pair);
+    return CD_OK;
+}
+
 static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
                           const char *key)
 {
@@ -200,6 +285,7 @@ static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body,
         }
     }
     CD_TRY(put_ops(r, d, w, body, old));
+    CD_TRY(put_client(r, d, w, body, old));
     cd_json_w_obj_end(w);
     return CD_OK;
 }

@@ -23,6 +23,10 @@ static void wipe(cd__wh_hook *h)
 {
     cd_wipe(&h->key_now, sizeof h->key_now);
     cd_wipe(&h->key_next, sizeof h->key_next);
+    if (h->client.n != 0) {
+        cd_wipe((void *)(uintptr_t)h->client.p, h->client.n);
+        h->client = (cd_bytes){0};
+    }
 }
 
 void cd__wh_hook_free(cd__wh_hook *h)
@@ -155,6 +159,7 @@ void cd__wh_hook_set(cd__wh_hook *h, const cd_wh_hook *from)
     };
     cd_wh_sign_key_init(&h->key_now, from->secret);
     cd_wh_sign_key_init(&h->key_next, from->secret_next);
+    h->client = cd_arena_dup(&h->mem, from->client);
     h->grace_until_ms = from->grace_until_ms;
     h->target_err = cd_wh_target_parse(&h->target, d->cfg.guard, cd_bytes_str(h->view.url), &why);
     cd_buf lines = {0};

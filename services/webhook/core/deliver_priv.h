@@ -44,6 +44,7 @@ typedef struct cd__wh_hook {
     cd_err target_err;
     cd_wh_sign_key key_now, key_next;
     cd_wh_standard standard;
+    cd_bytes client; /* PEM: certificate and key; empty: those of all, if any */
     bool has_sequence;
     u64 grace_until_ms;
     const char *head;  /* of a request: what curl says by itself, for the record */

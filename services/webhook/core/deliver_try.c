@@ -183,8 +183,8 @@ static void post(cd__wh_item *item, const char *address)
         .timeout_ms = d->cfg.timeout_ms > item->vet_ms ? d->cfg.timeout_ms - item->vet_ms : 1,
         .body_max = BODY_READ_MAX,
         .address = h->target.is_literal && strcmp(address, h->target.host) == 0 ? NULL : address,
-        .client_cert = d->cfg.client_cert,
-        .client_key = d->cfg.client_key,
+        .client_cert = h->client.n != 0 ? h->client : d->cfg.client_cert,
+        .client_key = h->client.n != 0 ? h->client : d->cfg.client_key,
     };
     item->call = cd_http_client_call(d->client, &ask, on_result, item);
 }

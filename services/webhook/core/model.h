@@ -120,6 +120,7 @@ typedef struct cd_wh_hook {
     cd_bytes settings;    /* JSON object: headers, standard_headers, batch, ops_url …; "{}" */
     cd_bytes secret;      /* in the clear; empty: none */
     cd_bytes secret_next; /* during a rotation */
+    cd_bytes client;      /* PEM: certificate and key to show to the receiver; empty: none */
     u64 grace_until_ms;
     u64 failures; /* attempts that failed since the last success */
     u64 last_ms;  /* last event, 0: never */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "services/webhook/core/records.h"
 
 #include "services/webhook/core/seal.h"
@@ -170,4 +171,43 @@ cd_err cd_wh_setting_put(cd_wh_store *s, cd_bytes value, const char *project, co
                          cd_errinfo *why)
 {
     return WH_RUN(s, SETTING_PUT, why, cd_sql_t(project), cd_sql_t(name), cd_sql_b(value));
+}
+
+/* ---- certificates of webhooks ---- */
+
+static const char *client_name(cd_arena *mem, const cd_wh_hook *hook)
+{
+    return cd_arena_fmt(mem, "client/%lld", (long long)hook->key);
+}
+
+static const char *client_seal(cd_arena *mem, const cd_wh_hook *hook)
+{
+    return cd_arena_fmt(mem, "client of %s", hook->id);
+}
+
+cd_err cd_wh_client_put(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
+{
+    cd_arena mem = {0};
+    cd_bytes sealed = hook->client.n == 0
+                          ? hook->client
+                          : cd_wh_seal(&mem, s->master_key, hook->client, client_seal(&mem, hook));
+    cd_err err = cd_wh_setting_put(s, sealed, hook->project, client_name(&mem, hook), why);
+    cd_arena_fini(&mem);
+    return err;
+}
+
+cd_err cd_wh_client_get(cd_wh_store *s, cd_wh_hook *hook, cd_arena *mem, cd_errinfo *why)
+{
+    static const char key[] = "\"client_certificate\"";
+    cd_bytes sealed = {0};
+    if (hook->settings.n == 0 ||
+        memmem(hook->settings.p, hook->settings.n, key, sizeof key - 1) == NULL) {
+        return CD_OK;
+    }
+    cd_err err = cd_wh_setting_get(s, &sealed, mem, hook->project, client_name(mem, hook), why);
+    if (err == CD_ENOENT || (err == CD_OK && sealed.n == 0)) {
+        return CD_OK;
+    }
+    CD_TRY(err);
+    return cd_wh_unseal(&hook->client, mem, s->master_key, sealed, client_seal(mem, hook), why);
 }

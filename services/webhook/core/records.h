@@ -58,6 +58,11 @@ cd_err cd_wh_token_get(cd_wh_store *s, cd_wh_token *out, cd_arena *mem, const ch
 cd_err cd_wh_token_put(cd_wh_store *s, const cd_wh_token *t, const char *chain,
                        const cd_addr20 *address, cd_errinfo *why) CD_CHECK;
 
+/* The certificate and key that a webhook shows to its receiver, sealed. cd_wh_client_put stores hook->client (empty: none any
+ * more), cd_wh_client_get reads it when hook->settings say that there is one. */
+cd_err cd_wh_client_put(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why) CD_CHECK;
+cd_err cd_wh_client_get(cd_wh_store *s, cd_wh_hook *hook, cd_arena *mem, cd_errinfo *why) CD_CHECK;
+
 /* Settings of a project (or "": of the service) by name: notification switches, when a reminder went out. CD_ENOENT. */
 cd_err cd_wh_setting_get(cd_wh_store *s, cd_bytes *out, cd_arena *mem, const char *project,
                          const char *name, cd_errinfo *why) CD_CHECK;

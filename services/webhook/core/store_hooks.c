@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "services/webhook/core/records.h"
 #include "services/webhook/core/seal.h"
 #include "services/webhook/core/store_priv.h"
 
@@ -265,6 +266,7 @@ cd_err cd_wh_hook_get(cd_wh_store *s, cd_wh_hook *out, cd_arena *mem, const char
     if (with_lists) {
         CD_TRY(with_addresses(s, &hook, mem, why));
     }
+    CD_TRY(cd_wh_client_get(s, &hook, mem, why));
     *out = hook;
     return CD_OK;
 }
@@ -279,6 +281,7 @@ cd_err cd_wh_hook_by_key(cd_wh_store *s, cd_wh_hook *out, cd_arena *mem, i64 key
     if (with_lists) {
         CD_TRY(with_addresses(s, &hook, mem, why));
     }
+    CD_TRY(cd_wh_client_get(s, &hook, mem, why));
     *out = hook;
     return CD_OK;
 }

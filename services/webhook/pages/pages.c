@@ -331,7 +331,8 @@ static void visit(cd_wh_pages *p, cd_http_req *r, cd__wpage_place place, cd_byte
                            .rng = &v->rng,
                            .chain = p->cfg.engine->chain,
                            .chain_ctx = p->cfg.engine->ctx,
-                           .brand = p->cfg.brand};
+                           .brand = p->cfg.brand,
+                           .now_s = v->now_s};
     cd_bytes key;
     bool has_session = cd__wpage_session(v, &key);
     if (places[place].method == CD_HTTP_POST && (!has_session || !has_token(v))) {

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
 #define ADDR  "0x9011e888251ab053b7bd1cdb598db4f9ded94714"
 #define OTHER "0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf"
 #define JSON  "Content-Type: application/json\r\n"
@@ -307,12 +310,102 @@ static void operations(void **state)
     want(ask(g, CD_WH_A, "PATCH", notify, JSON, "{\"ops_url\":null}"), 200, "\"ops_url\":null");
 }
 
+/* A certificate of "orders" and its key as JSON strings; valid from and until so many seconds from the rig's time. */
+static void make_pair(char cert[2048], char key[1024], long from, long until)
+{
+    static const time_t now = 1768473322;
+    X509 *x = X509_new();
+    EVP_PKEY *k = EVP_EC_gen("P-256");
+    BIO *bio[2] = {BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())};
+    char *out[2] = {cert, key};
+    assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(x), 1), 1);
+    assert_non_null(ASN1_TIME_set(X509_getm_notBefore(x), now + from));
+    assert_non_null(ASN1_TIME_set(X509_getm_notAfter(x), now + until));
+    assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
+                                                (const u8 *)"orders", -1, -1, 0),
+                     1);
+    assert_int_equal(X509_set_pubkey(x, k), 1);
+    assert_true(X509_sign(x, k, EVP_sha256()) > 0);
+    assert_int_equal(PEM_write_bio_X509(bio[0], x), 1);
+    assert_int_equal(PEM_write_bio_PrivateKey(bio[1], k, NULL, NULL, 0, NULL, NULL), 1);
+    for (usize i = 0; i < 2; i++) {
+        char *p;
+        long n = BIO_get_mem_data(bio[i], &p);
+        usize at = 0;
+        for (long c = 0; c < n; c++) {
+            if (p[c] == '\n') {
+                memcpy(out[i] + at, "\\n", 2);
+                at += 2;
+            } else {
+                out[i][at++] = p[c];
+            }
+        }
+        out[i][at] = '\0';
+        BIO_free(bio[i]);
+    }
+    X509_free(x);
+    EVP_PKEY_free(k);
+}
+
+static void certificates(void **state)
+{
+    static const char with[] = "{\"url\":\"https://example.com/hook\",\"chain\":\"lux\","
+                               "\"event_type\":\"log\",\"config\":{\"addresses\":[\"" ADDR "\"]}";
+    static const long day = 86400;
+    api_rig *g = *state;
+    char cert[3][2048], key[3][1024], body[6000], path[300], id[128];
+    make_pair(cert[0], key[0], -day, 90 * day);
+    make_pair(cert[1], key[1], -2 * day, -day);
+    make_pair(cert[2], key[2], day, 2 * day);
+    const struct {
+        usize cert, key;
+        const char *field, *text;
+    } bad[] = {
+        {0, 1, "client_key", "not that of the certificate"},
+        {1, 1, "client_certificate", "has expired"},
+        {2, 2, "client_certificate", "not valid yet"},
+    };
+    for (usize i = 0; i < CD_COUNT(bad); i++) {
+        (void)snprintf(body, sizeof body, "%s,\"client_certificate\":\"%s\",\"client_key\":\"%s\"}",
+                       with, cert[bad[i].cert], key[bad[i].key]);
+        const char *a = ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body);
+        want(a, 400, bad[i].text);
+        want(a, 400, bad[i].field);
+    }
+    (void)snprintf(body, sizeof body, "%s,\"client_certificate\":\"%s\"}", with, cert[0]);
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body), 400, "client_key");
+    (void)snprintf(body, sizeof body, "%s,\"client_key\":\"%s\"}", with, key[0]);
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body), 400, "a key needs its certificate");
+    (void)snprintf(body, sizeof body, "%s,\"client_certificate\":\"no\",\"client_key\":\"no\"}",
+                   with);
+    want(ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body), 400, "no PEM");
+
+    (void)snprintf(body, sizeof body, "%s,\"client_certificate\":\"%s\",\"client_key\":\"%s\"}",
+                   with, cert[0], key[0]);
+    const char *a = ask(g, CD_WH_B, "POST", "/v1/webhooks", JSON, body);
+    want(a, 201,
+         "\"client_certificate\":{\"subject\":\"CN=orders\",\"issuer\":\"\","
+         "\"expires_at\":\"2026-04-15T10:35:22Z\",\"sha256\":\"");
+    assert_null(strstr(a, "PRIVATE"));
+    assert_null(strstr(a, "BEGIN"));
+    api_rig_value(id, a, "id");
+    (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
+    want(ask(g, CD_WH_B, "PATCH", path, JSON, "{\"concurrency\":3}"), 200, "CN=orders");
+    a = ask(g, CD_WH_B, "GET", path, "", NULL);
+    want(a, 200, "CN=orders");
+    assert_null(strstr(a, "client_key"));
+    a = ask(g, CD_WH_B, "PATCH", path, JSON, "{\"client_certificate\":null}");
+    want(a, 200, "\"concurrency\":3");
+    assert_null(strstr(a, "client_certificate"));
+    want(ask(g, CD_WH_B, "DELETE", path, "", NULL), 200, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),  cmocka_unit_test(strictness), cmocka_unit_test(rates),
-        cmocka_unit_test(lives), cmocka_unit_test(operations), cmocka_unit_test(repeats),
-        cmocka_unit_test(more),
+        cmocka_unit_test(keys),    cmocka_unit_test(strictness), cmocka_unit_test(rates),
+        cmocka_unit_test(lives),   cmocka_unit_test(operations), cmocka_unit_test(certificates),
+        cmocka_unit_test(repeats), cmocka_unit_test(more),
     };
     return cmocka_run_group_tests(tests, open_rig, close_rig);
 }

@@ -1,10 +1,11 @@
-"""What webhooks can be given beside an address: nodes behind TLS, who is told of operations; each with a stack of its own.
+"""What webhooks can be given beside an address: nodes behind TLS, who is told of operations, certificates; each with a stack of its own.
 
 Standard library and the openssl program."""
 import contextlib
 import hashlib
 import hmac
 import json
+import pathlib
 import shutil
 import ssl
 import subprocess
@@ -137,3 +138,45 @@ def test_operations_are_told(env):
         status, answer = s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"ops_url": None})
         same((status, "ops_url" in answer), (200, False))
         same(s.get(f"/v1/webhooks/{hook['ops_webhook']}", "b")[0], 404)
+
+
+def test_certificates_of_webhooks(env):
+    folder = env.dir()
+    server = certificate(folder)
+    pairs = [certificate(folder, name) for name in ("orders", "billing")]
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*server)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    for cert, _ in pairs:
+        tls.load_verify_locations(cert)
+    with stack(env, flags=[f"--ca-file={server[0]}"]) as s:
+        sink = s.sink(tls=tls)
+        texts = [[pathlib.Path(p).read_text() for p in pair] for pair in pairs]
+        hooks = [s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [BOB]},
+                        client_certificate=cert, client_key=key) for cert, key in texts]
+        bare = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [BOB]})
+        names = {hooks[0]["id"]: "orders", hooks[1]["id"]: "billing"}
+
+        def round_of(cnt):
+            for _ in range(cnt):
+                s.send()
+            got = [sink.take()[0] for _ in range(2 * cnt)]
+            same(sorted(h["x-svc-webhook-id"] for h in got), sorted(list(names) * cnt))
+            for h in got:
+                same(h["peer"], names[h["x-svc-webhook-id"]], "whose certificate was shown")
+
+        round_of(10)
+        path = f"/v1/webhooks/{bare['id']}/deliveries"
+        s.until(lambda: s.get(path, "b")[1]["deliveries"][-1]["status"] == "retrying", "without a certificate it is refused")
+        same(hooks[0]["client_certificate"]["subject"], "CN=orders")
+        for db in pathlib.Path(s.dir.name).glob("webhooks.db*"):
+            for _, key in texts:
+                assert key.split()[5].encode() not in db.read_bytes(), "a key lies open in " + db.name
+        s.end()
+        s.start()
+        round_of(3)
+        # another pair from now on
+        names[hooks[0]["id"]] = "billing"
+        same(s.ask("PATCH", f"/v1/webhooks/{hooks[0]['id']}", "b",
+                   {"client_certificate": texts[1][0], "client_key": texts[1][1]})[0], 200)
+        round_of(3)

@@ -31,9 +31,10 @@ def free_port():
 
 
 class Sink:
-    """A receiver that keeps what it got. status: what it answers, or a function of (headers, body)."""
+    """A receiver that keeps what it got. status: what it answers, or a function of (headers, body); tls: a context, then
+    the headers have whom the client's certificate names under "peer"."""
 
-    def __init__(self, status=200):
+    def __init__(self, status=200, tls=None):
         self.status = status
         self.got = queue.Queue()
         sink = self
@@ -44,6 +45,8 @@ class Sink:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 head = {k.lower(): v for k, v in self.headers.items()}
+                if tls is not None:
+                    head["peer"] = dict(x[0] for x in self.connection.getpeercert()["subject"])["commonName"]
                 status = sink.status(head, body) if callable(sink.status) else sink.status
                 sink.got.put((head, body))
                 self.send_response(status)
@@ -61,8 +64,11 @@ class Sink:
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        if tls is not None:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook"
+        scheme = "http" if tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self.server.server_address[1]}/hook"
 
     def take(self, timeout=10):
         return self.got.get(timeout=timeout)
@@ -151,8 +157,8 @@ class Stack:
         assert status == 201, hook
         return hook
 
-    def sink(self, status=200):
-        s = Sink(status)
+    def sink(self, status=200, tls=None):
+        s = Sink(status, tls)
         self.sinks.append(s)
         return s
 
