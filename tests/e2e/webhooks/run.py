@@ -3,7 +3,7 @@
 
 usage: tests/e2e/webhooks/run.py --node build/release/bin/candela --bin build/release/bin/candela-webhooks [SUITE]
 
-SUITE is a file beside this one: suite (the default) or kills. CANDELA_TEST_FULL=1 kills the service a thousand times."""
+SUITE is a file beside this one (default: suite). CANDELA_TEST_FULL=1 kills the service a thousand times."""
 import argparse
 import importlib
 import pathlib

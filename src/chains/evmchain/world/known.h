@@ -13,8 +13,11 @@
 
 typedef struct cd_known cd_known;
 
+/* cd_known_new gives an empty memory; its tables take room as they are used. */
 cd_known *cd_known_new(void) __attribute__((returns_nonnull));
-void cd_known_free(cd_known *k); /* NULL is allowed */
+
+/* cd_known_free allows NULL. */
+void cd_known_free(cd_known *k);
 
 /* cd_known_account gives an account as of version, which is not 0, if it is known; *exists false: there is none, and *out is
  * untouched. cd_know_account remembers it; NULL: there is none. */
