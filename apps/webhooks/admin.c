@@ -95,6 +95,22 @@ static cd_err make_project(task *t, cd_wh_store *s, cd_wh_project *out, cd_errin
     return CD_OK;
 }
 
+/* What was said about a project that is there already must be true. */
+static cd_err check_project(const task *t, const cd_wh_project *p, cd_errinfo *why)
+{
+    const char *face = cd_args_str(t->args, OPT_VARIANT);
+    if (face[0] != '\0' && strcmp(face, cd_wh_face_name(p->face)) != 0) {
+        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of variant %s", p->name,
+                       cd_wh_face_name(p->face));
+    }
+    if (cd_args_source(t->args, OPT_TIER) != CD_ARG_FROM_DEFAULT &&
+        strcmp(cd_args_str(t->args, OPT_TIER), p->tier) != 0) {
+        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of tier %s; projects set changes it",
+                       p->name, p->tier);
+    }
+    return CD_OK;
+}
+
 static cd_err keys_create(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     task *t = cd_list_of(job, task, job);
@@ -105,6 +121,8 @@ static cd_err keys_create(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     cd_err err = find_project(t, s, &p, why);
     if (err == CD_ENOENT) {
         err = make_project(t, s, &p, why);
+    } else if (err == CD_OK) {
+        err = check_project(t, &p, why);
     }
     CD_TRY(err);
     const cd_wh_key init = {
@@ -199,6 +217,7 @@ static cd_err projects_set(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 typedef struct verb {
     const char *name;
     cd_err (*run)(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why);
+    bool makes; /* the store, when there is none yet */
 } verb;
 
 static int run(const cd_cmd_info *info, const verb *verbs, usize verbs_cnt, int argc, char **argv)
@@ -226,11 +245,11 @@ static int run(const cd_cmd_info *info, const verb *verbs, usize verbs_cnt, int 
         code = cd_cmd_fail(info->program, &why, 2);
     } else {
         t.job.run = found->run;
-        err = cd_store_cfg(&cfg, master_key, &t.mem, args, OPT_DATA_DIR, &why);
+        err = cd_store_cfg(&cfg, master_key, &t.mem, args, OPT_DATA_DIR, !found->makes, &why);
         if (err == CD_OK) {
             err = cd_wh_db_now(&cfg, &t.job, &why);
         }
-        code = err != CD_OK ? cd_cmd_fail(info->program, &why, 1) : 0;
+        code = err == CD_OK ? 0 : cd_cmd_fail(info->program, &why, err == CD_EINVAL ? 2 : 1);
     }
     if (code == 0) {
         (void)fputs(cd_buf_cstr(&t.out), stdout);
@@ -244,7 +263,7 @@ static int run(const cd_cmd_info *info, const verb *verbs, usize verbs_cnt, int 
 int cd_cmd_keys(int argc, char **argv)
 {
     static const verb verbs[] = {
-        {"create", keys_create}, {"list", keys_list}, {"revoke", keys_revoke}};
+        {"create", keys_create, true}, {"list", keys_list, false}, {"revoke", keys_revoke, false}};
     static const cd_cmd_info info = {
         .program = "candela-webhooks keys",
         .purpose = "API keys of projects; a new one is shown this once",
@@ -259,7 +278,7 @@ int cd_cmd_keys(int argc, char **argv)
 
 int cd_cmd_projects(int argc, char **argv)
 {
-    static const verb verbs[] = {{"list", projects_list}, {"set", projects_set}};
+    static const verb verbs[] = {{"list", projects_list, false}, {"set", projects_set, false}};
     static const cd_cmd_info info = {
         .program = "candela-webhooks projects",
         .purpose = "projects and their limits",

@@ -94,6 +94,7 @@ typedef struct audit {
     cd_wh_source source;
     cd_wh_compare *compare;
     cd_buf out;
+    cd_errinfo why;
     int code;
 } audit;
 
@@ -133,7 +134,9 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
     u64 id;
     if (err != CD_OK || answers[0].is_error ||
         cd_json_qty_u64(&id, answers[0].result, NULL) != CD_OK) {
-        give_up(a, err != CD_OK ? reason : "the node does not say which chain it has");
+        (void)cd_fail(&a->why, CD_EIO, "the node of %s does not answer: %.200s", a->chain.name,
+                      err != CD_OK ? reason : "it does not say which chain it has");
+        give_up(a, a->why.msg);
         return;
     }
     a->tokens = cd_wh_tokens_new(a->loop, a->db, &a->node, a->chain.name);
@@ -156,7 +159,7 @@ static cd_err open_audit(audit *a, cd_errinfo *why)
         return cd_fail(why, CD_EINVAL, "one --chain is wanted");
     }
     CD_TRY(cd_chain_read(&a->chain, &a->mem, a->args, chains[0], OPT_CHAIN_HTTP, why));
-    CD_TRY(cd_store_cfg(&store, master_key, &a->mem, a->args, OPT_DATA_DIR, why));
+    CD_TRY(cd_store_cfg(&store, master_key, &a->mem, a->args, OPT_DATA_DIR, true, why));
     CD_TRY(cd_loop_new(&a->loop, why));
     CD_TRY(cd_wh_db_open(&a->db, a->loop, &store, NULL, why));
     const char *ca = cd_args_path(a->args, &a->mem, OPT_CA_FILE);
@@ -189,8 +192,9 @@ int cd_cmd_audit(int argc, char **argv)
         return a.code;
     }
     a.args = args;
-    if (open_audit(&a, &why) != CD_OK) {
-        a.code = cd_cmd_fail(info.program, &why, a.loop == NULL ? 2 : 1);
+    cd_err err = open_audit(&a, &why);
+    if (err != CD_OK) {
+        a.code = cd_cmd_fail(info.program, &why, err == CD_EINVAL ? 2 : 1);
     } else {
         run_audit(&a);
     }

@@ -32,9 +32,10 @@ int cd_cmd_audit(int argc, char **argv);
 cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, const char *text,
                      usize http_id, cd_errinfo *why) CD_CHECK;
 
-/* cd_store_cfg fills in url, key (32 bytes at master_key) and clock; OPT_DATA_DIR is id and the others follow it. */
+/* cd_store_cfg fills in url, key (32 bytes at master_key) and clock; OPT_DATA_DIR is id and the others follow it. What is
+ * not there is made, or with must_exist it is CD_ENOENT. */
 cd_err cd_store_cfg(cd_wh_store_cfg *out, u8 master_key[32], cd_arena *mem, const cd_args *args,
-                    usize id, cd_errinfo *why) CD_CHECK;
+                    usize id, bool must_exist, cd_errinfo *why) CD_CHECK;
 
 /* cd_cmd_args reads a command's flags; on help or a mistake it says so, and *code is what to return. NULL then. */
 typedef struct cd_cmd_info {

@@ -67,14 +67,19 @@ int cd_cmd_fail(const char *program, const cd_errinfo *why, int code)
 }
 
 cd_err cd_store_cfg(cd_wh_store_cfg *out, u8 master_key[32], cd_arena *mem, const cd_args *args,
-                    usize id, cd_errinfo *why)
+                    usize id, bool must_exist, cd_errinfo *why)
 {
     const char *dir = cd_args_path(args, mem, id);
     const char *db = cd_args_str(args, id + 1);
     const char *key = cd_args_path(args, mem, id + 2);
+    cd_fs_stat st;
+    key = key[0] != '\0' ? key : cd_arena_fmt(mem, "%s/master.key", dir);
+    if (must_exist && cd_fs_stat_get(cd_fs_real(), &st, key, NULL) != CD_OK) {
+        return cd_fail(why, CD_ENOENT, "%s is not there: no service has run here (--data-dir)",
+                       key);
+    }
     CD_TRY(cd_fs_mkdirs(cd_fs_real(), dir, 0700, why));
-    CD_TRY(cd_wh_master_key(master_key,
-                            key[0] != '\0' ? key : cd_arena_fmt(mem, "%s/master.key", dir), why));
+    CD_TRY(cd_wh_master_key(master_key, key, why));
     *out = (cd_wh_store_cfg){
         .url = db[0] != '\0' ? db : cd_arena_fmt(mem, "sqlite:%s/webhooks.db", dir),
         .master_key = master_key,

@@ -1,6 +1,6 @@
 /* candela-webhooks serve - the service: options, and which chains. */
 #include "apps/webhooks/commands.h"
-#include "base/num_text.h"
+#include "base/fileio.h"
 #include "services/common/service.h"
 #include "services/webhook/core/names.h"
 #include "services/webhook/webhook.h"
@@ -53,6 +53,7 @@ typedef struct app {
     u8 master_key[32];
     cd_webhook_chain chains[CHAINS_MAX];
     cd_webhook *webhook;
+    cd_dirlock place;
 } app;
 
 static const char *or_null(const char *s)
@@ -61,6 +62,16 @@ static const char *or_null(const char *s)
 }
 
 /* ---- chains ---- */
+
+static bool is_chain(const app *a, usize cnt, cd_bytes name)
+{
+    for (usize i = 0; i < cnt; i++) {
+        if (cd_bytes_eq(name, cd_bytes_str(a->chains[i].name))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *why)
 {
@@ -74,6 +85,15 @@ static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *w
     }
     for (usize i = 0; i < *cnt; i++) {
         CD_TRY(cd_chain_read(&a->chains[i], s->mem, s->args, list[i], OPT_CHAIN_HTTP, why));
+        if (is_chain(a, i, cd_bytes_str(a->chains[i].name))) {
+            return cd_fail(why, CD_EINVAL, "--chain %s is there twice", a->chains[i].name);
+        }
+    }
+    usize https = cd_args_list(s->args, OPT_CHAIN_HTTP, &list);
+    for (usize i = 0; i < https; i++) {
+        if (!is_chain(a, *cnt, cd_bytes_of(list[i], strcspn(list[i], "=")))) {
+            return cd_fail(why, CD_EINVAL, "--chain-http %.60s belongs to no --chain", list[i]);
+        }
     }
     return CD_OK;
 }
@@ -121,6 +141,36 @@ static cd_err check_brand(const char *brand, cd_errinfo *why)
                              : cd_fail(why, CD_EINVAL, "--header-brand must be letters and digits");
 }
 
+static cd_err check_ca_file(const char *path, cd_errinfo *why)
+{
+    cd_fs_stat st;
+    return path == NULL ? CD_OK : cd_fs_stat_get(cd_fs_real(), &st, path, why);
+}
+
+/* Two processes of one name would each take what the other has in hand for its own, left from before. */
+static cd_err take_place(app *a, const cd_service *s, cd_errinfo *why)
+{
+    const char *name = cd_args_str(s->args, OPT_WORKER);
+    const char *dir = cd_args_path(s->args, s->mem, OPT_DATA_DIR);
+    usize n = strlen(name);
+    for (usize i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_') {
+            n = 0;
+        }
+    }
+    if (n == 0 || n > 40) {
+        return cd_fail(why, CD_EINVAL, "--worker must be letters, digits, - and _");
+    }
+    const char *place = cd_arena_fmt(s->mem, "%s/workers/%s", dir, name);
+    CD_TRY(cd_fs_mkdirs(cd_fs_real(), place, 0700, why));
+    cd_err err = cd_dirlock_take(cd_fs_real(), &a->place, place, why);
+    return err != CD_EBUSY
+               ? err
+               : cd_fail(why, CD_EBUSY,
+                         "worker %s runs already (%s); another one wants another --worker", name,
+                         dir);
+}
+
 static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
 {
     app *a = cd_arena_new(s->mem, app);
@@ -146,10 +196,19 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
     CD_TRY(read_jitter(&cfg.jitter, s, why));
     CD_TRY(read_chains(a, &cfg.chains_cnt, s, why));
     read_ports(&cfg, s);
-    CD_TRY(cd_store_cfg(&cfg.store, a->master_key, s->mem, s->args, OPT_DATA_DIR, why));
+    CD_TRY(check_ca_file(cfg.ca_file, why));
+    CD_TRY(cd_store_cfg(&cfg.store, a->master_key, s->mem, s->args, OPT_DATA_DIR, false, why));
     cfg.store.worker = cd_args_str(s->args, OPT_WORKER);
-    CD_TRY(cd_webhook_open(&a->webhook, &cfg, why));
-    cd_log_info(s->log, "listening", CD_F("port", cd_webhook_port(a->webhook)));
+    CD_TRY(take_place(a, s, why));
+    cd_err err = cd_webhook_open(&a->webhook, &cfg, why);
+    if (err != CD_OK) {
+        cd_dirlock_release(&a->place);
+        return err;
+    }
+    for (usize i = 0; i < CD_COUNT(cfg.ports) && (i == 0 || cfg.ports[i] != 0); i++) {
+        cd_log_info(s->log, "listening",
+                    CD_F("port", i == 0 ? cd_webhook_port(a->webhook) : cfg.ports[i]));
+    }
     *out = a;
     return CD_OK;
 }
@@ -161,13 +220,15 @@ static void drain(void *ctx, u32 grace_ms, void (*done)(void *ctx), void *done_c
 
 static void close_app(void *ctx)
 {
-    cd_webhook_close(((app *)ctx)->webhook);
+    app *a = ctx;
+    cd_webhook_close(a->webhook);
+    cd_dirlock_release(&a->place);
 }
 
 int cd_cmd_serve(int argc, char **argv)
 {
     static const cd_service_def def = {
-        .program = "candela-webhooks",
+        .program = "candela-webhooks serve",
         .purpose = "tells webhooks what happens on a chain",
         .example = "candela-webhooks serve --chain=lux=ws://127.0.0.1:9650/ext/bc/C/ws",
         .metrics_prefix = "webhook",

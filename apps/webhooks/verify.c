@@ -10,7 +10,7 @@ enum { REQUEST_MAX = 1 << 20 };
 
 // clang-format off
 #define OPTIONS(X)                                                                                                   \
-    X(OPT_VARIANT, .name = "variant", .type = CD_ARG_STR, .dflt = "b", .choices = "b|c|standard", .meta = "V",       \
+    X(OPT_VARIANT, .name = "variant", .type = CD_ARG_STR, .dflt = "b", .choices = "a|b|c|standard", .meta = "V",       \
       .help = "how it is signed")                                                                                    \
     X(OPT_SECRET, .name = "secret", .type = CD_ARG_STR, .meta = "TEXT", .help = "the webhook's secret")              \
     X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD",                          \
@@ -60,8 +60,8 @@ int cd_cmd_verify(int argc, char **argv)
     bool is_dated = cd_args_source(args, OPT_AT) != CD_ARG_FROM_DEFAULT;
     u64 now = is_dated ? cd_args_u64(args, OPT_AT) : cd_clock_wall_s(cd_clock_real());
     cd_wh_scheme scheme = variant[0] == 'b'   ? CD_WH_SCHEME_B
-                          : variant[0] == 'c' ? CD_WH_SCHEME_C
-                                              : CD_WH_SCHEME_STANDARD;
+                          : variant[0] == 's' ? CD_WH_SCHEME_STANDARD
+                                              : CD_WH_SCHEME_C; /* A signs as C does */
     if (secret[0] == '\0') {
         (void)cd_fail(&why, CD_EINVAL, "--secret is wanted");
         code = cd_cmd_fail(info.program, &why, 2);

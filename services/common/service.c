@@ -102,7 +102,7 @@ int cd_service_main(const cd_service_def *def, int argc, char **argv)
         complain(def, &why);
         code = EXIT_USAGE;
     } else if (cd_args_wants_version(args)) {
-        (void)printf("%s/%s\n", def->program, CD_VERSION);
+        (void)printf("%.*s/%s\n", (int)strcspn(def->program, " "), def->program, CD_VERSION);
     } else if (cd_args_wants_help(args)) {
         cd_buf text = {0};
         cd_args_help(args, &text, cd_term_width(STDOUT_FILENO));

@@ -7,6 +7,7 @@
 
 enum {
     AGAIN_MS = 1000,
+    TELL_EVERY = 60, /* questions that a node does not answer */
     MINUTE_MS = 60 * 1000,
     RETAIN_ROWS = 2000, /* of one bite */
     ROWS_DAYS = 400,    /* how long the ledger's rows stay */
@@ -79,8 +80,10 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
         c->id = id;
         follow(c);
     } else {
-        cd_log_warn(c->owner->cfg.log, "node does not answer", CD_F("chain", c->cfg->name),
-                    CD_F("why", err != CD_OK ? reason : "eth_chainId is not answered"));
+        if (c->silent++ % TELL_EVERY == 0) {
+            cd_log_warn(c->owner->cfg.log, "node does not answer", CD_F("chain", c->cfg->name),
+                        CD_F("why", err != CD_OK ? reason : "eth_chainId is not answered"));
+        }
         cd_timer_start(c->again, AGAIN_MS, 0);
     }
 }

@@ -23,6 +23,7 @@ typedef struct cd__webhook_chain {
     cd_arena mem;
     cd_call *call; /* asks for the chain's number */
     cd_timer *again;
+    u32 silent;           /* questions that were not answered */
     _Atomic u64 id;       /* 0: not known yet */
     cd_wh_intake *intake; /* NULL: not yet */
 } cd__webhook_chain;

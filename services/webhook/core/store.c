@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/secret.h"
+#include "services/webhook/core/seal.h"
 
 /* store_sql.def has these as numbers. */
 _Static_assert(CD_WH_PENDING == 0 && CD_WH_DELIVERING == 1 && CD_WH_RETRYING == 3, "");
@@ -115,10 +116,35 @@ static cd_err load_salt(cd_wh_store *s, bool is_writer, cd_errinfo *why)
     return CD_OK;
 }
 
+/* Another master key would only be noticed when the first secret is wanted, with some sealed by one and some by the
+ * other: a word that the right one opens stands beside the salt. */
+static cd_err check_master_key(cd_wh_store *s, cd_errinfo *why)
+{
+    static const char about[] = "check of the master key";
+    cd_arena mem = {0};
+    cd_bytes word;
+    cd_sql_stmt *st = NULL;
+    cd_bytes sealed = cd_wh_seal(&mem, s->master_key, cd_bytes_str("right"), about);
+    cd_err err = WH_RUN(s, SETTING_ADD, why, cd_sql_t(""), cd_sql_t("key_check"), cd_sql_b(sealed));
+    if (err == CD_OK) {
+        err = WH_ONE(s, &st, SETTING_GET, why, cd_sql_t(""), cd_sql_t("key_check"));
+    }
+    if (err == CD_OK &&
+        cd_wh_unseal(&word, &mem, s->master_key, cd_sql_col_b(st, 0), about, NULL) != CD_OK) {
+        err = cd_fail(why, CD_EACCES,
+                      "the secrets in this database are sealed with another master key");
+    }
+    cd_arena_fini(&mem);
+    return err;
+}
+
 static cd_err begin_life(cd_wh_store *s, const char *worker, bool is_writer, cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     CD_TRY(load_salt(s, is_writer, why));
+    if (is_writer) {
+        CD_TRY(check_master_key(s, why));
+    }
     if (worker == NULL || !is_writer) {
         return CD_OK;
     }

@@ -749,11 +749,15 @@ static void small_tables(usize engine)
     rig_begin(&r);
     (void)rig_hook(&r, 1, false);
     rig_commit(&r);
-    memset(r.master_key, 8, sizeof r.master_key);
-    rig_again(&r);
+    memset(r.s->master_key, 8, sizeof r.s->master_key);
     rig_begin(&r);
     assert_int_equal(cd_wh_hook_get(r.s, &h, &r.mem, "p", "wh_1", false, NULL), CD_ECORRUPT);
     rig_commit(&r);
+    cd_wh_store *none = NULL;
+    const u8 other[32] = {8};
+    const cd_wh_store_cfg cfg = {.url = r.url, .master_key = other, .clock = cd_clock_real()};
+    assert_int_equal(cd__wh_store_open(&none, &cfg, true, NULL), CD_EACCES);
+    assert_null(none);
     rig_close(&r);
 }
 
