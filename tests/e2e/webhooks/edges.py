@@ -2,18 +2,22 @@
 
 CANDELA_NAMES is the library made of names.c."""
 import concurrent.futures
+import hashlib
+import hmac
 import http.server
 import json
 import os
+import pathlib
 import queue
 import re
+import signal
 import socket
 import subprocess
 import threading
 import time
 
 from faces import ADDR, Client, all_hold, ask
-from harness import ACCOUNTS, Skip, match, same
+from harness import ACCOUNTS, ROOT, Skip, match, same
 
 BOB = ACCOUNTS[1]
 GOOD = {"a": {"events": ["transfer"], "chain": "lux"},
@@ -357,3 +361,70 @@ def test_settings_come_from_the_environment_too(env):
     finally:
         first.terminate()
         first.wait(30)
+
+
+# --- the documentation -------------------------------------------------------------------------------
+
+def test_the_first_webhook_as_documented(env):
+    """The commands and programs of docs/webhooks.md, as they stand there but for the ports."""
+    blocks = re.findall(r"(?ms)^```(sh|python|js)\n(.*?)^```", (ROOT / "docs/webhooks.md").read_text())
+    start, make, receiver, act, others, node = (text for _, text in blocks)
+    same([kind for kind, _ in blocks], ["sh", "sh", "python", "sh", "sh", "js"])
+    place = pathlib.Path(env.dir())
+    ports = [free_port() for _ in range(3)]
+
+    def here(text):
+        for name, port in zip(("8545", "8092", "9000"), ports):
+            text = text.replace(name, str(port))
+        text = text.replace("--in-memory", f"--in-memory --http-port={ports[0]}")
+        return re.sub("localhost:809[13]", f"localhost:{ports[1]}", text.replace("serve ", f"serve --port={ports[1]} "))
+
+    (place / "receiver.py").write_text(here(receiver))
+    (place / "verify.mjs").write_text(node + 'const { kind, secret, headers, body } = JSON.parse(process.argv[2]);\n'
+                                      'console.log((kind === "b" ? verifyB : verifyC)(secret, headers, Buffer.from(body)));\n')
+    shell = subprocess.Popen(["bash"], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             text=True, start_new_session=True,
+                             env={"HOME": str(place), "PATH": f"{env.webhooks.parent}:{env.binary.parent}:{os.environ['PATH']}"})
+    lines = queue.Queue()
+    threading.Thread(target=lambda: [lines.put(x) for x in shell.stdout], daemon=True).start()
+
+    def until(pattern):
+        while True:
+            if m := re.search(pattern, lines.get(timeout=20)):
+                return m
+
+    def say(text):
+        shell.stdin.write(here(text) + "\n")
+        shell.stdin.flush()
+
+    try:
+        say(start)
+        until('"msg":"following"')
+        say(make)
+        secret = until(r'"signing_secret":"(\w+)"')[1]
+        say(re.sub(r"whsec_\w+", secret, act).replace("receiver.py &", "receiver.py & sleep 1"))
+        event = json.loads(until(r'1 (\{"id":"evt.*\})$')[1])
+        same([event["event_type"], event["data"]["value"], event["data"]["direction"]], ["address_activity", "16", "incoming"])
+        say("export KEY_A=$(candela-webhooks keys create --variant=a --project=a) "
+            "KEY_C=$(candela-webhooks keys create --variant=c --project=c)\n" + others)
+        until(r'"id":"wh-')
+        c = until(r'"secret":"([\w-]{43})"')[1]
+        for kind, head in (("b", lambda m: {"x-svc-timestamp": str(int(time.time())), "x-svc-signature": m}),
+                           ("c", lambda m: {"x-svc-signature": "sha256=" + m})):
+            body = "{}"
+            text = f"{int(time.time())}.{body}" if kind == "b" else body
+            mac = hmac.new(c.encode(), text.encode(), hashlib.sha256).hexdigest()
+            for sent, want in ((mac, "true"), ("0" * 64, "false"), ("", "false")):
+                p = subprocess.run(["node", "verify.mjs", json.dumps({"kind": kind, "secret": c, "headers": head(sent),
+                                                                     "body": body})],
+                                   cwd=place, capture_output=True, text=True, timeout=30)
+                same(p.stdout.strip(), want, kind + p.stderr)
+    finally:
+        os.killpg(shell.pid, signal.SIGTERM)
+        shell.wait(10)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
