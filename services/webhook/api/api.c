@@ -743,7 +743,7 @@ cd_wh_api *cd_wh_api_new(const cd_wh_api_cfg *cfg)
     a->windows = cd_lru_new(CD_HASH_KEYED, CD_WH_ID_MAX, ACCOUNTS_MAX, drop_val, NULL);
     a->server = cd_http_server_new(cfg->loop, &http);
     for (u32 face = CD_WH_A; face <= CD_WH_C; face++) {
-        cd_wh_api_openapi(&a->openapi[face], (cd_wh_face)face);
+        cd_wh_api_openapi(&a->openapi[face], (cd_wh_face)face, a->cfg.brand);
     }
     return a;
 }

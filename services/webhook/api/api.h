@@ -64,7 +64,7 @@ typedef struct cd_wh_tier {
 } cd_wh_tier;
 const cd_wh_tier *cd_wh_tier_of(const char *name); /* an unknown one is the free one */
 
-/* cd_wh_api_openapi appends the description of all routes for one face, OpenAPI 3.1. */
-void cd_wh_api_openapi(cd_buf *out, cd_wh_face face);
+/* cd_wh_api_openapi appends the description of all routes for one face, and of what receivers get, OpenAPI 3.1. */
+void cd_wh_api_openapi(cd_buf *out, cd_wh_face face, const char *brand);
 
 #endif

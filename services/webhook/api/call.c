@@ -161,15 +161,13 @@ void cd__wapi_link_next(cd__wapi_call *c, const char *cursor)
     cd_buf_fini(&line);
 }
 
-void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name)
+const char *cd__wapi_name(char camel[64], cd_wh_face face, const char *name)
 {
-    char camel[64];
     usize n = 0;
     if (face != CD_WH_A) {
-        cd_json_w_key(w, name);
-        return;
+        return name;
     }
-    for (bool up = false; *name != '\0' && n + 1 < sizeof camel; name++) {
+    for (bool up = false; *name != '\0' && n < 63; name++) {
         if (*name == '_') {
             up = true;
         } else {
@@ -178,7 +176,13 @@ void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name)
         }
     }
     camel[n] = '\0';
-    cd_json_w_key(w, camel);
+    return camel;
+}
+
+void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name)
+{
+    char camel[64];
+    cd_json_w_key(w, cd__wapi_name(camel, face, name));
 }
 
 void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)

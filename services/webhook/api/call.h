@@ -107,7 +107,8 @@ cd_err cd__wapi_cursor(cd__wapi_call *c, i64 *before) CD_CHECK;
 const char *cd__wapi_cursor_fmt(cd__wapi_call *c, i64 last); /* last 0: NULL */
 void cd__wapi_link_next(cd__wapi_call *c, const char *cursor);
 
-/* Names in answers: written in snake case here, in camel case by A. */
+/* Names in answers: written in snake case here, in camel case by A. cd__wapi_name gives the face's, perhaps in camel. */
+const char *cd__wapi_name(char camel[64], cd_wh_face face, const char *name);
 void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name);
 void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v);
 void cd__wapi_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text);

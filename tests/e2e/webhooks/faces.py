@@ -3,12 +3,15 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import pathlib
 import re
 import socket
+import subprocess
+import sys
 import time
 
-from harness import match, same
+from harness import ROOT, match, same
 from stack import ALICE, BOB, Stack
 
 ADDR = "0x9011e888251ab053b7bd1cdb598db4f9ded94714"
@@ -367,6 +370,7 @@ PATHS = [
     ("10", "GET", "/metrics", 200, "webhook_queue_depth 0"),
     ("11", "GET", "/openapi.json", 200, '"openapi":"3.1.0"'),
     ("11", "GET", "/openapi.json?variant=d", 404, "not_found"),
+    ("11", "GET", "/openapi.json?variant=b", 200, '"webhooks":{"address_activity":{"post":'),
 ]
 
 
@@ -699,6 +703,46 @@ def test_one_connection_many_requests(env):
             c.sendall(text)
             got = c.recv(65536)
             same(re.findall(rb"HTTP/1\.1 (\d+)", got), [status], repr(text[:60]))
+
+
+# --- the description --------------------------------------------------------------------------------
+
+def test_the_description_is_kept(env):
+    """An OpenAPI fuzzer finds nothing that /openapi.json does not say: of C, with few examples; of all with CANDELA_TEST_FULL.
+    Ids are those of a webhook that is there."""
+    s = stack_of(env)
+    pricing = ROOT / "tests/pricing"
+    code = f"import sys; sys.path[:0] = [{str(pricing)!r}]; import clients; print(clients.install_python()['PYTHONPATH'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    same(done.returncode, 0, done.stderr[-500:])
+    packages = done.stdout.strip()
+    place = pathlib.Path(env.dir())
+
+    def fuzz(face):
+        c = client(env, face)
+        hook = c("POST", "/v1/webhooks", body_of(env, face)).json["id"]
+        same(c("POST", f"/v1/webhooks/{hook}/test").status, 200)
+        rows = c("GET", f"/v1/webhooks/{hook}/deliveries").json
+        known = {"id": hook, "delivery_id": (rows if face == "c" else rows["deliveries"])[0]["id"]}
+        spec = c("GET", "/openapi.json?variant=" + face).json
+        for path in spec["paths"].values():
+            for method, operation in path.items():
+                for p in operation["parameters"]:
+                    if p["in"] == "path" and method != "delete":
+                        p["schema"] = {"enum": [known[p["name"]], "none"]}
+        (place / f"{face}.json").write_text(json.dumps(spec))
+        (name, word), = c.head.items()
+        command = [sys.executable, "-m", "schemathesis.cli", "run", str(place / f"{face}.json"), "--url", s.url, "-H",
+                   f"{name}: {word}", "--exclude-path=/metrics", "--request-timeout=10", "--no-color",
+                   "--exclude-checks=positive_data_acceptance",  # a URL must lead somewhere, a chain be followed
+                   f"--max-examples={200 if env.full else 5}"]
+        command += ["--phases=examples,coverage,fuzzing"] if env.full else ["--phases=fuzzing", "--seed=1"]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=3000,
+                              env=os.environ | {"PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"})
+        return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:]
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        same([x for x in pool.map(fuzz, "abc" if env.full else "c") if x], [])
 
 
 def test_end(env):
