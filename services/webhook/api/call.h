@@ -66,7 +66,7 @@ struct cd__wapi_call {
     const char *type;      /* NULL: JSON */
     /* what one step tells the next */
     cd_wh_draft draft;
-    u32 blocks; /* of a preview */
+    u32 blocks;      /* of a preview */
     cd_wh_hook hook; /* with lists when changed */
     bool changed, gone, due;
     cd_bytes idem_key;

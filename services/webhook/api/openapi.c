@@ -33,6 +33,8 @@
     X(BLOCK, "Block")                                                                              \
     X(STATS, "Stats")                                                                              \
     X(HOUR, "Hour")                                                                                \
+    X(NOTIFY, "Notify")                                                                            \
+    X(NOTICES, "Notifications")                                                                    \
     X(USAGE, "Usage")                                                                              \
     X(HEALTH, "Health")
 #define SCHEMA_ID(name, word)   ID_##name,
@@ -41,7 +43,7 @@
 enum { SCHEMAS(SCHEMA_ID) SCHEMAS_CNT };
 enum { SCHEMAS(SCHEMA_BIT) };
 /* What clients send: null is as good as absent there. */
-enum { ASKED = CREATE | CHANGE | PREVIEW | FILTER | WATCH | ROTATE | TEST | REPLAY };
+enum { ASKED = CREATE | CHANGE | PREVIEW | FILTER | WATCH | ROTATE | TEST | REPLAY | NOTIFY };
 enum { A = 1 << CD_WH_A, B = 1 << CD_WH_B, C = 1 << CD_WH_C, ALL = A | B | C };
 
 static const char *const words[] = {SCHEMAS(SCHEMA_WORD)};
@@ -256,7 +258,7 @@ static const struct {
     const char *status;
     u32 in, out;
     const char *also[2];
-} bodies[] = {
+} bodies[CD__WH_OTHER] = {
     [CD__WH_CREATE] = {"201", CREATE, WEBHOOK, {"409"}},
     [CD__WH_LIST] = {"200", 0, WEBHOOKS, {"400"}},
     [CD__WH_PREVIEW] = {"200", PREVIEW, PREVIEWED, {"502"}},
@@ -276,6 +278,8 @@ static const struct {
     [CD__WH_STATS] = {"200", 0, STATS, {"400"}},
     [CD__WH_LEDGER] = {"200", 0, LEDGER, {"400"}},
     [CD__WH_EVENTS] = {"200", 0, EVENTS, {"400"}},
+    [CD__WH_NOTICES] = {"200", 0, NOTICES, {NULL}},
+    [CD__WH_NOTIFY] = {"200", NOTIFY, NOTICES, {NULL}},
     [CD__WH_USAGE] = {"200", 0, USAGE, {NULL}},
     [CD__WH_HEALTH] = {"200", 0, HEALTH, {NULL}},
     [CD__WH_READY] = {"200", 0, HEALTH, {NULL}},
@@ -340,6 +344,7 @@ static void put_error(cd_json_w *w, const char *status)
 static void put_done(cd_json_w *w, cd__wapi_route_id id, bool has_rates)
 {
     static const char *const rates[] = {"Limit", "Remaining", "Reset"};
+    CD_ASSERT(bodies[id].status != NULL); // every route has a row
     cd_json_w_key(w, bodies[id].status);
     cd_json_w_obj(w);
     cd_wh_w_str(w, "description", text_of(""));
