@@ -17,11 +17,15 @@ static const struct {
     {"like", "LIKE", "ILIKE"},
     {"each", "json_each", "sql_each"},
     {"norowid", "WITHOUT ROWID", ""},
+    {"tell", "max", "pg_notify"},
+    {"orphan", "length", "sql_orphan"},
     {"mutex", "SELECT 1", "SELECT pg_advisory_xact_lock(4927201)"},
 };
 
-/* Both engines have it once the schema is there; a name of our own, since PostgreSQL's json_each is another thing. */
+/* Both engines have them once the schema is there; names of our own, since PostgreSQL's json_each is another thing. */
 static const char shared_helpers[] =
+    "CREATE OR REPLACE FUNCTION sql_orphan(text) RETURNS BOOLEAN LANGUAGE sql VOLATILE AS "
+    "'SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || $1, 0))';"
     "CREATE OR REPLACE FUNCTION sql_each(text) RETURNS TABLE(value BIGINT) LANGUAGE sql IMMUTABLE "
     "ROWS 100 AS "
     "'SELECT CAST(e AS BIGINT) FROM json_array_elements_text(CAST($1 AS json)) AS e'";
@@ -53,6 +57,11 @@ static const char *expand(cd_buf *out, const char *text, bool is_shared)
     return cd_buf_cstr(out);
 }
 
+bool cd_sql_is_shared_url(const char *url)
+{
+    return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0;
+}
+
 cd_err cd_sql_open(cd_sql **out, const cd_sql_cfg *cfg, cd_errinfo *why)
 {
     static const char sqlite[] = "sqlite:";
@@ -60,8 +69,7 @@ cd_err cd_sql_open(cd_sql **out, const cd_sql_cfg *cfg, cd_errinfo *why)
     cd_err err = CD_OK;
     if (strncmp(cfg->url, sqlite, sizeof sqlite - 1) == 0 && cfg->url[sizeof sqlite - 1] != '\0') {
         err = cd__sql_sqlite(&q, cfg->url + sizeof sqlite - 1, cfg, why);
-    } else if (strncmp(cfg->url, "postgresql://", 13) == 0 ||
-               strncmp(cfg->url, "postgres://", 11) == 0) {
+    } else if (cd_sql_is_shared_url(cfg->url)) {
         err = cd__sql_pg(&q, cfg->url, cfg, why);
     } else {
         err = cd_fail(why, CD_EFORMAT, "a database is sqlite:PATH or postgresql://…");
@@ -94,6 +102,19 @@ void cd_sql_close(cd_sql *q)
 bool cd_sql_is_shared(const cd_sql *q)
 {
     return q->ops->is_shared;
+}
+
+cd_err cd_sql_listen(cd_sql *q, const char *channel, const char *name, cd_errinfo *why)
+{
+    CD_ASSERT(q->ops->is_shared);
+    return q->ops->listen(q, channel, name, why);
+}
+
+cd_err cd_sql_hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
+                   cd_errinfo *why)
+{
+    CD_ASSERT(q->ops->is_shared);
+    return q->ops->hear(q, wake_fd, fn, ctx, why);
 }
 
 cd_err cd_sql_tidy(cd_sql *q, cd_errinfo *why)

@@ -8,6 +8,8 @@
  *   @id     an integer primary key that the engine may draw      @blob     bytes
  *   @lock   rows stay ours until the end of the transaction      @skip     the same, without rows that others have
  *   @least  @greatest  of two values                             @like     compares without case
+ *   @tell('channel', text)  who listens there is told after the commit; nothing where nobody else can be
+ *   @orphan(name)  nobody has taken this name by cd_sql_listen, nor may until the end of the transaction
  *   @each(?1)  rows `value` of a JSON array of integers          @norowid  keep the table in its key
  * PostgreSQL gets what has no rows without waiting for the answer: an error then comes with a later call, with
  * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at least;
@@ -36,8 +38,16 @@ cd_err cd_sql_open(cd_sql **out, const cd_sql_cfg *cfg, cd_errinfo *why) CD_CHEC
 /* cd_sql_close ends statements and connection; what was not committed is undone. NULL is allowed. */
 void cd_sql_close(cd_sql *q);
 
-/* cd_sql_is_shared: other machines may use the database at the same time (PostgreSQL). */
+/* cd_sql_is_shared: other machines may use the database at the same time (PostgreSQL). cd_sql_is_shared_url: it would be. */
 bool cd_sql_is_shared(const cd_sql *q);
+bool cd_sql_is_shared_url(const char *url);
+
+/* Of a shared database, by a connection for nothing else. cd_sql_listen takes a name, for as long as the connection lives
+ * (CD_EBUSY: another process has it), and listens to a channel; anew after CD_ECLOSED. cd_sql_hear waits until something
+ * was told there, gives all of it, and returns; at once when wake_fd can be read, and now and then for nothing. */
+cd_err cd_sql_listen(cd_sql *q, const char *channel, const char *name, cd_errinfo *why) CD_CHECK;
+cd_err cd_sql_hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
+                   cd_errinfo *why) CD_CHECK;
 
 /* cd_sql_tidy does what the engine puts off: SQLite's log is copied into the file while others go on writing, by a
  * connection of another thread. cd_sql_untidy: pages that a connection has put off, 0 where that is nobody's business. A

@@ -10,6 +10,8 @@
 /* After so many statements without an answer they are read: they take memory, here and there. */
 enum { SENT_MAX = 512 };
 
+enum { HEAR_MS = 10000 };
+
 /* Types of values as the server numbers them. */
 enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25 };
 
@@ -45,7 +47,7 @@ static cd_err err_of(const char *state)
         {"28", CD_EACCES},      {"42501", CD_EACCES}, {"25006", CD_EACCES}, {"XX001", CD_ECORRUPT},
         {"XX002", CD_ECORRUPT}, {"08", CD_ECLOSED},   {"57P", CD_ECLOSED},
     };
-    for (usize i = 0; state != NULL && i < CD_COUNT(table); i++) {
+    for (usize i = 0; i < CD_COUNT(table); i++) {
         if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0) {
             return table[i].err;
         }
@@ -53,15 +55,16 @@ static cd_err err_of(const char *state)
     return CD_EIO;
 }
 
-/* The first line of what the server says, which has no values in it. */
+/* The first line of what the server says, which has no values in it. What it has not said itself is said of the connection,
+ * which libpq does not always take for lost by itself. */
 static cd_err fail(const PGresult *r, pg *p, cd_errinfo *why)
 {
     const char *text = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+    const char *state = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    cd_err err = state == NULL ? CD_ECLOSED : err_of(state);
     if (text == NULL || *text == '\0') {
         text = PQerrorMessage(p->conn);
     }
-    cd_err err = err_of(r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE));
-    err = PQstatus(p->conn) != CONNECTION_OK ? CD_ECLOSED : err;
     p->is_lost = p->is_lost || err == CD_ECLOSED;
     return cd_fail(why, err, "database: %.*s", (int)strcspn(text, "\n"), text);
 }
@@ -90,7 +93,7 @@ static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
     while (!is_over) {
         PGresult *r = PQgetResult(p->conn);
         if (r == NULL) { /* between the answers of two statements, or nobody is there any more */
-            is_over = PQstatus(p->conn) != CONNECTION_OK;
+            is_over = p->is_lost || PQstatus(p->conn) != CONNECTION_OK;
             if (is_over) {
                 remember(p, NULL);
             }
@@ -218,6 +221,55 @@ static cd_err ready(cd_sql *q, cd_errinfo *why)
     }
     PQreset(p->conn);
     return connected(p, why);
+}
+
+/* Names are of a schema: others may use the same in theirs. */
+static cd_err take_name(pg *p, const char *name, cd_errinfo *why)
+{
+    static const char text[] =
+        "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || $1, 0))";
+    PGresult *r = PQexecParams(p->conn, text, 1, NULL, &name, NULL, NULL, 0);
+    cd_err err = CD_OK;
+    if (PQresultStatus(r) != PGRES_TUPLES_OK) {
+        err = fail(r, p, why);
+    } else if (PQgetvalue(r, 0, 0)[0] != 't') {
+        err = cd_fail(why, CD_EBUSY, "another process goes by the name of \"%s\"", name);
+    }
+    PQclear(r);
+    return err;
+}
+
+static cd_err listen_to(cd_sql *q, const char *channel, const char *name, cd_errinfo *why)
+{
+    pg *p = (pg *)q;
+    char text[80];
+    CD_TRY(ready(q, why));
+    (void)snprintf(text, sizeof text, "LISTEN %s", channel);
+    CD_TRY(exec(q, text, why));
+    if (PQexitPipelineMode(p->conn) != 1) {
+        return fail(NULL, p, why);
+    }
+    cd_err err = take_name(p, name, why);
+    return PQenterPipelineMode(p->conn) == 1 || err != CD_OK ? err : fail(NULL, p, why);
+}
+
+/* Without anything to hear the server is asked for a sign of life now and then. */
+static cd_err hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
+                   cd_errinfo *why)
+{
+    pg *p = (pg *)q;
+    struct pollfd fds[] = {{.fd = PQsocket(p->conn), .events = POLLIN},
+                           {.fd = wake_fd, .events = POLLIN}};
+    int n = poll(fds, CD_COUNT(fds), HEAR_MS);
+    if (n == 0) {
+        CD_TRY(exec(q, "SELECT 1", why));
+    } else if (fds[0].revents != 0 && PQconsumeInput(p->conn) != 1) {
+        return fail(NULL, p, why);
+    }
+    for (PGnotify *told; (told = PQnotifies(p->conn)) != NULL; PQfreemem(told)) {
+        fn(ctx, told->extra);
+    }
+    return CD_OK;
 }
 
 static cd_err prepare(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why)
@@ -357,6 +409,8 @@ static const cd__sql_ops ops = {
     .flush = flush,
     .tidy = tidy,
     .soft = soft,
+    .listen = listen_to,
+    .hear = hear,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,

@@ -12,6 +12,7 @@ enum {
     RETAIN_ROWS = 2000, /* of one bite */
     ROWS_DAYS = 400,    /* how long the ledger's rows stay */
     DAY_MS = 24 * 3600 * 1000,
+    HOOK_TTL_MS = 10000, /* for how long a change may be missed while the server is away */
 };
 
 /* ---- chains ---- */
@@ -171,9 +172,86 @@ static void done_look(cd_wh_job *job)
     }
 }
 
+/* ---- other workers ---- */
+
+/* What a dead worker had in hand is due again; what it had to tell of the past is told by who is left. */
+static cd_err run_bury(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_webhook *w = cd_list_of(job, cd_webhook, bury);
+    if (w->was_away) {
+        CD_TRY(cd_wh_worker_lives(s, why));
+    }
+    return cd_wh_workers_bury(s, &w->dead, why);
+}
+
+static void done_bury(cd_wh_job *job)
+{
+    cd_webhook *w = cd_list_of(job, cd_webhook, bury);
+    w->buries = false;
+    if (job->err != CD_OK || w->is_stopping) {
+        return;
+    }
+    w->was_away = false;
+    if (w->dead != 0) {
+        cd_log_warn(w->cfg.log, "a worker is gone, others go on with its work",
+                    CD_F("workers", (u64)w->dead));
+        cd_wh_deliver_due(w->deliverer);
+        for (usize i = 0; i < w->chains_cnt; i++) {
+            if (w->chains[i].intake != NULL) {
+                cd_wh_intake_resume(w->chains[i].intake);
+            }
+        }
+    }
+}
+
+/* A webhook that another worker has changed, for the deliverer. */
+typedef struct reading {
+    cd_wh_job job;
+    cd_webhook *w;
+    cd_arena mem;
+    i64 key;
+    cd_wh_hook hook;
+} reading;
+
+static cd_err run_reading(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    reading *r = cd_list_of(job, reading, job);
+    return cd_wh_hook_by_key(s, &r->hook, &r->mem, r->key, false, why);
+}
+
+static void done_reading(cd_wh_job *job)
+{
+    reading *r = cd_list_of(job, reading, job);
+    if (job->err == CD_OK && !r->w->is_stopping) {
+        cd_wh_deliver_hook(r->w->deliverer, &r->hook);
+    } else if (job->err == CD_ENOENT && !r->w->is_stopping) {
+        cd_wh_deliver_hook_gone(r->w->deliverer, r->key);
+    }
+    cd_arena_fini(&r->mem);
+    cd_free(r);
+}
+
+static void on_heard(void *ctx, i64 hook)
+{
+    cd_webhook *w = ctx;
+    reading *r = cd_new(reading);
+    *r = (reading){.job = {.run = run_reading, .done = done_reading}, .w = w, .key = hook};
+    cd_wh_db_read(w->db, &r->job);
+}
+
+static void on_missed(void *ctx)
+{
+    ((cd_webhook *)ctx)->was_away = true;
+}
+
 static void on_second(void *ctx)
 {
     cd_webhook *w = ctx;
+    if (w->peers != NULL && !w->buries) {
+        w->buries = true;
+        w->bury = (cd_wh_job){.run = run_bury, .done = done_bury};
+        cd_wh_db_write(w->db, &w->bury);
+    }
     if (!w->looks) {
         w->looks = true;
         w->look = (cd_wh_job){.run = run_look, .done = done_look};
@@ -272,7 +350,9 @@ static cd_err open_engine(cd_webhook *w, cd_errinfo *why)
         .allow_cidrs = w->cfg.allow_cidrs,
         .allow_cidrs_cnt = w->cfg.allow_cidrs_cnt,
     };
+    static const cd_wh_peers_events peers = {.heard = on_heard, .missed = on_missed};
     CD_TRY(cd_wh_guard_new(&w->guard, w->cfg.loop, &guard, why));
+    CD_TRY(cd_wh_peers_new(&w->peers, w->cfg.loop, &w->cfg.store, &peers, w, why));
     CD_TRY(cd_wh_db_open(&w->db, w->cfg.loop, &w->cfg.store, w->cfg.metrics, why));
     const cd_http_client_cfg http = {.ca_file = w->cfg.ca_file};
     CD_TRY(cd_http_client_new(&w->http, w->cfg.loop, &http, why));
@@ -286,6 +366,7 @@ static cd_err open_engine(cd_webhook *w, cd_errinfo *why)
         .brand = w->cfg.brand,
         .ca_file = w->cfg.ca_file,
         .jitter = w->cfg.jitter,
+        .hook_ttl_ms = w->peers == NULL ? 0 : HOOK_TTL_MS,
         .ctx = w,
         .settled = on_settled,
         .hook_ended = on_ended,
@@ -358,6 +439,7 @@ void cd_webhook_close(cd_webhook *w)
     for (usize i = 0; i < w->chains_cnt; i++) {
         chain_stop(&w->chains[i]);
     }
+    cd_wh_peers_free(w->peers);
     cd_wh_db_close(w->db);
     for (usize i = 0; i < w->chains_cnt; i++) {
         cd_wh_intake_free(w->chains[i].intake);

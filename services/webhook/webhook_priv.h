@@ -11,6 +11,7 @@
 #include "services/webhook/core/intake.h"
 #include "services/webhook/core/mail.h"
 #include "services/webhook/core/notice.h"
+#include "services/webhook/core/peers.h"
 #include "services/webhook/pages/pages.h"
 #include "services/webhook/webhook.h"
 
@@ -32,6 +33,7 @@ struct cd_webhook {
     cd_webhook_cfg cfg;
     u8 master_key[32];
     cd_wh_engine engine;
+    cd_wh_peers *peers; /* NULL: nobody else can use the database */
     cd_wh_db *db;
     cd_http_client *http;
     cd_ws_hub *hub;
@@ -43,8 +45,10 @@ struct cd_webhook {
     cd__webhook_chain chains[CD__WEBHOOK_CHAINS_MAX];
     usize chains_cnt;
     cd_timer *minute, *second;
-    cd_wh_job retain, look;
-    bool retains, looks, is_stopping;
+    cd_wh_job retain, look, bury;
+    bool retains, looks, buries, is_stopping;
+    bool was_away; /* and may be taken for dead */
+    usize dead;
     cd_wh_backlog backlog;
     cd_gauge *depth, *overdue, *paused;
     u32 to_stop; /* parts that still drain */

@@ -310,19 +310,18 @@ static void tear(cd_wh_intake *in)
     cd_timer_start(in->retry, 0, 0);
 }
 
-/* The matcher has changed: what waits is matched again, unless its names are being looked up; then that comes first. Traces
- * that nobody wanted when a block was fetched are not there. */
+/* What waits and was matched with another matcher is matched again, unless its names are being looked up; then that comes
+ * first. Traces that nobody wanted when a block was fetched are not there. */
 static void match_again(cd_wh_intake *in)
 {
     bool wants_traces = (follower_wants(in) & CD_FOLLOWER_TRACES) != 0 && !in->node.no_traces;
-    in->filters++;
     for (work *w = in->first; w != NULL; w = w->next) {
         if (wants_traces && w->block->number != 0 && !cd_json_has(w->block->got.traces)) {
             tear(in);
         }
     }
     for (work *w = in->first; w != NULL && !in->is_torn; w = w->next) {
-        if (w->naming == NULL) {
+        if (w->naming == NULL && w->filters != in->filters) {
             match_work(w);
         }
     }
@@ -338,9 +337,7 @@ static void changes_take(cd_wh_intake *in, const cd_wh_changes *c)
             is_gone ? cd_wh_match_del(in->match, hook->key) : cd_wh_match_put(in->match, hook);
     }
     in->version = cd_max_u64(in->version, c->version);
-    if (is_changed) {
-        match_again(in);
-    }
+    in->filters += is_changed;
 }
 
 static void write_done(cd_wh_job *job)
@@ -354,6 +351,7 @@ static void write_done(cd_wh_job *job)
     if (job->err != CD_OK) {
         cd_log_error(in->cfg.log, "blocks not written", CD_F("why", job->why.msg));
         put_back(in);
+        match_again(in);
         cd_timer_start(in->retry, RETRY_MS, 0);
         return;
     }
@@ -366,6 +364,7 @@ static void write_done(cd_wh_job *job)
             tear(in);
         } else {
             changes_take(in, &j->changes);
+            match_again(in);
         }
         write_more(in);
         return;
@@ -528,6 +527,7 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
         in->version++;
     }
     if (cd_wh_match_put(in->match, hook)) {
+        in->filters++;
         match_again(in);
     }
     cd_follower_update(in->follower);
@@ -544,6 +544,13 @@ void cd_wh_intake_del(cd_wh_intake *in, i64 hook)
     if (in->is_ready && cd_wh_match_del(in->match, hook)) {
         cd__wh_past_drop(in->past, hook);
         cd_follower_update(in->follower);
+    }
+}
+
+void cd_wh_intake_resume(cd_wh_intake *in)
+{
+    if (in->is_ready) {
+        cd__wh_past_look(in->past, 0);
     }
 }
 

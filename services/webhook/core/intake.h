@@ -62,6 +62,9 @@ cd_err cd_wh_intake_moved(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why) CD_
 void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook);
 void cd_wh_intake_del(cd_wh_intake *in, i64 hook);
 
+/* cd_wh_intake_resume looks for back-fills that nobody is at any more. */
+void cd_wh_intake_resume(cd_wh_intake *in);
+
 /* What a filter would have matched in the last blocks. The bodies are the newest, newest first. */
 typedef struct cd_wh_preview {
     u64 blocks, matched_blocks, events;

@@ -5,6 +5,8 @@
 #include "base/secret.h"
 #include "services/webhook/core/seal.h"
 
+#include <stdio.h>
+
 /* store_sql.def has these as numbers. */
 _Static_assert(CD_WH_PENDING == 0 && CD_WH_DELIVERING == 1 && CD_WH_RETRYING == 3, "");
 _Static_assert(CD_WH_FAILED == 4 && CD_WH_HELD == 5 && CD_WH_CANCELLED == 8, "");
@@ -55,12 +57,13 @@ cd_err cd__wh_rows(void **out, usize *cnt, cd_arena *mem, cd_buf *rows, usize si
     return err;
 }
 
-/* One lane: what this worker had in hand when it died waits again, or is held where the webhook is not active. */
-static cd_err take_back_lane(cd_wh_store *s, i64 hook, i64 status, i64 now, cd_errinfo *why)
+/* One lane: what a worker had in hand when it died waits again, or is held where the webhook is not active. */
+static cd_err take_back_lane(cd_wh_store *s, i64 worker, i64 hook, i64 status, i64 now,
+                             cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     i64 cnt = 0;
-    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(s->worker), cd_sql_i(status)));
+    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(worker), cd_sql_i(status)));
     for (bool is_row = true;; cnt++) {
         CD_TRY(cd_sql_next(st, &is_row, why));
         if (!is_row) {
@@ -71,7 +74,7 @@ static cd_err take_back_lane(cd_wh_store *s, i64 hook, i64 status, i64 now, cd_e
                     : WH_RUN(s, LANE_BACK, why, cd_sql_i(hook), cd_sql_i(cnt), cd_sql_i(now));
 }
 
-static cd_err take_back(cd_wh_store *s, cd_errinfo *why)
+static cd_err take_back(cd_wh_store *s, i64 worker, cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     cd_buf lanes = {0};
@@ -89,7 +92,7 @@ static cd_err take_back(cd_wh_store *s, cd_errinfo *why)
     }
     for (usize i = 0; err == CD_OK && i < lanes.n; i += sizeof lane) {
         memcpy(lane, lanes.p + i, sizeof lane);
-        err = take_back_lane(s, lane[0], lane[1], now, why);
+        err = take_back_lane(s, worker, lane[0], lane[1], now, why);
     }
     cd_buf_fini(&lanes);
     return err;
@@ -151,7 +154,42 @@ static cd_err begin_life(cd_wh_store *s, const char *worker, bool is_writer, cd_
     CD_TRY(WH_RUN(s, WORKER_PUT, why, cd_sql_t(worker)));
     CD_TRY(WH_ONE(s, &st, WORKER_GET, why, cd_sql_t(worker)));
     s->worker = cd_sql_col_i(st, 0);
-    return take_back(s, why);
+    (void)snprintf(s->worker_name, sizeof s->worker_name, "%s", worker);
+    return take_back(s, s->worker, why);
+}
+
+cd_err cd_wh_workers_bury(cd_wh_store *s, usize *cnt, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    i64 dead[64];
+    usize n = 0;
+    CD_TRY(WH_QUERY(s, &st, WORKERS_DEAD, why, cd_sql_i(s->worker)));
+    for (bool is_row = true;;) {
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (!is_row) {
+            break;
+        }
+        if (n < CD_COUNT(dead)) { /* of more, leases end by themselves */
+            dead[n++] = cd_sql_col_i(st, 0);
+        }
+    }
+    for (usize i = 0; i < n; i++) {
+        CD_TRY(take_back(s, dead[i], why));
+    }
+    *cnt = n;
+    return CD_OK;
+}
+
+cd_err cd_wh_worker_lives(cd_wh_store *s, cd_errinfo *why)
+{
+    return WH_RUN(s, WORKER_PUT, why, cd_sql_t(s->worker_name));
+}
+
+cd_err cd__wh_tell(cd_wh_store *s, i64 hook, cd_errinfo *why)
+{
+    char text[96];
+    (void)snprintf(text, sizeof text, "%lld %s", (long long)hook, s->worker_name);
+    return cd_sql_is_shared(s->q) ? WH_RUN(s, TELL, why, cd_sql_t(text)) : CD_OK;
 }
 
 cd_err cd__wh_store_open(cd_wh_store **out, const cd_wh_store_cfg *cfg, bool is_writer,

@@ -29,6 +29,14 @@ typedef struct cd_wh_store_cfg {
     u32 ahead;    /* at most so many deliveries of one webhook are handed out at a time; 0: 64 */
 } cd_wh_store_cfg;
 
+/* ---- workers ---- */
+
+/* Of a shared database (elsewhere a store is one worker's, and none of these is for it): cd_wh_workers_bury lets what dead
+ * workers had in hand wait again; cnt: how many were found dead. cd_wh_worker_lives: this one was taken for dead, perhaps,
+ * when it was not connected. core/peers.h says what that is. */
+cd_err cd_wh_workers_bury(cd_wh_store *s, usize *cnt, cd_errinfo *why) CD_CHECK;
+cd_err cd_wh_worker_lives(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
+
 /* ---- projects and keys ---- */
 
 typedef enum cd_wh_period { CD_WH_NO_QUOTA, CD_WH_PER_DAY, CD_WH_PER_MONTH } cd_wh_period;

@@ -242,6 +242,9 @@ cd_err cd_wh_hook_save(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
     if (err == CD_OK) {
         err = WH_RUN(s, LANE_STRICT, why, cd_sql_i(hook->key), cd_sql_i(hook->is_strict));
     }
+    if (err == CD_OK) {
+        err = cd__wh_tell(s, hook->key, why);
+    }
     if (err == CD_OK && !hook->is_strict) {
         err = WH_RUN(s, LANE_UNBLOCK, why, cd_sql_i(hook->key), cd_sql_u(cd__wh_now(s)),
                      cd_sql_i(CD__WH_BLOCKED));

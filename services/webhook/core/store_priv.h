@@ -20,6 +20,9 @@
     "d.key, d.hook, d.seq, d.block, d.state, d.attempts, d.created, d.next, d.delivered, d.kind, " \
     "e.h, e.chain_hash, e.id, e.type, e.time, e.body"
 
+/* Where workers tell each other of webhooks. */
+#define CD__WH_CHANNEL "candela_webhooks"
+
 /* Statements by name; prepared when first used. */
 typedef enum cd__wh_sql {
 #define X(name, text) CD__WH_##name,
@@ -58,6 +61,7 @@ struct cd_wh_store {
     u8 master_key[32];
     u8 salt[32]; /* of API keys */
     i64 worker;
+    char worker_name[64];
     u64 lease_ms;
     u32 ahead;
 
@@ -144,6 +148,9 @@ CD_INLINE u64 cd__wh_now(const cd_wh_store *s)
 /* cd__wh_hooks_next: a change of webhooks begins; until the end of the transaction nobody else changes any, and no block is
  * written. Before anything else is locked. version is this change's, in the order of all. */
 cd_err cd__wh_hooks_next(cd_wh_store *s, u64 *version, cd_errinfo *why) CD_CHECK;
+
+/* cd__wh_tell tells other workers that a webhook is not what it was. */
+cd_err cd__wh_tell(cd_wh_store *s, i64 hook, cd_errinfo *why) CD_CHECK;
 
 /* cd__wh_keys gives the first of n new delivery keys. */
 cd_err cd__wh_keys(cd_wh_store *s, i64 *first, usize n, cd_errinfo *why) CD_CHECK;

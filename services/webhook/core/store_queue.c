@@ -453,6 +453,7 @@ cd_err cd_wh_hook_pause(cd_wh_store *s, bool *changed, i64 hook, cd_wh_status st
     CD_TRY(lane_status(s, &was, hook, why));
     CD_TRY(WH_RUN(s, LANE_STATUS, why, cd_sql_i(hook), cd_sql_i(status)));
     CD_TRY(WH_RUN(s, WAITING_TO, why, cd_sql_i(hook), cd_sql_i(CD_WH_HELD)));
+    CD_TRY(cd__wh_tell(s, hook, why));
     *changed = was != (i64)status;
     return CD_OK;
 }
@@ -469,6 +470,7 @@ cd_err cd_wh_hook_resume(cd_wh_store *s, bool *changed, i64 hook, cd_errinfo *wh
         CD_TRY(WH_RUN(s, HELD_FREE, why, cd_sql_i(hook), cd_sql_i(now), cd_sql_i(is_strict),
                       cd_sql_i(CD__WH_BLOCKED)));
         CD_TRY(WH_RUN(s, LANE_RESUME, why, cd_sql_i(hook), cd_sql_i(now)));
+        CD_TRY(cd__wh_tell(s, hook, why));
     }
     *changed = was != CD_WH_ACTIVE;
     return CD_OK;
@@ -485,6 +487,7 @@ cd_err cd_wh_hook_delete(cd_wh_store *s, i64 hook, cd_errinfo *why)
                   cd_sql_b((cd_bytes){0}), cd_sql_u(version)));
     CD_TRY(WH_RUN(s, LANE_STATUS, why, cd_sql_i(hook), cd_sql_i(CD__WH_GONE)));
     CD_TRY(WH_RUN(s, CHUNKS_CUT, why, cd_sql_i(hook), cd_sql_i(0)));
+    CD_TRY(cd__wh_tell(s, hook, why));
     CD_TRY(WH_RUN(s, HELD_TO, why, cd_sql_i(hook), cd_sql_i(CD_WH_CANCELLED)));
     return WH_RUN(s, WAITING_TO, why, cd_sql_i(hook), cd_sql_i(CD_WH_CANCELLED));
 }

@@ -7,7 +7,7 @@ static const char first[] =
     "CREATE TABLE counter (name TEXT PRIMARY KEY, next BIGINT NOT NULL);"
     "INSERT INTO counter (name, next) VALUES ('delivery', 1), ('texts', 0), ('rows', 0),"
     "  ('hooks', 0);"
-    "CREATE TABLE worker (key @id, name TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE worker (key @id, name TEXT NOT NULL UNIQUE, is_alive BIGINT NOT NULL);"
     "CREATE TABLE setting (project TEXT NOT NULL, name TEXT NOT NULL, value @blob NOT NULL,"
     "  PRIMARY KEY (project, name));"
 

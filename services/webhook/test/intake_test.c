@@ -567,6 +567,7 @@ static cd_err change_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
     change *c = (change *)(void *)base;
     usize cnt;
     CD_TRY(cd_wh_hook_addresses(s, &cnt, c->base.hook.key, c->add, c->remove, why));
+    CD_TRY(cd_wh_hook_by_key(s, &c->base.hook, c->base.mem, c->base.hook.key, true, why));
     return cd_wh_intake_moved(s, &c->base.hook, why);
 }
 
@@ -619,6 +620,19 @@ static void test_others(void **state)
     assert_int_equal(r.compared.differences, 0);
     const u64 blocks[] = {31, 32, 33, 37, 38, 39, 40};
     rows_check(&r, a.key, blocks, 7);
+    /* While blocks are on their way, and told here as well. */
+    cd_wh_hook b = hook_add(&r, CD_WH_B_ADDRESS, 0xb0, 0);
+    for (u64 block = 41; block <= 80; block++) {
+        node_mine(&r.node, block);
+        until(&r, is_ready);
+        c.base.hook = b;
+        c.add = (cd_wh_addrs){.p = &other, .n = block % 2};
+        c.remove = (cd_wh_addrs){.p = &other, .n = 1 - block % 2};
+        run_now(&r, &c.base, change_run);
+        cd_wh_intake_put(r.in, &c.base.hook);
+    }
+    wait_height(&r, 80);
+    rows_check_range(&r, b.key, b.from_block, 80);
     cd_arena_fini(&mem);
     rig_close(&r);
 }

@@ -153,6 +153,28 @@ def check_hook(events, want, key_of):
         same(chain.hex(), link, f"chain of hashes at {sequence}")
 
 
+def make_hooks(s, url):
+    return [
+        s.make("a", url=url, events=["transfer", "erc20_transfer", "new_block"], filters={"address": BOB})["id"],
+        s.make("b", url=url, event_type="address_activity", config={"addresses": [BOB, CAROL]})["id"],
+        s.make("c", name="c", url=url, event_types=["TOKEN_TRANSFER", "NEW_BLOCK"])["id"],
+    ]
+
+
+def judge(s, records, hooks, first, token):
+    """Waits for what is still to come; all of it must be right then. Gives a line about it."""
+    last = int(s.rpc("eth_blockNumber"), 16)
+    wants = walk(s.rpc, first, last, token)
+    for hook, want in zip(hooks, wants):
+        s.until(lambda: len(records.events(hook)) >= len(want),  # noqa: B023 - used at once
+                f"{hook}: an event was lost", 120)
+    for hook, want, key_of in zip(hooks, wants, (keys_a, keys_b, keys_c)):
+        check_hook(records.events(hook), want, key_of)
+    same(records.wrong, None)
+    match(s.run("audit", f"--chain=lux={s.node.url}/ext/bc/C/rpc"), " 0 differences\n")
+    return f"{last - first + 1} blocks, {sum(map(len, wants))} events, {records.requests} requests"
+
+
 def kill_and_start(s, rng, node_too, data_dir, env):
     """One death of the service, at times together with the node, or again while it starts."""
     time.sleep(rng.uniform(0, 0.5))
@@ -183,12 +205,7 @@ def test_kills_lose_nothing(env):
         records = Records()
         sink = s.sink(records)
         sink.got.put = lambda _: None  # records has it
-        url = sink.url
-        hooks = [
-            s.make("a", url=url, events=["transfer", "erc20_transfer", "new_block"], filters={"address": BOB})["id"],
-            s.make("b", url=url, event_type="address_activity", config={"addresses": [BOB, CAROL]})["id"],
-            s.make("c", name="c", url=url, event_types=["TOKEN_TRANSFER", "NEW_BLOCK"])["id"],
-        ]
+        hooks = make_hooks(s, sink.url)
         first = int(s.rpc("eth_blockNumber"), 16) + 1
         load = Load(s, token)
         load.start()
@@ -203,16 +220,6 @@ def test_kills_lose_nothing(env):
             load.stop.set()
             load.join()
         s.settle()
-        last = int(s.rpc("eth_blockNumber"), 16)
-        wants = walk(s.rpc, first, last, token)
-        for hook, want in zip(hooks, wants):
-            s.until(lambda: len(records.events(hook)) >= len(want),  # noqa: B023 - used at once
-                    f"{hook}: an event was lost", 120)
-        for hook, want, key_of in zip(hooks, wants, (keys_a, keys_b, keys_c)):
-            check_hook(records.events(hook), want, key_of)
-        same(records.wrong, None)
-        match(s.run("audit", f"--chain=lux={s.node.url}/ext/bc/C/rpc"), " 0 differences\n")
-        print(f"{kills} kills, {last - first + 1} blocks, {sum(map(len, wants))} events, {records.requests} requests, "
-              f"seed {seed}", flush=True)
+        print(f"{kills} kills, {judge(s, records, hooks, first, token)}, seed {seed}", flush=True)
     finally:
         s.close()
