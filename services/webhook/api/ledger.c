@@ -329,12 +329,13 @@ static cd_err ledger_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     u64 limit = LEDGER_MAX;
     cd_wh_block_row *rows;
     usize cnt;
+    u64 next;
     cd_wh_face face = cd__wapi_face(c);
     CD_TRY(cd__wapi_find(c, s, false, why));
     CD_TRY(cd__wapi_query_u64(c, &from, "from_block", 0, INT64_MAX));
     CD_TRY(cd__wapi_query_u64(c, &to, "to_block", 0, INT64_MAX));
     CD_TRY(cd__wapi_query_u64(c, &limit, "limit", 1, LEDGER_MAX));
-    CD_TRY(cd_wh_ledger(s, &rows, &cnt, &c->mem, c->hook.key, from, to, (u32)limit, why));
+    CD_TRY(cd_wh_ledger(s, &rows, &cnt, &next, &c->mem, c->hook.key, from, to, (u32)limit, why));
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd__wapi_key(&w, face, "blocks");
@@ -358,8 +359,8 @@ static cd_err ledger_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     cd_json_w_arr_end(&w);
     cd__wapi_key(&w, face, "next_block");
-    if (cnt == limit) {
-        cd_json_w_u64(&w, rows[cnt - 1].block + 1);
+    if (next != 0) {
+        cd_json_w_u64(&w, next);
     } else {
         cd_json_w_null(&w);
     }

@@ -225,10 +225,12 @@ typedef struct cd_wh_block_row {
     u64 matches, first_sequence, last_sequence;
     u64 states[CD_WH_STATES_CNT];
 } cd_wh_block_row;
-/* cd_wh_ledger gives the blocks from from_block to to_block in which there were matches, at most limit, in rising
- * order. */
-cd_err cd_wh_ledger(cd_wh_store *s, cd_wh_block_row **out, usize *cnt, cd_arena *mem, i64 hook,
-                    u64 from_block, u64 to_block, u32 limit, cd_errinfo *why) CD_CHECK;
+/* cd_wh_ledger gives the blocks from from_block to to_block in which there were matches, at most limit, in rising order.
+ * It looks at the rows of all webhooks in there, at CD_WH_LEDGER_ROWS or those of one block; *next is where to go on, and be
+ * it behind no block at all, 0 at the end. */
+enum { CD_WH_LEDGER_ROWS = 50000 };
+cd_err cd_wh_ledger(cd_wh_store *s, cd_wh_block_row **out, usize *cnt, u64 *next, cd_arena *mem,
+                    i64 hook, u64 from_block, u64 to_block, u32 limit, cd_errinfo *why) CD_CHECK;
 /* cd_wh_ledger_events: keys of webhook, identities and chain hashes of one block's rows, for the audit; in the order
  * in which they were written. */
 cd_err cd_wh_ledger_events(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem,

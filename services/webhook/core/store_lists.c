@@ -312,21 +312,36 @@ cd_err cd_wh_replay(cd_wh_store *s, u64 *queued, const cd_wh_delivery_query *q, 
 
 /* ---- the ledger by blocks ---- */
 
-cd_err cd_wh_ledger(cd_wh_store *s, cd_wh_block_row **out, usize *cnt, cd_arena *mem, i64 hook,
-                    u64 from_block, u64 to_block, u32 limit, cd_errinfo *why)
+/* The last block that is looked at. */
+static cd_err ledger_end(cd_wh_store *s, u64 *end, u64 from_block, u64 to_block, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    bool is_row = false;
+    CD_TRY(WH_QUERY(s, &st, BLOCK_AHEAD, why, cd_sql_u(from_block), cd_sql_i(CD_WH_LEDGER_ROWS)));
+    CD_TRY(cd_sql_next(st, &is_row, why));
+    u64 ahead = is_row ? cd_sql_col_u(st, 0) : UINT64_MAX;
+    *end = cd_min_u64(to_block, cd_max_u64(ahead - 1, from_block));
+    return CD_OK;
+}
+
+cd_err cd_wh_ledger(cd_wh_store *s, cd_wh_block_row **out, usize *cnt, u64 *next, cd_arena *mem,
+                    i64 hook, u64 from_block, u64 to_block, u32 limit, cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     cd_buf rows = {0};
     cd_wh_block_row row = {0};
-    cd_err err =
-        WH_QUERY(s, &st, BLOCKS, why, cd_sql_i(hook), cd_sql_u(from_block), cd_sql_u(to_block));
+    u64 end = 0;
+    CD_TRY(ledger_end(s, &end, from_block, to_block, why));
+    *next = end < to_block ? end + 1 : 0;
+    cd_err err = WH_QUERY(s, &st, BLOCKS, why, cd_sql_i(hook), cd_sql_u(from_block), cd_sql_u(end));
     for (bool is_row = true; err == CD_OK;) {
         err = cd_sql_next(st, &is_row, why);
         u64 block = err == CD_OK && is_row ? cd_sql_col_u(st, 0) : 0;
         if (row.matches > 0 && block != row.block) {
             cd_buf_put(&rows, cd_bytes_of(&row, sizeof row));
             row = (cd_wh_block_row){0};
-            if (rows.n / sizeof row == limit) {
+            if (is_row && rows.n / sizeof row == limit) {
+                *next = block;
                 break;
             }
         }

@@ -402,8 +402,9 @@ static void test_no_space(void **state)
     assert_int_equal(made.known, 0);
     cd_wh_block_row *rows = NULL;
     usize cnt = 0;
+    u64 next = 1;
     rig_begin(&r);
-    rig_ok(cd_wh_ledger(r.s, &rows, &cnt, &r.mem, hook, 0, 1000000, 10000, why));
+    rig_ok(cd_wh_ledger(r.s, &rows, &cnt, &next, &r.mem, hook, 0, 1000000, 10000, why));
     assert_int_equal(cnt, done + 1);
     for (usize i = 0; i < cnt; i++) {
         assert_int_equal(rows[i].first_sequence, i + 1);
