@@ -526,16 +526,14 @@ void cd_wh_intake_put(cd_wh_intake *in, const cd_wh_hook *hook)
     if (hook->version == in->version + 1) {
         in->version++;
     }
-    if (cd_wh_match_put(in->match, hook)) {
+    bool is_changed = cd_wh_match_put(in->match, hook);
+    if (is_changed) {
         in->filters++;
         match_again(in);
     }
     cd_follower_update(in->follower);
-    if (is_new) {
+    if (is_new || is_changed) {
         cd__wh_past_look(in->past, hook->key);
-    }
-    if (is_new && (hook->types & (1u << CD_WH_B_MINED | 1u << CD_WH_C_MINED)) != 0) {
-        cd__wh_past_mined(in->past, hook->key, hook->filter.tx_hashes, hook->from_block);
     }
 }
 

@@ -23,7 +23,8 @@ struct cd__wh_past {
 
 /* ---- what the store knows ---- */
 
-/* A back-fill as it is kept: [webhook, next block, last block]. */
+/* What is to be told as it is kept: [webhook, next block, last block] of a back-fill; [webhook, 0, 0]: those of its
+ * transactions that are mined already. */
 typedef struct fill_row {
     i64 hook;
     u64 next, last;
@@ -57,7 +58,12 @@ static cd_err fills_read(cd_json *out, cd_wh_store *s, cd_arena *mem, const char
     return cd_json_parse(out, mem, text, 0, why);
 }
 
-/* Puts a row in the place of the one of its webhook; one whose next is behind its last goes. Whoever calls has the lock of
+static bool is_search(const fill_row *row)
+{
+    return row->last == 0;
+}
+
+/* Puts a row in the place of the one of its webhook and kind; one whose next is behind its last goes. Whoever calls has the lock of
  * the webhooks. */
 static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, cd_errinfo *why)
 {
@@ -80,7 +86,7 @@ static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, 
     for (cd_json_it it = cd_json_iter(rows); err == CD_OK && cd_json_next(&it);) {
         fill_row old;
         err = row_read(&old, it.val, why);
-        if (err == CD_OK && old.hook != row->hook) {
+        if (err == CD_OK && (old.hook != row->hook || is_search(&old) != is_search(row))) {
             cd_json_w_arr(&w);
             cd_json_w_i64(&w, old.hook);
             cd_json_w_u64(&w, old.next);
@@ -97,6 +103,15 @@ static cd_err fills_set(cd_wh_store *s, const char *chain, const fill_row *row, 
     return err;
 }
 
+/* Those of its transactions that nobody would tell it of as they are mined. */
+static cd_err search_enlist(cd_wh_store *s, const cd_wh_hook *hook, cd_errinfo *why)
+{
+    const fill_row row = {.hook = hook->key};
+    bool has_any = (hook->types & (1u << CD_WH_B_MINED | 1u << CD_WH_C_MINED)) != 0 &&
+                   hook->filter.tx_hashes.n != 0;
+    return has_any ? fills_set(s, hook->chain, &row, why) : CD_OK;
+}
+
 cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
 {
     u64 height;
@@ -110,6 +125,7 @@ cd_err cd_wh_intake_enlist(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
         hook->from_block = height + 1;
         CD_TRY(cd_wh_hook_move(s, hook->key, hook->from_block, why));
     }
+    CD_TRY(search_enlist(s, hook, why));
     const fill_row row = {.hook = hook->key, .next = hook->from_block, .last = height};
     return row.next > row.last ? CD_OK : fills_set(s, hook->chain, &row, why);
 }
@@ -124,6 +140,7 @@ cd_err cd_wh_intake_moved(cd_wh_store *s, cd_wh_hook *hook, cd_errinfo *why)
     }
     CD_TRY(err);
     hook->from_block = height + 1;
+    CD_TRY(search_enlist(s, hook, why));
     return cd_wh_hook_move(s, hook->key, hook->from_block, why);
 }
 
@@ -161,10 +178,15 @@ static void note(cd__wh_past *p, fill_row row)
     cd_wh_db_write(p->cfg.db, &n->job);
 }
 
-/* Nothing is left to be told of the past. */
-static void forget(cd__wh_past *p, i64 hook)
+/* Nothing is left to be told of a range, or of transactions. */
+static void forget_fill(cd__wh_past *p, i64 hook)
 {
     note(p, (fill_row){.hook = hook, .next = 2, .last = 1});
+}
+
+static void forget_search(cd__wh_past *p, i64 hook)
+{
+    note(p, (fill_row){.hook = hook, .next = 1, .last = 0});
 }
 
 /* ---- fills ---- */
@@ -284,10 +306,29 @@ static void fill_block(void *ctx, const cd_wh_facts *facts, const cd_wh_event *e
     fill_write(f);
 }
 
+static bool has_singles(const cd__wh_past *p, i64 hook)
+{
+    cd_list_each(it, &p->fills)
+    {
+        const fill *f = cd_list_of(it, fill, link);
+        if (f->row.hook == hook && f->is_single) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fill_over(void *ctx, const char *reason)
 {
+    fill *f = ctx;
+    cd__wh_past *p = f->past;
+    i64 hook = f->row.hook;
+    bool is_single = f->is_single;
     (void)reason; /* it tries without end, so there is none */
-    fill_release(ctx);
+    fill_release(f);
+    if (is_single && !has_singles(p, hook)) {
+        forget_search(p, hook);
+    }
 }
 
 static void fill_loaded(cd_wh_job *job)
@@ -299,7 +340,7 @@ static void fill_loaded(cd_wh_job *job)
         fill_release(f);
     } else if (job->err == CD_ENOENT) { /* its webhook is gone */
         if (!f->is_single) {
-            forget(f->past, f->row.hook);
+            forget_fill(f->past, f->row.hook);
         }
         fill_release(f);
     } else if (job->err != CD_OK) {
@@ -344,58 +385,8 @@ void cd__wh_past_drop(cd__wh_past *p, i64 hook)
             fill_release(f);
         }
     }
-    forget(p, hook);
-}
-
-static bool is_under_way(const cd__wh_past *p, i64 hook)
-{
-    cd_list_each(it, &p->fills)
-    {
-        const fill *f = cd_list_of(it, fill, link);
-        if (f->row.hook == hook && !f->is_single && !f->is_over) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Reads what is to be told. */
-typedef struct look_job {
-    cd_wh_job job;
-    cd__wh_past *past;
-    i64 hook;
-    cd_arena mem;
-    cd_json rows;
-} look_job;
-
-static cd_err look_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    look_job *l = cd_list_of(job, look_job, job);
-    return fills_read(&l->rows, s, &l->mem, l->past->cfg.source->chain.name, why);
-}
-
-static void look_done(cd_wh_job *job)
-{
-    look_job *l = cd_list_of(job, look_job, job);
-    if (job->err != CD_OK) {
-        cd_log_error(l->past->cfg.log, "back-fills not read", CD_F("why", job->why.msg));
-    }
-    for (cd_json_it it = cd_json_iter(l->rows); job->err == CD_OK && cd_json_next(&it);) {
-        fill_row row;
-        if (row_read(&row, it.val, NULL) == CD_OK && (l->hook == 0 || row.hook == l->hook) &&
-            !l->past->is_stopped && !is_under_way(l->past, row.hook)) {
-            fill_start(l->past, row, false);
-        }
-    }
-    cd_arena_fini(&l->mem);
-    cd_free(l);
-}
-
-void cd__wh_past_look(cd__wh_past *p, i64 hook)
-{
-    look_job *l = cd_new(look_job);
-    *l = (look_job){.job = {.run = look_run, .done = look_done}, .past = p, .hook = hook};
-    cd_wh_db_read(p->cfg.db, &l->job);
+    forget_fill(p, hook);
+    forget_search(p, hook);
 }
 
 usize cd__wh_past_cnt(const cd__wh_past *p)
@@ -459,6 +450,9 @@ static void search_done(void *ctx, cd_err err, const char *reason, const cd_answ
                        true);
         }
     }
+    if (cnt == 0) {
+        forget_search(x->past, x->hook);
+    }
     search_release(x);
 }
 
@@ -476,21 +470,101 @@ static void search_ask(void *ctx)
     x->call = cd_call_new(x->past->cfg.source->node, &x->call_mem, asks, x->cnt, 0, search_done, x);
 }
 
-void cd__wh_past_mined(cd__wh_past *p, i64 hook, cd_wh_words hashes, u64 before)
+static void search_start(cd__wh_past *p, const cd_wh_hook *hook)
 {
-    if (hashes.n == 0) {
+    cd_wh_words hashes = hook->filter.tx_hashes;
+    cd_list_each(it, &p->searches)
+    {
+        if (cd_list_of(it, search, link)->hook == hook->key) {
+            return;
+        }
+    }
+    if (hashes.n == 0 || has_singles(p, hook->key)) {
         return;
     }
     search *x = cd_new(search);
     x->past = p;
-    x->hook = hook;
-    x->before = before;
+    x->hook = hook->key;
+    x->before = hook->from_block;
     x->cnt = hashes.n;
     x->hashes = cd_arena_array(&x->mem, cd_hash32, hashes.n);
     memcpy(x->hashes, hashes.p, hashes.n * sizeof *hashes.p);
     x->retry = cd_timer_new(p->cfg.loop, search_ask, x);
     cd_list_push_back(&p->searches, &x->link);
     search_ask(x);
+}
+
+/* ---- what the store has to be told ---- */
+
+static bool is_under_way(const cd__wh_past *p, i64 hook)
+{
+    cd_list_each(it, &p->fills)
+    {
+        const fill *f = cd_list_of(it, fill, link);
+        if (f->row.hook == hook && !f->is_single && !f->is_over) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads what is to be told. */
+typedef struct look_job {
+    cd_wh_job job;
+    cd__wh_past *past;
+    i64 hook;
+    cd_arena mem;
+    cd_json rows;
+    cd_wh_hook *searches; /* webhooks whose transactions are to be looked up */
+    usize searches_cnt;
+} look_job;
+
+static cd_err look_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    look_job *l = cd_list_of(job, look_job, job);
+    CD_TRY(fills_read(&l->rows, s, &l->mem, l->past->cfg.source->chain.name, why));
+    l->searches = cd_arena_array(&l->mem, cd_wh_hook, cd_json_len(l->rows));
+    for (cd_json_it it = cd_json_iter(l->rows); cd_json_next(&it);) {
+        fill_row row;
+        CD_TRY(row_read(&row, it.val, why));
+        if (is_search(&row) && (l->hook == 0 || row.hook == l->hook)) {
+            cd_wh_hook *hook = &l->searches[l->searches_cnt];
+            cd_err err = cd_wh_hook_by_key(s, hook, &l->mem, row.hook, false, why);
+            if (err != CD_OK && err != CD_ENOENT) {
+                return err;
+            }
+            l->searches_cnt += err == CD_OK;
+        }
+    }
+    return CD_OK;
+}
+
+static void look_done(cd_wh_job *job)
+{
+    look_job *l = cd_list_of(job, look_job, job);
+    if (job->err != CD_OK) {
+        cd_log_error(l->past->cfg.log, "back-fills not read", CD_F("why", job->why.msg));
+    }
+    bool is_on = job->err == CD_OK && !l->past->is_stopped;
+    for (usize i = 0; is_on && i < l->searches_cnt; i++) {
+        search_start(l->past, &l->searches[i]);
+    }
+    for (cd_json_it it = cd_json_iter(l->rows); is_on && cd_json_next(&it);) {
+        fill_row row;
+        if (row_read(&row, it.val, NULL) == CD_OK && !is_search(&row) &&
+            (l->hook == 0 || row.hook == l->hook) && !is_under_way(l->past, row.hook)) {
+            fill_start(l->past, row, false);
+        }
+    }
+    cd_arena_fini(&l->mem);
+    cd_free(l);
+}
+
+void cd__wh_past_look(cd__wh_past *p, i64 hook)
+{
+    look_job *l = cd_new(look_job);
+    *l = (look_job){.job = {.run = look_run, .done = look_done}, .past = p, .hook = hook};
+    cd_wh_db_read(p->cfg.db, &l->job);
 }
 
 /* ---- previews ---- */

@@ -4,8 +4,9 @@
  *   preview: a filter and the last blocks ─► scan ─► counts and the newest bodies
  *
  * A fill survives restarts: the store knows its webhook and the next block, from the transaction on that made the
- * webhook. Its webhook is read when it begins, and again when it is another in the transaction that writes. Single blocks can be told of, too; those
- * are not remembered. Part of the intake. Threading: confined to the loop, except cd_wh_intake_enlist and _moved.
+ * webhook. Its webhook is read when it begins, and again when it is another in the transaction that writes. The same
+ * holds for transactions that were mined before somebody asked for them: their blocks are looked up and told of.
+ * Part of the intake. Threading: confined to the loop, except cd_wh_intake_enlist and cd_wh_intake_moved.
  * [spec:webhooks#2.4, #6] */
 #ifndef CD_WEBHOOK_CORE_PAST_H
 #define CD_WEBHOOK_CORE_PAST_H
@@ -31,9 +32,6 @@ void cd__wh_past_free(cd__wh_past *p);
 
 /* cd__wh_past_look begins with what the store has to tell a webhook (0: all of them), unless it is under way. */
 void cd__wh_past_look(cd__wh_past *p, i64 hook);
-
-/* cd__wh_past_mined tells a webhook of those of its transactions that were mined before block `before` already. */
-void cd__wh_past_mined(cd__wh_past *p, i64 hook, cd_wh_words hashes, u64 before);
 
 /* cd__wh_past_drop: the webhook is gone. */
 void cd__wh_past_drop(cd__wh_past *p, i64 hook);

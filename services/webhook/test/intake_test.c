@@ -403,6 +403,18 @@ static void test_mined(void **state)
     wait_height(&r, 33);
     const u64 blocks[] = {7, 25, 32};
     rows_check(&r, j.hook.key, blocks, 3);
+    hashes[0].b[31] = 9; /* another one, and killed before anybody was told */
+    j.hook.id = "wh_mined00001";
+    j.hook.from_block = 0;
+    j.hook.filter.tx_hashes.n = 1;
+    run_now(&r, &j, add_run);
+    end(&r);
+    start(&r);
+    r.made = 0;
+    r.want = 1;
+    until(&r, is_made);
+    const u64 again[] = {9};
+    rows_check(&r, j.hook.key, again, 1);
     cd_arena_fini(&mem);
     rig_close(&r);
 }
