@@ -172,6 +172,43 @@ static void done_look(cd_wh_job *job)
     }
 }
 
+/* ---- a store that takes nothing ---- */
+
+void cd__webhook_trouble(cd_webhook *w)
+{
+    bool had = w->trouble[0] != '\0';
+    bool has = cd_wh_db_trouble(w->db, w->trouble);
+    if (has && !had) {
+        cd_log_error(w->cfg.log, "the database takes nothing: blocks and deliveries wait",
+                     CD_F("why", (const char *)w->trouble));
+    } else if (had && !has) {
+        cd_log_info(w->cfg.log, "the database works again");
+    }
+}
+
+/* Nobody may have anything to write, and the trouble be over. */
+static cd_err run_probe(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_webhook *w = cd_list_of(job, cd_webhook, probe);
+    u64 now = cd_clock_wall_ns(w->cfg.store.clock);
+    return cd_wh_setting_put(s, cd_bytes_of(&now, sizeof now), "", "probe", why);
+}
+
+static void done_probe(cd_wh_job *job)
+{
+    cd_list_of(job, cd_webhook, probe)->probes = false;
+}
+
+static void look_for_trouble(cd_webhook *w)
+{
+    cd__webhook_trouble(w);
+    if (w->trouble[0] != '\0' && !w->probes) {
+        w->probes = true;
+        w->probe = (cd_wh_job){.run = run_probe, .done = done_probe};
+        cd_wh_db_write(w->db, &w->probe);
+    }
+}
+
 /* ---- other workers ---- */
 
 /* What a dead worker had in hand is due again; what it had to tell of the past is told by who is left. */
@@ -247,6 +284,7 @@ static void on_missed(void *ctx)
 static void on_second(void *ctx)
 {
     cd_webhook *w = ctx;
+    look_for_trouble(w);
     if (w->peers != NULL && !w->buries) {
         w->buries = true;
         w->bury = (cd_wh_job){.run = run_bury, .done = done_bury};

@@ -15,6 +15,13 @@ cd__webhook_chain *cd__webhook_chain_of(cd_webhook *w, const char *name)
     return NULL;
 }
 
+static const char *trouble(void *ctx)
+{
+    cd_webhook *w = ctx;
+    cd__webhook_trouble(w);
+    return w->trouble;
+}
+
 /* ---- chains ---- */
 
 static const char *chain_name(void *ctx, cd_bytes name)
@@ -240,6 +247,7 @@ void cd__webhook_engine(cd_webhook *w)
 {
     w->engine = (cd_wh_engine){
         .ctx = w,
+        .trouble = trouble,
         .chain = chain_name,
         .head = chain_head,
         .check_url = check_url,

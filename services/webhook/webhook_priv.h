@@ -47,7 +47,10 @@ struct cd_webhook {
     cd_timer *minute, *second;
     cd_wh_job retain, look, bury;
     bool retains, looks, buries, is_stopping;
-    bool was_away; /* and may be taken for dead */
+    cd_wh_job probe;
+    bool probes;
+    char trouble[CD_WH_TROUBLE_MAX]; /* of the store, as it was told last */
+    bool was_away;                   /* and may be taken for dead */
     usize dead;
     cd_wh_backlog backlog;
     cd_gauge *depth, *overdue, *paused;
@@ -58,6 +61,9 @@ struct cd_webhook {
 
 /* cd__webhook_engine fills in w->engine. */
 void cd__webhook_engine(cd_webhook *w);
+
+/* cd__webhook_trouble brings w->trouble up to date; the log is told when it begins and when it is over. */
+void cd__webhook_trouble(cd_webhook *w);
 
 /* cd__webhook_chain_of: by name; NULL. */
 cd__webhook_chain *cd__webhook_chain_of(cd_webhook *w, const char *name);

@@ -34,6 +34,8 @@ typedef struct cd_wh_head {
 
 typedef struct cd_wh_engine {
     void *ctx;
+    /* Why the store takes nothing, "" when it does. NULL: nobody knows. */
+    const char *(*trouble)(void *ctx);
     /* The name of a followed chain, by name or number; NULL: not followed. Any thread. */
     const char *(*chain)(void *ctx, cd_bytes name);
     /* The idx-th chain; false: there are no more. */

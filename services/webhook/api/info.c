@@ -92,8 +92,14 @@ static void ready_after(cd__wapi_call *c)
 {
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
-    bool is_ready = put_chains(c, &w);
-    cd_wh_w_str(&w, "status", is_ready ? "ready" : "starting");
+    const cd_wh_engine *e = c->api->cfg.engine;
+    const char *trouble = e->trouble == NULL ? "" : e->trouble(e->ctx);
+    bool is_up = put_chains(c, &w);
+    bool is_ready = is_up && trouble[0] == '\0';
+    cd_wh_w_str(&w, "status", is_ready ? "ready" : is_up ? "store" : "starting");
+    if (trouble[0] != '\0') {
+        cd_wh_w_str(&w, "problem", trouble);
+    }
     cd_json_w_obj_end(&w);
     c->status = is_ready ? 200 : 503;
     cd__wapi_answer(c);

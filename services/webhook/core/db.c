@@ -4,6 +4,7 @@
 #include "base/thread.h"
 #include "services/webhook/core/store_priv.h"
 
+#include <stdio.h>
 #include <time.h>
 
 /* A group is what waits when the one before it is on the disk: large enough to share a commit, small enough not to
@@ -64,9 +65,10 @@ struct cd_wh_db {
     cd_loop *loop;
     lane lanes[2];
     broom broom;
-    cd_mutex done_lock; /* of done and is_posted */
+    cd_mutex done_lock; /* of done, is_posted and trouble */
     queue done;
     bool is_posted;
+    char trouble[CD_WH_TROUBLE_MAX];
     bell *bell;
     cd_counter *groups, *jobs, *failures;
     cd_hist *commit_time;
@@ -173,18 +175,38 @@ static bool waits(patience *p, cd_err err)
     return true;
 }
 
+/* What a job may want in vain is no trouble. */
+static bool is_trouble(cd_err err)
+{
+    return err == CD_EIO || err == CD_ENOSPC || err == CD_EBUSY || err == CD_ECLOSED ||
+           err == CD_EACCES || err == CD_ECORRUPT;
+}
+
+static void note_trouble(lane *l, cd_err err, const char *text)
+{
+    if (l != NULL) {
+        cd_mutex_lock(&l->db->done_lock);
+        (void)snprintf(l->db->trouble, sizeof l->db->trouble, "%s", is_trouble(err) ? text : "");
+        cd_mutex_unlock(&l->db->done_lock);
+    }
+}
+
 static void write_group(lane *l, cd_wh_store *s, cd_wh_job *group, bool is_last)
 {
     patience p = {.l = l};
     cd_errinfo why;
     cd_err err;
+    cd_err said;
     do {
         for (cd_wh_job *j = group; j != NULL; j = j->next) {
             j->err = CD_OK;
             j->holds = false;
         }
         err = run_group(s, group, is_last, &why);
-    } while (waits(&p, err == CD_OK && group != NULL ? group->err : err));
+        bool is_job = err == CD_OK && group != NULL;
+        said = is_job ? group->err : err;
+        note_trouble(l, said, is_job ? group->why.msg : why.msg);
+    } while (waits(&p, said));
     if (err != CD_OK) {
         fail_all(group, err, &why);
     }
@@ -485,6 +507,14 @@ void cd_wh_db_close(cd_wh_db *db)
     end_bell(db);
     cd_mutex_fini(&db->done_lock);
     cd_free(db);
+}
+
+bool cd_wh_db_trouble(cd_wh_db *db, char out[CD_WH_TROUBLE_MAX])
+{
+    cd_mutex_lock(&db->done_lock);
+    memcpy(out, db->trouble, sizeof db->trouble);
+    cd_mutex_unlock(&db->done_lock);
+    return out[0] != '\0';
 }
 
 cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why)

@@ -128,6 +128,19 @@ static void told(void *ctx, const cd_wh_enqueued *made)
     }
 }
 
+/* The same trouble is told once a minute. */
+static bool is_news(cd_wh_intake *in, const char *reason)
+{
+    u64 now_ms = cd_loop_now_ms(in->loop);
+    if (strncmp(reason, in->trouble, sizeof in->trouble - 1) == 0 &&
+        now_ms - in->trouble_ms < TROUBLE_MS) {
+        return false;
+    }
+    (void)snprintf(in->trouble, sizeof in->trouble, "%s", reason);
+    in->trouble_ms = now_ms;
+    return true;
+}
+
 static u32 follower_wants(void *ctx)
 {
     const cd_wh_intake *in = ctx;
@@ -349,7 +362,9 @@ static void write_done(cd_wh_job *job)
         return;
     }
     if (job->err != CD_OK) {
-        cd_log_error(in->cfg.log, "blocks not written", CD_F("why", job->why.msg));
+        if (is_news(in, job->why.msg)) {
+            cd_log_error(in->cfg.log, "blocks not written", CD_F("why", job->why.msg));
+        }
         put_back(in);
         match_again(in);
         cd_timer_start(in->retry, RETRY_MS, 0);
@@ -432,17 +447,12 @@ static void follower_alarm(void *ctx, const char *reason)
                  CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
 }
 
-/* The same trouble is told once a minute. */
 static void follower_trouble(void *ctx, const char *reason)
 {
     cd_wh_intake *in = ctx;
-    u64 now_ms = cd_loop_now_ms(in->loop);
-    if (strncmp(reason, in->trouble, sizeof in->trouble - 1) == 0 &&
-        now_ms - in->trouble_ms < TROUBLE_MS) {
+    if (!is_news(in, reason)) {
         return;
     }
-    (void)snprintf(in->trouble, sizeof in->trouble, "%s", reason);
-    in->trouble_ms = now_ms;
     cd_log_warn(in->cfg.log, "node", CD_F("chain", in->cfg.chain.name), CD_F("why", reason));
 }
 

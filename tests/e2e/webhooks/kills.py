@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import threading
 import time
@@ -190,6 +191,42 @@ def kill_and_start(s, rng, node_too, data_dir, env):
         time.sleep(rng.uniform(0, 0.08))
         s.end(signal.SIGKILL)
     s.start()
+
+
+def test_a_full_disk_is_said_and_waited_for(env):
+    """A limit on the size of files stands in for a disk that is full, from under the service."""
+    s = Stack(env.binary, env.webhooks)
+    try:
+        records = Records()
+        sink = s.sink(records)
+        s.settle()
+        hook = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [BOB, CAROL]})["id"]
+        first = int(s.rpc("eth_blockNumber"), 16) + 1
+        for n in range(10):
+            s.send(value=n)
+        s.settle()
+        resource.prlimit(s.service.pid, resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        for n in range(50):
+            s.send(value=n)
+        s.until(lambda: s.get("/ready", None)[0] == 503, "nobody says that the disk is full")
+        match(s.get("/ready", None)[1]["problem"], "database: ")
+        for n in range(50):
+            s.send(value=n)
+        same(s.ask("PATCH", f"/v1/webhooks/{hook}", "b", {"status": "paused"})[0], 500)
+        resource.prlimit(s.service.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        s.until(lambda: s.get("/ready", None)[0] == 200, "the disk has room, and that is not noticed")
+        s.settle()
+        want = [(tx["hash"], None, BOB, int(tx["value"], 16)) for n in range(first, first + 110)
+                for tx in s.rpc("eth_getBlockByNumber", hex(n), True)["transactions"]]
+        s.until(lambda: len(records.events(hook)) >= len(want), "an event was lost", 90)
+        check_hook(records.events(hook), want, keys_b)
+        same(records.wrong, None)
+        lines = "".join(s.lines)
+        match(lines, "the database takes nothing.*database: ")
+        match(lines, "the database works again")
+        assert lines.count("blocks not written") < 10, "one trouble is told over and over"
+    finally:
+        s.close()
 
 
 def test_kills_lose_nothing(env):

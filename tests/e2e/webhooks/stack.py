@@ -107,7 +107,8 @@ class Stack:
         self.service = subprocess.Popen(
             [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={chain}", f"--port={self.port}",
              "--allow-http", "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.flags],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env,
+            restore_signals=False)  # SIGXFSZ stays ignored, for limits on the size of files
         self.lines = []
         ready = queue.Queue()
 
