@@ -12,6 +12,7 @@ enum {
     RETAIN_ROWS = 2000, /* of one bite */
     ROWS_DAYS = 400,    /* how long the ledger's rows stay */
     DAY_MS = 24 * 3600 * 1000,
+    GRACE_MS = 5000,     /* when the server was away, for all to come back */
     HOOK_TTL_MS = 10000, /* for how long a change may be missed while the server is away */
 };
 
@@ -215,6 +216,10 @@ static void look_for_trouble(cd_webhook *w)
 static cd_err run_bury(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, bury);
+    w->dead = 0;
+    if (cd_wh_db_losses(w->db) != w->bury_losses) {
+        return CD_OK; /* the server was away: nobody has his name back yet */
+    }
     if (w->was_away) {
         CD_TRY(cd_wh_worker_lives(s, why));
     }
@@ -225,7 +230,7 @@ static void done_bury(cd_wh_job *job)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, bury);
     w->buries = false;
-    if (job->err != CD_OK || w->is_stopping) {
+    if (job->err != CD_OK || w->is_stopping || cd_wh_db_losses(w->db) != w->bury_losses) {
         return;
     }
     w->was_away = false;
@@ -238,6 +243,39 @@ static void done_bury(cd_wh_job *job)
                 cd_wh_intake_resume(w->chains[i].intake);
             }
         }
+    }
+}
+
+/* A commit whose answer was lost with the connection may have given us deliveries of which the deliverer does not know; those
+ * that it has it leaves. */
+static cd_err run_again(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    cd_webhook *w = cd_list_of(job, cd_webhook, again);
+    cd_arena_reset(&w->again_mem);
+    return cd_wh_worker_rows(s, &w->again_rows, &w->again_cnt, &w->again_mem, why);
+}
+
+static void done_again(cd_wh_job *job)
+{
+    cd_webhook *w = cd_list_of(job, cd_webhook, again);
+    w->is_again = false;
+    if (job->err == CD_OK && !w->is_stopping) {
+        cd_wh_deliver_offer(w->deliverer, w->again_rows, w->again_cnt);
+    }
+    cd_arena_fini(&w->again_mem);
+}
+
+static void look_for_losses(cd_webhook *w)
+{
+    u64 losses = cd_wh_db_losses(w->db);
+    if (losses != w->losses) {
+        w->bury_ms = cd_loop_now_ms(w->cfg.loop) + GRACE_MS;
+    }
+    if (losses != w->losses && w->trouble[0] == '\0' && !w->is_again) {
+        w->losses = losses;
+        w->is_again = true;
+        w->again = (cd_wh_job){.run = run_again, .done = done_again};
+        cd_wh_db_write(w->db, &w->again);
     }
 }
 
@@ -278,15 +316,19 @@ static void on_heard(void *ctx, i64 hook)
 
 static void on_missed(void *ctx)
 {
-    ((cd_webhook *)ctx)->was_away = true;
+    cd_webhook *w = ctx;
+    w->was_away = true;
+    w->bury_ms = cd_loop_now_ms(w->cfg.loop) + GRACE_MS;
 }
 
 static void on_second(void *ctx)
 {
     cd_webhook *w = ctx;
     look_for_trouble(w);
-    if (w->peers != NULL && !w->buries) {
+    look_for_losses(w);
+    if (w->peers != NULL && !w->buries && cd_loop_now_ms(w->cfg.loop) >= w->bury_ms) {
         w->buries = true;
+        w->bury_losses = w->losses;
         w->bury = (cd_wh_job){.run = run_bury, .done = done_bury};
         cd_wh_db_write(w->db, &w->bury);
     }

@@ -45,12 +45,18 @@ struct cd_webhook {
     cd__webhook_chain chains[CD__WEBHOOK_CHAINS_MAX];
     usize chains_cnt;
     cd_timer *minute, *second;
-    cd_wh_job retain, look, bury;
-    bool retains, looks, buries, is_stopping;
+    cd_wh_job retain, look, bury, again;
+    bool retains, looks, buries, is_again, is_stopping;
+    u64 losses; /* of connections, after which what is in hand was looked at */
+    cd_arena again_mem;
+    cd_wh_delivery *again_rows;
+    usize again_cnt;
     cd_wh_job probe;
     bool probes;
     char trouble[CD_WH_TROUBLE_MAX]; /* of the store, as it was told last */
     bool was_away;                   /* and may be taken for dead */
+    u64 bury_ms;                     /* of the loop: not before */
+    u64 bury_losses;                 /* and not when there were more meanwhile */
     usize dead;
     cd_wh_backlog backlog;
     cd_gauge *depth, *overdue, *paused;

@@ -65,10 +65,11 @@ struct cd_wh_db {
     cd_loop *loop;
     lane lanes[2];
     broom broom;
-    cd_mutex done_lock; /* of done, is_posted and trouble */
+    cd_mutex done_lock; /* of done, is_posted, trouble and losses */
     queue done;
     bool is_posted;
     char trouble[CD_WH_TROUBLE_MAX];
+    u64 losses;
     bell *bell;
     cd_counter *groups, *jobs, *failures;
     cd_hist *commit_time;
@@ -187,6 +188,7 @@ static void note_trouble(lane *l, cd_err err, const char *text)
     if (l != NULL) {
         cd_mutex_lock(&l->db->done_lock);
         (void)snprintf(l->db->trouble, sizeof l->db->trouble, "%s", is_trouble(err) ? text : "");
+        l->db->losses += err == CD_ECLOSED;
         cd_mutex_unlock(&l->db->done_lock);
     }
 }
@@ -515,6 +517,14 @@ bool cd_wh_db_trouble(cd_wh_db *db, char out[CD_WH_TROUBLE_MAX])
     memcpy(out, db->trouble, sizeof db->trouble);
     cd_mutex_unlock(&db->done_lock);
     return out[0] != '\0';
+}
+
+u64 cd_wh_db_losses(cd_wh_db *db)
+{
+    cd_mutex_lock(&db->done_lock);
+    u64 losses = db->losses;
+    cd_mutex_unlock(&db->done_lock);
+    return losses;
 }
 
 cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why)

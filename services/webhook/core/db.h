@@ -59,6 +59,9 @@ void cd_wh_db_write_next(cd_wh_db *db, cd_wh_job *job);
 enum { CD_WH_TROUBLE_MAX = 240 };
 bool cd_wh_db_trouble(cd_wh_db *db, char out[CD_WH_TROUBLE_MAX]);
 
+/* cd_wh_db_losses: how often a connection was lost under a transaction that writes. */
+u64 cd_wh_db_losses(cd_wh_db *db);
+
 /* cd_wh_db_now runs one job on the calling thread, as a transaction of its own, without loop and threads: what a command
  * of the program needs. */
 cd_err cd_wh_db_now(const cd_wh_store_cfg *cfg, cd_wh_job *job, cd_errinfo *why) CD_CHECK;

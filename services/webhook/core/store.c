@@ -57,29 +57,13 @@ cd_err cd__wh_rows(void **out, usize *cnt, cd_arena *mem, cd_buf *rows, usize si
     return err;
 }
 
-/* One lane: what a worker had in hand when it died waits again, or is held where the webhook is not active. */
-static cd_err take_back_lane(cd_wh_store *s, i64 worker, i64 hook, i64 status, i64 now,
-                             cd_errinfo *why)
-{
-    cd_sql_stmt *st = NULL;
-    i64 cnt = 0;
-    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(worker), cd_sql_i(status)));
-    for (bool is_row = true;; cnt++) {
-        CD_TRY(cd_sql_next(st, &is_row, why));
-        if (!is_row) {
-            break;
-        }
-    }
-    return cnt == 0 ? CD_OK
-                    : WH_RUN(s, LANE_BACK, why, cd_sql_i(hook), cd_sql_i(cnt), cd_sql_i(now));
-}
-
-static cd_err take_back(cd_wh_store *s, i64 worker, cd_errinfo *why)
+/* Does something for each lane of which somebody has deliveries in hand, in rising order. */
+typedef cd_err lane_fn(cd_wh_store *s, void *ctx, i64 hook, i64 status, cd_errinfo *why);
+static cd_err each_lane(cd_wh_store *s, lane_fn *fn, void *ctx, cd_errinfo *why)
 {
     cd_sql_stmt *st = NULL;
     cd_buf lanes = {0};
     i64 lane[2];
-    i64 now = (i64)cd__wh_now(s);
     cd_err err = cd__wh_query(s, &st, CD__WH_LANES_IN_HAND, NULL, 0, why);
     for (bool is_row = true; err == CD_OK;) {
         err = cd_sql_next(st, &is_row, why);
@@ -92,10 +76,63 @@ static cd_err take_back(cd_wh_store *s, i64 worker, cd_errinfo *why)
     }
     for (usize i = 0; err == CD_OK && i < lanes.n; i += sizeof lane) {
         memcpy(lane, lanes.p + i, sizeof lane);
-        err = take_back_lane(s, worker, lane[0], lane[1], now, why);
+        err = fn(s, ctx, lane[0], lane[1], why);
     }
     cd_buf_fini(&lanes);
     return err;
+}
+
+/* What a worker had in hand when it died waits again, or is held where the webhook is not active. */
+static cd_err take_back_lane(cd_wh_store *s, void *ctx, i64 hook, i64 status, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    i64 cnt = 0;
+    CD_TRY(WH_QUERY(s, &st, OURS_BACK, why, cd_sql_i(hook), cd_sql_i(*(const i64 *)ctx),
+                    cd_sql_i(status)));
+    for (bool is_row = true;; cnt++) {
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (!is_row) {
+            break;
+        }
+    }
+    return cnt == 0
+               ? CD_OK
+               : WH_RUN(s, LANE_BACK, why, cd_sql_i(hook), cd_sql_i(cnt), cd_sql_u(cd__wh_now(s)));
+}
+
+static cd_err take_back(cd_wh_store *s, i64 worker, cd_errinfo *why)
+{
+    return each_lane(s, take_back_lane, &worker, why);
+}
+
+typedef struct in_hand {
+    cd_buf rows; /* cd_wh_delivery */
+    cd_arena *mem;
+} in_hand;
+
+static cd_err in_hand_lane(cd_wh_store *s, void *ctx, i64 hook, i64 status, cd_errinfo *why)
+{
+    in_hand *h = ctx;
+    cd_sql_stmt *st = NULL;
+    (void)status;
+    CD_TRY(WH_QUERY(s, &st, OURS, why, cd_sql_i(hook), cd_sql_i(s->worker)));
+    for (bool is_row = true;;) {
+        cd_wh_delivery d;
+        CD_TRY(cd_sql_next(st, &is_row, why));
+        if (!is_row) {
+            return CD_OK;
+        }
+        cd__wh_row(&d, st, h->mem);
+        cd_buf_put(&h->rows, cd_bytes_of(&d, sizeof d));
+    }
+}
+
+cd_err cd_wh_worker_rows(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem,
+                         cd_errinfo *why)
+{
+    in_hand h = {.mem = mem};
+    cd_err err = each_lane(s, in_hand_lane, &h, why);
+    return cd__wh_rows((void **)out, cnt, mem, &h.rows, sizeof **out, err);
 }
 
 /* The salt of the keys is the store's own: one look-up finds a key, and a stolen file cannot be compared with tables

@@ -36,6 +36,10 @@ typedef struct cd_wh_store_cfg {
  * when it was not connected. core/peers.h says what that is. */
 cd_err cd_wh_workers_bury(cd_wh_store *s, usize *cnt, cd_errinfo *why) CD_CHECK;
 cd_err cd_wh_worker_lives(cd_wh_store *s, cd_errinfo *why) CD_CHECK;
+/* cd_wh_worker_rows gives what this worker has in hand, with bodies: after a commit of which nobody knows what became, it may
+ * be more than it knows of. */
+cd_err cd_wh_worker_rows(cd_wh_store *s, cd_wh_delivery **out, usize *cnt, cd_arena *mem,
+                         cd_errinfo *why) CD_CHECK;
 
 /* ---- projects and keys ---- */
 

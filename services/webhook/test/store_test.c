@@ -975,6 +975,47 @@ static void two_workers(usize engine)
 }
 
 /* No statement may read its way through a table that grows: that is what makes others slow after a million rows. */
+/* What a worker has in hand, were it forgotten. */
+static void in_hand(usize engine)
+{
+    rig r;
+    cd_wh_enqueued made;
+    cd_wh_delivery *rows = NULL;
+    usize cnt = 0;
+    static const u8 hash[32];
+    const cd_wh_attempt a = {
+        .number = 1, .status = 200, .error = "", .request = "", .response = ""};
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    const cd_wh_event events[] = {rig_event(&r, hook, 1, 0), rig_event(&r, hook, 1, 1),
+                                  rig_event(&r, hook, 1, 2)};
+    rig_ok(cd_wh_enqueue(r.s, &made, &r.mem, events, 3, "lux", 1, hash, why));
+    rig_ok(cd_wh_settle(r.s, &made.made[1], &a, CD_WH_DELIVERED, 0, why));
+    rig_ok(cd_wh_worker_rows(r.s, &rows, &cnt, &r.mem, why));
+    assert_int_equal(cnt, 2);
+    assert_int_equal(rows[0].key, made.made[0].key);
+    assert_int_equal(rows[1].key, made.made[2].key);
+    assert_int_equal(rows[1].state, CD_WH_DELIVERING);
+    assert_int_equal(rows[1].event.body.n, events[2].body.n);
+    rig_commit(&r);
+    cd_wh_store *other = rig_another(&r, "two");
+    rig_ok(cd__wh_begin(other, true, why));
+    rig_ok(cd_wh_worker_rows(other, &rows, &cnt, &r.mem, why));
+    assert_int_equal(cnt, 0);
+    cd__wh_rollback(other);
+    cd__wh_store_close(other);
+    rig_close(&r);
+}
+
+static void test_in_hand(void **state)
+{
+    (void)state;
+    for (usize i = 0; i < rig_engines(); i++) {
+        in_hand(i);
+    }
+}
+
 /* A ledger of which most is other webhooks' is looked through in parts. */
 static void ledger_parts(usize engine)
 {
@@ -1115,6 +1156,7 @@ int main(void)
         cmocka_unit_test(test_slow_ones_are_not_lost),
         cmocka_unit_test(test_two_workers),
         cmocka_unit_test(test_ledger_parts),
+        cmocka_unit_test(test_in_hand),
         cmocka_unit_test(test_no_scans),
         cmocka_unit_test(test_sealing),
     };
