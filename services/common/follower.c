@@ -305,6 +305,9 @@ static void say(cd_follower *f, const char *text)
 static void pending_update(cd_follower *f)
 {
     bool wants = (f->events->wants(f->ctx) & CD_FOLLOWER_PENDING) != 0;
+    if (wants && f->cfg.ws_url == NULL) {
+        trouble(f, "pending transactions are only told by a WebSocket, and there is none");
+    }
     if (f->ws == NULL || wants == f->wants_pending) {
         return;
     }

@@ -73,6 +73,7 @@ struct cd_http_call {
     cd_http_result_fn *fn;
     void *ctx;
     bool is_over_limit;
+    bool has_head; /* all of it */
     bool is_refused;
     bool is_doomed;
     bool has_cert;
@@ -188,7 +189,9 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     }
     if (n >= 5 && memcmp(p, "HTTP/", 5) == 0) {
         cd_buf_clear(&c->head); /* the answer behind a 1xx */
+        c->has_head = false;
     }
+    c->has_head |= size * n <= 2; /* the empty line at its end */
     cd_buf_put(&c->head, cd_bytes_of(p, size * n));
     return size * n;
 }
@@ -277,8 +280,8 @@ static cd_err err_of(const cd_http_call *c, CURLcode code)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum"
     switch (code) { /* a hundred codes, most of other protocols */
-    case CURLE_OK:
-        return CD_OK;
+    case CURLE_OK:  /* also at the end of a connection within the head */
+        return c->has_head ? CD_OK : CD_EPROTO;
     case CURLE_OPERATION_TIMEDOUT:
         return CD_ETIMEOUT;
     case CURLE_TOO_LARGE: /* one header line beyond its own bound */
@@ -308,7 +311,7 @@ static cd_err err_of(const cd_http_call *c, CURLcode code)
 static void call_end(cd_http_call *c, cd_err err, const char *reason)
 {
     long status = 0;
-    if (c->head.n != 0) { /* else it is that of the handle's last call */
+    if (c->has_head) { /* else it is that of a head that was cut short, or of the handle's last call */
         (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     }
     u64 took_ns = cd_clock_mono_ns(cd_clock_real()) - c->begin_ns;
@@ -336,7 +339,7 @@ static void reap(cd_http_client *client)
         if (m->msg == CURLMSG_DONE &&
             curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c) == CURLE_OK) {
             CURLcode code = m->data.result;
-            call_end(c, err_of(c, code), curl_easy_strerror(code));
+            call_end(c, err_of(c, code), code == CURLE_OK ? "cut short" : curl_easy_strerror(code));
         }
     }
 }

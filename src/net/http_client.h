@@ -63,7 +63,7 @@ typedef struct cd_http_result {
                            CD_ENOENT (no such host); CD_EACCES (refused by may_connect); CD_ESIG (certificate);
                            CD_EPROTO (no HTTP, or cut short); CD_EINVAL (URL, headers); CD_EIO (connection, chunks) */
     const char *reason; /* words for a log; they hold nothing of URL, headers or body */
-    u32 status;         /* 0 when no head came */
+    u32 status;         /* 0 when no whole head came */
     cd_bytes body;
     u32 ms; /* how long it took */
     const cd_http_call *call;

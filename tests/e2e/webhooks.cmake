@@ -2,11 +2,12 @@
 #   suite     what clients and receivers see                 faces     the interfaces, claim by claim
 #   kinds     every kind of event of a Hardhat project       features  what a service offers besides
 #   nodes     nodes of others, and nodes that fail           mail      tables to their end, mails
+#   answers   receivers that answer in every way
 #   kills     service and node killed under load: ten times, a thousand when CANDELA_TEST_FULL is 1
 #   edges     hostile addresses, tiers, the command line, the commands of docs/webhooks.md
 #   workers   several on one PostgreSQL, workers and server killed
 add_library(e2e_names MODULE ${CMAKE_CURRENT_LIST_DIR}/webhooks/names.c)
-foreach(suite suite faces edges kinds features nodes mail kills workers)
+foreach(suite suite faces edges kinds features nodes mail kills workers answers)
   add_test(NAME e2e/webhooks-${suite}
            COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
                    --bin $<TARGET_FILE:candela-webhooks> ${suite})

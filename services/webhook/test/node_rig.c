@@ -91,11 +91,14 @@ static bool number_of(const node_rig *n, u64 *out, cd_json which)
     return *out <= n->head;
 }
 
-static void token_put(const node_rig *n, cd_buf *out, cd_json params)
+static void token_put(node_rig *n, cd_buf *out, cd_json params)
 {
     cd_bytes data = {0};
     (void)!cd_json_str(&data, cd_json_get(cd_json_at(params, 0), "data"), NULL);
-    if (n->is_dumb) {
+    if (n->confused != 0) {
+        n->confused--;
+        cd_buf_str(out, "\"error\":{\"code\":-32000,\"message\":\"header not found\"}");
+    } else if (n->is_dumb) {
         cd_buf_str(out, "\"error\":{\"code\":3,\"message\":\"execution reverted\"}");
     } else if (data.n >= 10 && memcmp(data.p, "0x313ce567", 10) == 0) {
         cd_buf_fmt(out, "\"result\":\"0x%064x\"", 6);
@@ -119,7 +122,7 @@ static void answer(node_rig *n, cd_buf *out, cd_json ask)
     cd_buf_fmt(out, "{\"jsonrpc\":\"2.0\",\"id\":%llu,", (unsigned long long)id);
     if ((n->no_receipts && IS("eth_getBlockReceipts")) ||
         (n->no_traces && name_n > 6 && memcmp(name, "debug_", 6) == 0)) {
-        cd_buf_str(out, "\"error\":{\"code\":-32601,\"message\":\"the method does not exist\"}");
+        cd_buf_str(out, "\"error\":{\"code\":-32004,\"message\":\"Method is not supported\"}");
     } else if (IS("eth_blockNumber")) {
         cd_buf_fmt(out, "\"result\":\"0x%llx\"", (unsigned long long)n->head);
     } else if (IS("eth_call")) {
@@ -199,6 +202,9 @@ static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
     if (cd_bytes_eq(what, cd_bytes_str("newHeads"))) {
         n->heads_on = true;
         ws_say(n, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"0x1\"}");
+    } else if (n->tells_hashes && cd_json_has(cd_json_at(cd_json_get(doc, "params"), 1))) {
+        ws_say(n, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":\"no such "
+                  "parameter\"}}");
     } else if (cd_bytes_eq(what, cd_bytes_str("newPendingTransactions"))) {
         n->pending_on = true;
         ws_say(n, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"0x2\"}");

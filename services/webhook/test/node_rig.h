@@ -21,6 +21,7 @@ typedef struct node_rig {
     u64 fork_at;      /* from here on it is another chain; 0: never */
     u64 failing;      /* so many requests get status 500 */
     u64 lying;        /* so many blocks have the receipts of others */
+    u64 confused;     /* so many eth_calls fail without being made */
     bool no_receipts; /* it does not know eth_getBlockReceipts */
     bool no_traces;
     bool tells_hashes; /* of pending transactions only that */

@@ -92,6 +92,8 @@ static bool answer(int fd, const char *path)
     }
     if (strcmp(path, "/half") == 0) {
         say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");
+    } else if (strcmp(path, "/half-head") == 0) {
+        say(fd, "HTTP/1.1 200 OK\r\nContent-Le");
     } else if (strcmp(path, "/bad-chunks") == 0) {
         say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\nhello\r\n");
     } else if (strcmp(path, "/cut-chunks") == 0) {
@@ -405,7 +407,7 @@ static void test_hostile(void **state)
         {"/two-lengths", CD_EPROTO, 5000},  {"/long-header", CD_ELIMIT, 5000},
         {"/many-headers", CD_ELIMIT, 5000}, {"/endless", CD_ELIMIT, 5000},
         {"/drip", CD_ETIMEOUT, 300},        {"/hang", CD_ETIMEOUT, 200},
-        {"/reset", CD_EIO, 5000},
+        {"/reset", CD_EIO, 5000},           {"/half-head", CD_EPROTO, 5000},
     };
     rig r;
     got g = {.wants = NULL};
@@ -419,7 +421,9 @@ static void test_hostile(void **state)
         assert_int_equal(g.err, cases[i].err);
         assert_true(g.body.n <= MIB);
     }
-    ask(&r, &g, "/ok", &plain); /* and the client is well */
+    ask(&r, &g, "/half-head", &plain);
+    assert_int_equal(g.status, 0); /* its first line alone is no answer */
+    ask(&r, &g, "/ok", &plain);    /* and the client is well */
     assert_int_equal(g.err, CD_OK);
     cd_buf_fini(&g.body);
     rig_fini(&r);

@@ -126,6 +126,8 @@ def test_hardhat_node_over_http(env):
         more = hooks_of(w, contracts)
         contracts.everything()
         w.check([*hooks, *more])
+        w.hook("c", ["PENDING_TRANSACTION"])
+        w.stack.until(lambda: any("only told by a WebSocket" in line for line in w.stack.lines), "silence about the mempool")
     finally:
         w.stack.close()
         node.kill()
