@@ -1,5 +1,6 @@
-"""Every kind of event that contracts deployed by Hardhat make, at every face: each delivery byte for byte as the oracle has it,
-none missing, none too many, and all of them accepted by verifiers of public packages."""
+"""Every kind of event that contracts deployed by Hardhat make, at every face: each delivery byte for byte as the oracle
+has it, none missing, none too many, and all of them accepted by verifiers of public packages."""
+import collections
 import json
 import os
 import shutil
@@ -117,6 +118,7 @@ def test_everything_that_contracts_of_a_hardhat_project_do(env):
     check_coverage(got)
     check_receivers(w, got)
     check_mined(w, txs, last)
+    check_past(w, last)
     w.stack.settle()
     said = w.stack.run("audit", f"--chain=lux={w.stack.node.url}/ext/bc/C/rpc")
     assert " 0 differences\n" in said, said
@@ -194,6 +196,35 @@ def check_mined(w, txs, last):
         order = {body: n for n, (_, body) in enumerate(got)}
         want[h].sort(key=lambda e: order.get(e[1], 99))
         w.compare(h, want[h])
+
+
+def check_past(w, last):
+    """Webhooks that want all that was before them; ledgers and previews that say the same as the oracle."""
+    made = {"a": {"events": A_TYPES}, "b": {"event_type": "nft_transfer", "config": {}},
+            "c": {"event_types": C_TYPES, "filters": {}}}
+    late = [w.hook("a", A_TYPES, begin=1), w.hook("b", ["nft_transfer"], begin=1), w.hook("c", C_TYPES, begin=1)]
+    got = w.check(late)
+    for h in late:
+        number = "blockNumber" if h.face == "a" else "block_number"
+        rows = w.stack.get(f"/v1/webhooks/{h.id}/ledger?from_block=1&to_block={last}", h.face)[1]["blocks"]
+        told = [json.loads(body) for _, body in got[h]]
+        blocks = collections.Counter(number_of(e) for e in told)
+        same({r[number]: r["matches"] for r in rows}, {n: k for n, k in blocks.items() if n <= last})
+        status, seen = w.stack.ask("POST", "/v1/webhooks/preview", h.face, {"chain": "lux", "blocks": w.height, **made[h.face]})
+        same((status, seen["events"], seen["blocks"]), (200, len(told), w.height))
+        same(len(seen["payloads"]), 20)
+        facts = [facts_of(e) for e in told]
+        assert all(facts_of(p) in facts for p in seen["payloads"]), f"{h.face}: a preview of what is not told"
+
+
+def facts_of(event):
+    """An event without what only a webhook that is there gives it."""
+    return {k: v for k, v in event.items() if k not in ("id", "webhook_id")}
+
+
+def number_of(event):
+    d = event if "blockNumber" in event else event["data"]
+    return d["blockNumber" if "blockNumber" in d else "block_number"]
 
 
 def test_what_waits_in_the_mempool(env):

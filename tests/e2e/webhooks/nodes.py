@@ -16,7 +16,7 @@ import clients
 import harness
 from harness import same
 from stack import ALICE, BOB, free_port
-from suite import WORK, Chain
+from suite import WORK, Chain, install
 from world import World
 
 RESTARTS, RESTARTS_FULL = 2, 20
@@ -80,8 +80,57 @@ def hooks_of(w, chain=None):
     return made
 
 
+_hardhat = None
+
+
+def hardhat():
+    """One for all tests: it takes its time to begin."""
+    global _hardhat
+    if _hardhat is None:
+        install()
+        _hardhat = Hardhat()
+    return _hardhat
+
+
+def test_hardhat_node_over_http(env):
+    node = hardhat()
+    w = World(env, traces=False, node=node, chain=node.url)
+    try:
+        assert is_ready(w.stack), "at block 0 too"
+        hooks = hooks_of(w)
+        contracts = Chain(w.stack)
+        more = hooks_of(w, contracts)
+        contracts.everything()
+        w.check([*hooks, *more])
+        w.hook("c", ["PENDING_TRANSACTION"])
+        w.stack.until(lambda: any("only told by a WebSocket" in line for line in w.stack.lines), "silence about the mempool")
+    finally:
+        w.stack.close()
+
+
+def test_a_chain_that_changes_its_mind(env):
+    """With two confirmations: of the branches of a chain only what stays is told."""
+    node = hardhat()
+    w = World(env, traces=False, node=node, chain=node.url.replace("http", "ws"), flags=["--confirmations=2"])
+    try:
+        hooks = hooks_of(w)
+        for n in range(6):
+            w.stack.send(value=n)
+            at = w.stack.rpc("evm_snapshot")
+            w.stack.send(value=1000 + n)
+            w.stack.send(value=2000 + n)
+            w.stack.rpc("evm_revert", at)
+            w.stack.send(value=3000 + n)
+        for _ in range(3):
+            w.stack.rpc("evm_mine")
+        w.check(hooks, last=w.height - 2)
+        same(metric(w.stack, "webhook_chain_stopped"), [0.0])
+    finally:
+        w.stack.close()
+
+
 def test_hardhat_node_over_websocket(env):
-    node = Hardhat()
+    node = hardhat()
     w = World(env, traces=False, node=node, chain=node.url.replace("http", "ws"))
     try:
         early = [w.hook("a", A_TYPES), w.hook("c", ["INTERNAL_TRANSFER"])]
@@ -113,24 +162,6 @@ def test_hardhat_node_over_websocket(env):
         assert w.sink.got.empty(), "told of another chain"
     finally:
         w.stack.close()
-        node.kill()
-
-
-def test_hardhat_node_over_http(env):
-    node = Hardhat()
-    w = World(env, traces=False, node=node, chain=node.url)
-    try:
-        assert is_ready(w.stack), "at block 0 too"
-        hooks = hooks_of(w)
-        contracts = Chain(w.stack)
-        more = hooks_of(w, contracts)
-        contracts.everything()
-        w.check([*hooks, *more])
-        w.hook("c", ["PENDING_TRANSACTION"])
-        w.stack.until(lambda: any("only told by a WebSocket" in line for line in w.stack.lines), "silence about the mempool")
-    finally:
-        w.stack.close()
-        node.kill()
 
 
 def test_a_node_that_is_killed_and_begun_again(env):
@@ -257,3 +288,8 @@ def test_a_node_that_fails_in_every_way(env):
         w.stack.close()
         moody.close()
         node.kill()
+
+
+def test_end(env):
+    if _hardhat is not None:
+        _hardhat.kill()

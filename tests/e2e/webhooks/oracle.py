@@ -1,4 +1,4 @@
-"""What webhooks must be told, worked out from JSON-RPC answers alone: a second reading of [spec:webhooks#3] and [spec:webhooks#5].
+"""What webhooks must be told, worked out from JSON-RPC answers alone: a second reading of [spec:webhooks#3] and #5.
 
 Standard library only. Asks other methods than the service does: receipts and traces one transaction at a time."""
 import datetime

@@ -118,50 +118,6 @@ def stack_of(env):
     return _stack
 
 
-def test_every_kind_reaches_every_face(env):
-    s = stack_of(env)
-    a, b, c = s.sink(), s.sink(), s.sink()
-    s.settle()
-    kinds_a = ["transfer", "erc20_transfer", "erc721_transfer", "erc1155_transfer", "contract_event", "new_block"]
-    kinds_c = ["ADDRESS_ACTIVITY", "NFT_ACTIVITY", "TOKEN_TRANSFER", "INTERNAL_TRANSFER", "NEW_BLOCK"]
-    s.make("a", url=a.url, events=kinds_a)
-    hooks_b = [s.make("b", url=b.url, event_type=t, config=cfg) for t, cfg in [
-        ("address_activity", {"addresses": [BOB]}), ("token_transfer", {"contracts": [s.chain.token]}),
-        ("nft_transfer", {}), ("log", {"addresses": [s.chain.item]})]]
-    hook_c = s.make("c", name="all", url=c.url, event_types=kinds_c)
-    first = int(s.rpc("eth_blockNumber"), 16) + 1
-    tx = s.chain.everything()
-    mined = s.make("b", url=b.url, event_type="mined_transaction", config={"tx_hashes": [tx]}, from_block=first)
-    # 1 transfer and 1 to the purse (and 1 of it, which is internal), 1 ERC-20, 2 ERC-721, 2 ERC-1155, logs, blocks
-    want_a = {"transfer": 2, "erc20_transfer": 1, "erc721_transfer": 2, "erc1155_transfer": 2, "contract_event": 4,
-              "new_block": 6}
-    want_b = {"address_activity": 2, "token_transfer": 1, "nft_transfer": 4, "log": 2, "mined_transaction": 1}
-    want_c = {"NFT_ACTIVITY": 4, "TOKEN_TRANSFER": 1, "INTERNAL_TRANSFER": 1, "NEW_BLOCK": 6}
-    count = {}
-    secrets = {h["id"]: h["signing_secret"] for h in [*hooks_b, mined]}
-    seen = {}
-    for sink, want, key in ((a, want_a, "event"), (b, want_b, "event_type"), (c, want_c, "type")):
-        while any(count.get(k, 0) < n for k, n in want.items()):
-            head, body = sink.take()
-            event = json.loads(body)
-            count[event[key]] = count.get(event[key], 0) + 1
-            seen.setdefault(head["x-svc-webhook-id"], []).append(int(head["x-svc-sequence"]))
-            if sink is b:
-                assert accept_b(secrets[event["webhook_id"]], head, body), "B's signature"
-            if sink is c:
-                assert accept_c(hook_c["secret"], head, body), "C's signature"
-                same(head["x-webhook-event"], event["type"])
-                same(head["x-webhook-idempotency-key"], event["id"])
-        time.sleep(0.2)
-        assert sink.got.qsize() == 0 or sink is c, f"more than was expected: {sink.got.get()}"
-        same({k: v for k, v in count.items() if k in want}, want)
-    for hook, numbers in seen.items():
-        same(sorted(numbers)[0], 1, hook)
-    for hook in [*hooks_b, mined]:
-        s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
-    s.ask("DELETE", f"/v1/webhooks/{hook_c['id']}", "c")
-
-
 def test_receivers_of_public_packages(env):
     s = stack_of(env)
     sink = s.sink()

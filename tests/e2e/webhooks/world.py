@@ -53,9 +53,9 @@ class World:
             head, body = self.sink.got.get()
             self.got.setdefault(head["x-svc-webhook-id"], []).append((head, body))
 
-    def check(self, hooks, first=1):
-        """What these have been told is what the oracle has, up to the head."""
-        last = self.height
+    def check(self, hooks, first=1, last=None):
+        """What these have been told is what the oracle has, up to the head or to `last`."""
+        last = self.height if last is None else last
         want = {h: oracle.events(self.chain, h, first, last) for h in hooks}
         self.collect({h: len(e) for h, e in want.items()})
         return {h: self.compare(h, e) for h, e in want.items()}
