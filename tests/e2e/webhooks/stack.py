@@ -171,6 +171,10 @@ class Stack:
         head = int(self.rpc("eth_blockNumber"), 16)
         self.until(lambda: self.get("/v1/health", None)[1]["chains"][0]["block_number"] >= head, "it does not follow")
 
+    def query(self, sql):
+        with contextlib.closing(sqlite3.connect(self.dir.name + "/webhooks.db")) as db:
+            return db.execute(sql).fetchall()
+
     def forward(self, seconds):
         """Time passes for all that waits: the service finds it due when it begins anew."""
         harness.same(self.end(signal.SIGTERM), 0, "exit code after SIGTERM")

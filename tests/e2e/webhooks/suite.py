@@ -178,6 +178,25 @@ def test_a_failing_receiver_pauses_and_resumes(env):
     s.ask("DELETE", path, "b")
 
 
+def test_programs_beside_the_service(env):
+    """Another process that closes the database takes nothing with it."""
+    s = stack_of(env)
+    s.run("keys", "list", "--project=pb")
+    sink = s.sink()
+    hook = s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [CAROL]})
+    for n in range(3):
+        s.send(to=CAROL, value=n)
+        sink.take()
+    s.run("keys", "list", "--project=pb")
+    s.end(signal.SIGKILL)
+    s.start()
+    status, record = s.get(f"/v1/webhooks/{hook['id']}", "b")
+    same((status, record["url"]), (200, sink.url), "a webhook that was made beside another program")
+    blocks = s.get(f"/v1/webhooks/{hook['id']}/ledger?from_block=0", "b")[1]["blocks"]
+    same([b["matches"] for b in blocks], [1, 1, 1])
+    s.ask("DELETE", f"/v1/webhooks/{hook['id']}", "b")
+
+
 def test_an_orderly_end(env):
     s = stack_of(env)
     start = time.monotonic()
