@@ -1,11 +1,16 @@
 /* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
- *   bench-deliveries FOLDER SECONDS WEBHOOKS [HANGING [IN_FLIGHT]]
+ *   bench-deliveries FOLDER [-s SECONDS] [-w WEBHOOKS] [-f IN_FLIGHT] [-n STORED] [-h HANGING] [-r ROUNDS] [-t TIMEOUT_MS]
  *
  * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
- * follow one another as they are done; beside HANGING webhooks that get events too and never answer. The store is made
- * in FOLDER, or goes on in the one that is there. IN_FLIGHT 64 has as many connections busy as the POSTs. One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the
- * processor time of this process, all threads, by deliveries; the receiver is a process of its own. [spec:webhooks#10] */
+ * follow one another as they are done. The store is made in FOLDER, or goes on in the one that is there; before that it
+ * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs.
+ *
+ * HANGING webhooks get a twentieth of the events and never answer, from the time on when every one has had a request; in turn
+ * they are paused and resumed, so that the same events are written but not sent, ROUNDS times each.
+ *
+ * One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the processor time of this process, all threads, by
+ * deliveries; the receiver is a process of its own. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
 #include "base/clock.h"
@@ -17,8 +22,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-enum { CONNS = 64, BLOCK = 5000, AHEAD = 2 * BLOCK, HOSTS = 250, HANGING_EVERY = 5 };
+enum {
+    CONNS = 64,
+    BLOCK = 5000,
+    AHEAD = 2 * BLOCK,
+    HOSTS = 250,
+    HANGING_EVERY = 20,
+    CALM_MS = 1500, /* beyond the time-out: from pausing or resuming to the measurement */
+};
 
 static const char body[] =
     "{\"id\":\"evt_z9y8x7w6v5u5\",\"event_type\":\"token_transfer\",\"webhook_id\":\"wh_"
@@ -49,12 +62,17 @@ static u64 now_ns(void)
     return cd_clock_mono_ns(cd_clock_real());
 }
 
+typedef enum phase { POSTING, WARMING, CALMING, MEASURING } phase;
+
 typedef struct load {
     cd_loop *loop;
     webhook_sink *sink;
+    u32 seconds;
     u64 begin_ns, until_ns;
     double begin_cpu;
-    u64 done;
+    u64 done, begin_done, begin_hanging;
+    phase phase;
+    cd_timer *clock;
 
     cd_http_client *client;
     char url[100];
@@ -65,6 +83,9 @@ typedef struct load {
     i64 *hooks; /* the healthy first */
     u32 healthy, hanging;
     u32 in_flight; /* 0: as the service does it */
+    u32 stored, rounds, timeout_ms;
+    bool is_paused;
+    cd_wh_job status_job;
     u64 block;
     u64 made; /* for healthy ones */
     cd_wh_job job;
@@ -74,19 +95,22 @@ typedef struct load {
     bool is_enqueuing, is_over;
 } load;
 
-static void begin(load *l, u32 seconds)
+static void begin(load *l)
 {
-    l->done = 0;
+    l->begin_done = l->done;
+    l->begin_hanging = atomic_load(&l->sink->hanging);
     l->begin_cpu = cpu_s();
     l->begin_ns = now_ns();
-    l->until_ns = l->begin_ns + seconds * CD_NS_PER_SEC;
+    l->until_ns = l->begin_ns + l->seconds * CD_NS_PER_SEC;
 }
 
 static void end(const load *l, const char *name)
 {
     double took = (double)(now_ns() - l->begin_ns) / 1e9;
-    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f}\n", name, (double)l->done / took,
-                 (cpu_s() - l->begin_cpu) * 1e6 / (double)l->done);
+    double n = (double)(l->done - l->begin_done);
+    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"hanging_per_s\":%.1f}\n", name,
+                 n / took, (cpu_s() - l->begin_cpu) * 1e6 / n,
+                 (double)(atomic_load(&l->sink->hanging) - l->begin_hanging) / took);
     (void)fflush(stdout);
 }
 
@@ -124,7 +148,7 @@ static void post(load *l)
     (void)cd_http_client_call(l->client, &ask, on_answer, l);
 }
 
-static void run_posts(load *l, u32 seconds)
+static void run_posts(load *l)
 {
     const cd_http_client_cfg cfg = {.conns_max = CONNS, .host_conns_max = CONNS};
     cd_errinfo why;
@@ -132,13 +156,14 @@ static void run_posts(load *l, u32 seconds)
         die(why.msg);
     }
     (void)snprintf(l->url, sizeof l->url, "http://127.0.0.1:%u/hook", l->sink->port);
-    begin(l, seconds);
+    begin(l);
     for (u32 i = 0; i < CONNS; i++) {
         post(l);
     }
     cd_loop_run(l->loop);
     end(l, "post");
     cd_http_client_free(l->client);
+    l->done = 0;
 }
 
 /* --- deliveries ----------------------------------------------------------------------------------- */
@@ -196,6 +221,87 @@ static cd_err enqueue(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return cd_wh_enqueue(s, &l->enqueued, &l->mem, l->events, BLOCK, "lux", l->block, hash, why);
 }
 
+/* A block of events, some for webhooks that hang. */
+static void make_block(load *l)
+{
+    l->block++;
+    l->events = cd_arena_array(&l->mem, cd_wh_event, BLOCK);
+    for (u32 i = 0; i < BLOCK; i++) {
+        cd_wh_event *e = &l->events[i];
+        bool hangs = l->hanging != 0 && i % HANGING_EVERY == 0;
+        u64 nth = l->block * BLOCK + i;
+        e->hook = hangs ? l->hooks[l->healthy + nth / HANGING_EVERY % l->hanging]
+                        : l->hooks[nth % l->healthy];
+        e->type = CD_WH_B_TOKEN;
+        e->block = l->block;
+        cd_put_be64(e->h, nth * 0x9e3779b97f4a7c15ull);
+        cd_put_be64(e->h + 8, nth);
+        (void)snprintf(e->id, sizeof e->id, "evt_%012llx", (unsigned long long)nth);
+        e->body = cd_bytes_of(body, sizeof body - 1);
+        l->made += !hangs;
+    }
+}
+
+/* --- a store that has seen much ------------------------------------------------------------------- */
+
+/* What a request looks like in the log. */
+static const char request[] =
+    "POST /hook/123 HTTP/1.1\r\nHost: 127.0.0.124:40000\r\nUser-Agent: Svc-Webhooks/1.0\r\nAccept: "
+    "*/*\r\n"
+    "Accept-Encoding: gzip\r\nContent-Type: application/json\r\nX-Svc-Webhook-Id: wh_0_123\r\n"
+    "X-Svc-Delivery: 1000000-1\r\nX-Svc-Attempt: 1\r\nX-Svc-Sequence: 2000\r\nX-Svc-Event-Hash: "
+    "1b5b9ccb3e8d006a5230de9bda23ff91edc794d4f56410560830b418528e446c\r\nX-Svc-Chain: "
+    "36ceeceb343ef1d92c08f8dbf2d5b983b6c76b6e135e5ffed2b36d03b59177ae\r\nX-Svc-Signature: "
+    "79a64c6aa20665773c8ceadeae405bdb15918d409108d28c66c536e351b6d11d\r\nX-Svc-Timestamp: "
+    "1768473322\r\n"
+    "Content-Length: 478\r\n\r\n";
+
+static cd_err store_block(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, job);
+    const cd_wh_attempt a = {
+        .number = 1,
+        .at_ms = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS,
+        .ms = 1,
+        .status = 200,
+        .error = "",
+        .request = request,
+        .response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n",
+        .body = cd_bytes_str("ok"),
+    };
+    CD_TRY(enqueue(job, s, why));
+    for (usize i = 0; i < l->enqueued.cnt; i++) {
+        CD_TRY(cd_wh_settle(s, &l->enqueued.made[i], &a, CD_WH_DELIVERED, 0, why));
+    }
+    return CD_OK;
+}
+
+static void on_stored(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    if (l->enqueued.cnt != BLOCK) {
+        die("a block was not handed out");
+    }
+    cd_loop_stop(l->loop);
+}
+
+static void fill(load *l)
+{
+    for (u32 i = 0; i < l->stored; i += BLOCK) {
+        make_block(l);
+        l->job = (cd_wh_job){.run = store_block, .done = on_stored, .is_soft = true};
+        cd_wh_db_write(l->db, &l->job);
+        cd_loop_run(l->loop);
+        cd_arena_reset(&l->mem);
+    }
+    l->made = 0;
+}
+
+/* --- the load ------------------------------------------------------------------------------------- */
+
 static void more(load *l);
 
 static void on_enqueued(cd_wh_job *job)
@@ -217,24 +323,8 @@ static void more(load *l)
         return;
     }
     l->is_enqueuing = true;
-    l->block++;
-    l->events = cd_arena_array(&l->mem, cd_wh_event, BLOCK);
-    for (u32 i = 0; i < BLOCK; i++) {
-        cd_wh_event *e = &l->events[i];
-        bool hangs = l->hanging != 0 && i % HANGING_EVERY == 0;
-        u64 nth = l->block * BLOCK + i;
-        e->hook = hangs ? l->hooks[l->healthy + nth / HANGING_EVERY % l->hanging]
-                        : l->hooks[nth % l->healthy];
-        e->type = CD_WH_B_TOKEN;
-        e->block = l->block;
-        cd_put_be64(e->h, nth * 0x9e3779b97f4a7c15ull);
-        cd_put_be64(e->h + 8, nth);
-        (void)snprintf(e->id, sizeof e->id, "evt_%012llx", (unsigned long long)nth);
-        e->body = cd_bytes_of(body, sizeof body - 1);
-        l->made += !hangs;
-    }
-    l->job.run = enqueue;
-    l->job.done = on_enqueued;
+    make_block(l);
+    l->job = (cd_wh_job){.run = enqueue, .done = on_enqueued};
     cd_wh_db_write(l->db, &l->job);
 }
 
@@ -244,12 +334,85 @@ static void on_settled(void *ctx, const cd_wh_settled *s)
     if (s->state == CD_WH_DELIVERED) {
         l->done++;
     }
-    if (!l->is_over && now_ns() >= l->until_ns) {
-        l->is_over = true;
-        end(l, l->hanging == 0 ? "deliver" : "deliver_hanging");
-        cd_loop_stop(l->loop);
-    }
     more(l);
+}
+
+/* Pauses or resumes those that hang. */
+static cd_err turn_status(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, status_job);
+    bool changed = false;
+    for (u32 i = l->healthy; i < l->healthy + l->hanging; i++) {
+        CD_TRY(l->is_paused ? cd_wh_hook_pause(s, &changed, l->hooks[i], CD_WH_PAUSED, why)
+                            : cd_wh_hook_resume(s, &changed, l->hooks[i], why));
+    }
+    return CD_OK;
+}
+
+static void on_turned(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, status_job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    cd_wh_deliver_due(l->deliverer);
+    l->phase = CALMING;
+    cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
+}
+
+static void next_status(load *l)
+{
+    l->is_paused = !l->is_paused;
+    l->status_job = (cd_wh_job){.run = turn_status, .done = on_turned};
+    cd_wh_db_write(l->db, &l->status_job);
+}
+
+static void on_clock(void *ctx)
+{
+    load *l = ctx;
+    switch (l->phase) {
+    case WARMING: /* until all have had a request */
+        if (l->hanging == 0 || atomic_load(&l->sink->hanging) < l->hanging) {
+            cd_timer_start(l->clock, 100, 0);
+        } else {
+            next_status(l);
+        }
+        return;
+    case POSTING:
+    case CALMING:
+        l->phase = MEASURING;
+        begin(l);
+        cd_timer_start(l->clock, (u64)l->seconds * 1000, 0);
+        return;
+    case MEASURING:
+        end(l, l->hanging == 0 ? "deliver" : l->is_paused ? "beside_paused" : "beside_hanging");
+        if (l->hanging == 0 || (!l->is_paused && --l->rounds == 0)) {
+            l->is_over = true;
+            cd_loop_stop(l->loop);
+        } else {
+            next_status(l);
+        }
+        return;
+    }
+}
+
+/* The receiver goes, and who comes next in this store shall not wait for it. */
+static cd_err remove_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, status_job);
+    for (u32 i = 0; i < l->healthy + l->hanging; i++) {
+        CD_TRY(cd_wh_hook_delete(s, l->hooks[i], why));
+    }
+    return CD_OK;
+}
+
+static void on_removed(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, status_job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    cd_loop_stop(l->loop);
 }
 
 static void on_drained(void *ctx)
@@ -257,7 +420,7 @@ static void on_drained(void *ctx)
     cd_loop_stop(ctx);
 }
 
-static void run_deliveries(load *l, const char *folder, u32 seconds)
+static void run_deliveries(load *l, const char *folder)
 {
     static const char *const cidrs[] = {"127.0.0.0/8"};
     static const u8 master[32] = {1};
@@ -277,19 +440,27 @@ static void run_deliveries(load *l, const char *folder, u32 seconds)
     cd_wh_db_write(l->db, &l->job);
     cd_loop_run(l->loop);
     cd_arena_reset(&l->mem);
+    fill(l);
     const cd_wh_deliver_cfg cfg = {.db = l->db,
                                    .guard = guard,
                                    .brand = "Svc",
                                    .in_flight = l->in_flight,
+                                   .timeout_ms = l->timeout_ms,
                                    .ctx = l,
                                    .settled = on_settled};
     if (cd_wh_deliver_new(&l->deliverer, l->loop, &cfg, &why) != CD_OK) {
         die(why.msg);
     }
-    begin(l, seconds);
+    l->clock = cd_timer_new(l->loop, on_clock, l);
+    l->phase = l->hanging != 0 ? WARMING : CALMING;
+    cd_timer_start(l->clock, 0, 0);
     more(l);
     cd_loop_run(l->loop);
+    cd_timer_free(l->clock);
     cd_wh_deliver_drain(l->deliverer, 100, on_drained, l->loop);
+    cd_loop_run(l->loop);
+    l->status_job = (cd_wh_job){.run = remove_hooks, .done = on_removed};
+    cd_wh_db_write(l->db, &l->status_job);
     cd_loop_run(l->loop);
     cd_wh_db_close(l->db);
     cd_wh_deliver_free(l->deliverer);
@@ -299,21 +470,27 @@ static void run_deliveries(load *l, const char *folder, u32 seconds)
 
 int main(int argc, char **argv)
 {
-    load l = {0};
+    load l = {.seconds = 5, .healthy = 500, .rounds = 1, .timeout_ms = 2000};
     cd_errinfo why;
-    if (argc < 4) {
-        die("wants FOLDER SECONDS WEBHOOKS [HANGING [IN_FLIGHT]]");
+    for (int c; (c = getopt(argc, argv, "s:w:f:n:h:r:t:")) != -1;) {
+        u32 n = optarg == NULL ? 0 : (u32)strtoul(optarg, NULL, 10);
+        *(c == 's'   ? &l.seconds
+          : c == 'w' ? &l.healthy
+          : c == 'f' ? &l.in_flight
+          : c == 'n' ? &l.stored
+          : c == 'h' ? &l.hanging
+          : c == 'r' ? &l.rounds
+                     : &l.timeout_ms) = n;
     }
-    u32 seconds = (u32)strtoul(argv[2], NULL, 10);
-    l.healthy = (u32)strtoul(argv[3], NULL, 10);
-    l.hanging = argc > 4 ? (u32)strtoul(argv[4], NULL, 10) : 0;
-    l.in_flight = argc > 5 ? (u32)strtoul(argv[5], NULL, 10) : 0;
+    if (optind + 1 != argc) {
+        die("wants a folder");
+    }
     l.sink = webhook_sink_start();
     if (cd_loop_new(&l.loop, &why) != CD_OK) {
         die(why.msg);
     }
-    run_posts(&l, seconds);
-    run_deliveries(&l, argv[1], seconds);
+    run_posts(&l);
+    run_deliveries(&l, argv[optind]);
     cd_arena_fini(&l.mem);
     cd_loop_free(l.loop);
     webhook_sink_stop(l.sink);

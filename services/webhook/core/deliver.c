@@ -22,8 +22,8 @@ enum {
     HUNG_MAX = 1024,
     SUSPECTS_WAITING_MAX = 4096, /* beyond that they are treated as if they hung */
     HUNG_WAITING_MAX = 16,
-    HUNG_PRICE = 256,      /* starts of others, for one of a hung webhook while others wait */
-    HUNG_CREDIT_MAX = 8,   /* starts that can be saved up */
+    HUNG_PRICE = 1024,     /* starts of others, for one of a hung webhook while others wait */
+    HUNG_CREDIT_MAX = 4,   /* starts that can be saved up */
     UNREADABLE_MS = 10000, /* until a webhook that could not be read is looked at again */
     CLAIM_MAX = 1024,      /* rows at a time */
     AHEAD = 16,            /* of them of one webhook, so that it is not out of work */
@@ -289,8 +289,8 @@ static bool are_enough(cd_wh_deliverer *d, usize class)
     return are_quick;
 }
 
-/* While quick ones wait for hands, an attempt that will hang is one of many: it costs as much as two of theirs. When
- * nobody waits it may. */
+/* While quick ones wait for hands, an attempt that will hang is one of many: with a connection made and ended it costs
+ * as much as four of theirs. When nobody waits it may. */
 static bool may_start(cd_wh_deliverer *d, usize class)
 {
     bool are_waiting = !cd_list_is_empty(&d->classes[CD__WH_PROVEN].ring);

@@ -12,7 +12,7 @@
  * Isolation: a webhook is fresh until its first answer, proven while it answers in half a second, suspect when it
  * answers later, hung while it does not. Each class has attempts of its own in flight, an attempt that takes longer than
  * that counts for the hung ones, and webhooks of a class take turns: receivers that hang keep each other waiting, nobody
- * else. A fresh one and a hung one get one attempt at a time, others their concurrency. While proven ones wait, of 256
+ * else. A fresh one and a hung one get one attempt at a time, others their concurrency. While proven ones wait, of 1,024
  * starts one is a hung webhook's; what these have besides stays in the store, which hands it out one by one. An answer
  * ends that at once.
  *
