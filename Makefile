@@ -51,7 +51,8 @@ test-full: setup
 
 ## make bench [B=group]      evm, crypto, trie, import, rpc, ws, proc, pricing, webhooks: JSON lines into build/bench/, a table beside the peers
 bench: setup
-	$(call build,release,--target candela candela-evmtool candela-pricing bench-transfers bench-subscribers bench-deliveries bench-webhook-match)
+	$(call build,release,--target candela candela-evmtool candela-pricing bench-transfers bench-subscribers bench-deliveries bench-first-byte \
+		bench-webhook-match candela-webhooks)
 	@bench/run.py $(B)
 
 ## make fuzz F=name T=60     one fuzzer for T seconds (clang, address sanitizer)

@@ -7,7 +7,10 @@ bench-deliveries loads the deliverer, its store on the disk and a receiver on lo
 of the sending process: deliveries with as many connections busy as the POSTs have, by the same client in the same run.
 Those beside receivers that hang are compared with the same events while the webhooks of these are paused, those in a
 full store with those in an empty one: both in turn, in pairs, and the middle one of the pairs' ratios is taken. Rates
-want two quiet CPUs: they are shown, and not judged. Results: build/bench/webhooks.jsonl.
+want two quiet CPUs: they are shown, and not judged.
+bench-first-byte sends transactions one by one to a development network whose service tells its receiver of each; judged
+is the time from the request of the transaction, which is longer than that from the acceptance of its block: the answer
+comes behind that. Results: build/bench/webhooks.jsonl.
 """
 import argparse
 import json
@@ -19,6 +22,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "e2e" / "webhooks"))
+from stack import ALICE, BOB, Stack  # noqa: E402 - found through the path just set
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "build" / "bench"
 BIN = ROOT / "build" / "release" / "bin"
@@ -28,6 +34,7 @@ HANGING_LIMIT = 0.99  # of the deliveries without
 STORED_LIMIT = 0.95  # of the deliveries in an empty store
 MATCH_LIMIT_US = 5000
 RATE_WANTED = 20000
+FIRST_BYTE_LIMIT_US = {"p50": 2000, "p99": 10000}
 FILES = 30000  # descriptors: a socket for every receiver that hangs
 
 
@@ -41,6 +48,19 @@ def deliveries(args, *more, folder=None):
     """POSTs, then deliveries, in a store of their own or the one in folder."""
     with tempfile.TemporaryDirectory(prefix="candela-bench-") as own:
         return lines([BIN / "bench-deliveries", folder or own, "-s", args.seconds, "-w", args.webhooks, *more])
+
+
+def first_byte(count):
+    """The times of bench-first-byte, behind a node and a service of its own."""
+    stack = Stack(BIN / "candela", BIN / "candela-webhooks")
+    try:
+        command = [BIN / "bench-first-byte", stack.node.port, count, ALICE, BOB]
+        with subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+            url = f"http://127.0.0.1:{int(p.stdout.readline())}/hook"
+            stack.make("b", url=url, event_type="address_activity", config={"addresses": [BOB]})
+            return json.loads(p.communicate("go\n", timeout=600)[0])
+    finally:
+        stack.close()
 
 
 def best(rows):
@@ -59,6 +79,7 @@ def main():
     parser.add_argument("--webhooks", type=int, default=500)
     parser.add_argument("--hanging", type=int, default=10000)
     parser.add_argument("--stored", type=int, default=1000000)
+    parser.add_argument("--transactions", type=int, default=1000)
     args = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
@@ -80,6 +101,7 @@ def main():
             keep(deliveries(args, folder=full), deliver="deliver_full")
     keep(deliveries(args, "-h", args.hanging, "-r", args.rounds))
     results = {name: best(rows) for name, rows in found.items()}
+    results["first_byte"] = first_byte(args.transactions)
     results["match"] = lines([BIN / "bench-webhook-match"])[0]
     OUT.mkdir(parents=True, exist_ok=True)
     with open(OUT / "webhooks.jsonl", "w", encoding="utf-8") as out:
@@ -98,8 +120,12 @@ def main():
     print(f"deliveries a second: {results['deliver_empty']['per_s']:.0f} [{RATE_WANTED}]")
     print(f"beside {args.hanging} that hang, {tried:.0f} attempts a second: {hanging:.3f} of it [{HANGING_LIMIT}]")
     print(f"behind {args.stored} that are stored: {full:.3f} of it [{STORED_LIMIT}]")
+    late = results["first_byte"]["from_request_us"]
+    print(f"transaction to first byte: p50 {late['p50']} us [{FIRST_BYTE_LIMIT_US['p50']}], "
+          f"p99 {late['p99']} us [{FIRST_BYTE_LIMIT_US['p99']}]")
     print(f"5,000 logs against 100,000 webhooks: {match_us} us [{MATCH_LIMIT_US}]")
-    holds = cpu <= CPU_LIMIT and hanging >= HANGING_LIMIT and full >= STORED_LIMIT and match_us <= MATCH_LIMIT_US
+    holds = all(late[k] < v for k, v in FIRST_BYTE_LIMIT_US.items())
+    holds = holds and cpu <= CPU_LIMIT and hanging >= HANGING_LIMIT and full >= STORED_LIMIT and match_us <= MATCH_LIMIT_US
     return 0 if holds else 1
 
 
