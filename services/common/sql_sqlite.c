@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* UNTIDY_PAGES: 64 MB of log. */
-enum { BUSY_MS = 5000, UNTIDY_PAGES = 16384, CACHE_KIB = 2000 };
+/* PAGE: of a new file; rows of a kilobyte share one. UNTIDY_PAGES: 64 MB of log. */
+enum { BUSY_MS = 5000, PAGE = 8192, UNTIDY_PAGES = (64 << 20) / PAGE, CACHE_KIB = 2000 };
 
 typedef struct lite {
     cd_sql base;
@@ -278,11 +278,12 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
     int rc = sqlite3_open_v2(path, &l->db, flags, NULL);
     cd_err err = rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
     (void)snprintf(setup, sizeof setup,
+                   "PRAGMA page_size=%d;"
                    "PRAGMA busy_timeout=%d;"
                    "PRAGMA cache_size=-%u;"
                    "PRAGMA temp_store=MEMORY;"
                    "%s",
-                   BUSY_MS, cfg->cache_kib == 0 ? (u32)CACHE_KIB : cfg->cache_kib,
+                   PAGE, BUSY_MS, cfg->cache_kib == 0 ? (u32)CACHE_KIB : cfg->cache_kib,
                    cfg->may_write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" : "");
     if (err == CD_OK) {
         err = exec(&l->base, setup, why);
