@@ -972,6 +972,32 @@ static void hung_one(void **state)
     check_firsts(r, "/1", 31);
 }
 
+static bool is_one_slow(rig *r, u64 want)
+{
+    cd_wh_deliver_load load;
+    cd_wh_deliver_load_get(r->deliverer, &load);
+    return load.hung >= want;
+}
+
+/* A receiver that was late once, or a machine: when it answers it has the rest at once, no clock has to move. */
+static void late_once(void **state)
+{
+    rig *r = *state;
+    i64 key = hook(r, (new_hook){.face = CD_WH_B, .path = "/1"});
+    (void)events_of(r, key, CD_WH_B_TOKEN, 1);
+    run_until(r, has_settled, 1);
+    r->act[1].status = 0;
+    (void)events_of(r, key, CD_WH_B_TOKEN, 60);
+    run_until(r, is_one_slow, 8);
+    assert_int_equal(r->hanging_cnt, 8);
+    r->act[1].status = 200;
+    while (r->hanging_cnt > 0) {
+        cd_http_reply(r->hanging[--r->hanging_cnt], 200, NULL);
+    }
+    run_until(r, has_settled, 61);
+    assert_int_equal(states_of(r, key).n[CD_WH_DELIVERED], 61);
+}
+
 /* While quick ones have enough to do, hung ones get few attempts; none is forgotten. */
 static void hung_many(void **state)
 {
@@ -1116,6 +1142,7 @@ int main(int argc, char **argv)
         T(test_events),  T(drain),
         T(crash),        T(many),
         T(hung_one),     T(hung_many),
+        T(late_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
