@@ -15,6 +15,7 @@ static const struct {
     {"least", "min", "LEAST"},
     {"greatest", "max", "GREATEST"},
     {"like", "LIKE", "ILIKE"},
+    {"find", "instr", "pg_catalog.\"position\""},
     {"each", "json_each", "sql_each"},
     {"norowid", "WITHOUT ROWID", ""},
     {"tell", "max", "pg_notify"},

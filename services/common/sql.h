@@ -10,6 +10,7 @@
  *   @least  @greatest  of two values                             @like     compares without case
  *   @tell('channel', text)  who listens there is told after the commit; nothing where nobody else can be
  *   @orphan(name)  nobody has taken this name by cd_sql_listen, nor may until the end of the transaction
+ *   @find(a, b)  where bytes b stand in bytes a, from 1; 0: nowhere
  *   @each(?1)  rows `value` of a JSON array of integers          @norowid  keep the table in its key
  * PostgreSQL gets what has no rows without waiting for the answer: an error then comes with a later call, with
  * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at least;

@@ -104,6 +104,9 @@ void cd_chart_spark(cd_html *h, cd_series s, u32 colour, const char *label)
         return;
     }
     bounds(&f.low, &f.high, s);
+    if (f.low == 0 && f.high == 0) { /* nothing happened: that is at the bottom */
+        f.high = 1;
+    }
     cd_html_put(
         h,
         "<svg class=\"spark\" viewBox=\"0 0 96 26\" preserveAspectRatio=\"none\" role=\"img\" "

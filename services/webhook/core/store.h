@@ -98,13 +98,14 @@ cd_err cd_wh_hook_by_key(cd_wh_store *s, cd_wh_hook *out, cd_arena *mem, i64 key
                          cd_errinfo *why) CD_CHECK;
 
 typedef struct cd_wh_hook_query {
-    const char *project; /* NULL: all */
-    const char *chain;   /* NULL: any */
-    int status;          /* -1: any */
-    u32 types;           /* 0: any, else at least one of these */
-    bool with_targets;   /* those too that are told of others */
-    const char *search;  /* part of name or URL; NULL */
-    i64 before;          /* keys below; 0: from the newest */
+    const char *project;      /* NULL: all */
+    const char *chain;        /* NULL: any */
+    int status;               /* -1: any */
+    u32 types;                /* 0: any, else at least one of these */
+    bool with_targets;        /* those too that are told of others */
+    const char *search;       /* part of name or URL; NULL */
+    const cd_addr20 *watched; /* an address in its filter; NULL: any */
+    i64 before;               /* keys below; 0: from the newest */
     u32 skip, limit;
 } cd_wh_hook_query;
 /* cd_wh_hook_list gives webhooks without addresses, newest first; total (may be NULL): all that fit. */

@@ -319,6 +319,13 @@ static void conditions(cond *c, const cd_wh_hook_query *q, cd_arena *mem)
     if (q->types != 0) {
         also(c, "0 <> h.types & ", cd_sql_i(q->types));
     }
+    if (q->watched != NULL) { /* as bytes: the lists lie in chunks, the others in the filter */
+        c->vals[c->cnt++] = cd_sql_b(cd_bytes_of(q->watched->b, sizeof q->watched->b));
+        cd_buf_fmt(&c->text,
+                   " AND (@find(h.filter, ?%zu) > 0 OR EXISTS (SELECT 1 FROM hook_addresses AS a "
+                   "WHERE a.hook = h.key AND @find(a.data, ?%zu) > 0))",
+                   c->cnt, c->cnt);
+    }
     if (q->search != NULL && *q->search != '\0') {
         cd_buf like = {0};
         cd_buf_u8(&like, '%');

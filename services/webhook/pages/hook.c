@@ -5,7 +5,7 @@
 #include "web/fmt.h"
 #include "web/json_view.h"
 
-enum { HOUR_S = 3600, ROWS = 50, DAY_MS = 86400 * 1000 };
+enum { ROWS = 50, DAY_MS = 86400 * 1000 };
 
 static void to_hook(cd__wpage_visit *v, const char *done)
 {
@@ -92,7 +92,10 @@ static void put_config(cd__wpage_visit *v)
     cd_html_put(
         h, "<span class=\"mono\">{}</span>",
         cd_foreign_of(cd_bytes_of(hook->url, masks ? strcspn(hook->url, "?") : strlen(hook->url))));
-    cd_html_put(h, "</dd><dt>Chain</dt><dd>{}</dd><dt>Events</dt><dd>", hook->chain);
+    if (hook->chain[0] != '\0') {
+        cd_html_put(h, "</dd><dt>Chain</dt><dd>{}", hook->chain);
+    }
+    cd_html_put(h, "</dd><dt>Events</dt><dd>");
     cd__wpage_put_types(v, hook->types);
     cd_html_put(h, "</dd><dt>Made</dt><dd>");
     cd_ui_time(h, &v->mem, hook->created_ms / 1000, v->now_s);
@@ -149,8 +152,11 @@ static void put_actions(cd__wpage_visit *v)
                 "<form method=\"post\" action=\"/webhooks/{}/test\">",
                 cd_url_part_of(id));
     cd__wpage_csrf_put(v);
+    cd_html_put(h, "<button class=\"btn s\">Send a test event</button></form></div></section>");
+    if (cd_wh_hook_is_target(&v->hook)) {
+        return; /* its URL is taken from those that it is told of */
+    }
     cd_html_put(h,
-                "<button class=\"btn s\">Send a test event</button></form></div></section>"
                 "<section class=\"panel\"><header><h2>Delete</h2></header><div class=\"body\">"
                 "<a class=\"btn s\" href=\"/webhooks/{}/delete\">Delete this webhook</a>"
                 "</div></section>",
@@ -164,19 +170,19 @@ cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_wh_delivery *list;
     usize cnt;
     const cd_wh_delivery_query q = {.hook = v->hook.key, .limit = ROWS};
-    CD_TRY(cd_wh_stats(s, &stats, &stats_cnt, &v->mem, v->hook.key, v->account.project.id,
-                       v->now_s / HOUR_S - 23, why));
+    CD_TRY(cd__wpage_span_stats(v, s, &stats, &stats_cnt, v->hook.key, why));
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &v->mem, &q, why));
     cd_wh_stat all = cd__wpage_stat_sum(stats, stats_cnt);
     cd__wpage_page_open(v, cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id));
     put_head(v);
     put_test(v);
+    const cd__wpage_span *span = cd__wpage_span_of(v);
     const cd_ui_fig figs[] = {
-        {.label = "Success, 24 h",
+        {.label = cd_arena_fmt(&v->mem, "Success, %s", span->short_name),
          .value = cd_fmt_percent(&v->mem, all.delivered, all.delivered + all.failed),
          .unit = "",
          .sub = cd_bytes_str("of what has ended")},
-        {.label = "Delivered, 24 h",
+        {.label = cd_arena_fmt(&v->mem, "Delivered, %s", span->short_name),
          .value = cd_fmt_count(&v->mem, all.delivered),
          .unit = "",
          .sub = cd_bytes_str(cd_arena_fmt(&v->mem, "%llu failed", (unsigned long long)all.failed))},
@@ -192,13 +198,23 @@ cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
          .sub = cd_bytes_str("since the last success")},
     };
     cd_ui_figs(&v->h, figs, CD_COUNT(figs));
-    cd_html_put(&v->h, "<div class=\"cols side\"><div class=\"stack\"><section class=\"panel\">"
-                       "<header><h2>Last 24 hours</h2></header><div class=\"body\">");
-    cd__wpage_put_chart(v, stats, stats_cnt, 24);
-    cd_html_put(&v->h, "</div></section><section class=\"panel\"><header><h2>Deliveries</h2>"
+    cd_html_put(&v->h,
+                "<div class=\"cols side\"><div class=\"stack\"><section class=\"panel\">"
+                "<header><h2>Last {}</h2><div class=\"end\">",
+                span->name);
+    cd__wpage_put_spans(v, "");
+    cd_html_put(&v->h, "</div></header><div class=\"body\">");
+    cd__wpage_put_chart(v, stats, stats_cnt);
+    cd_html_put(&v->h, "</div></section>");
+    CD_TRY(cd__wpage_put_strip(v, s, why));
+    cd_html_put(&v->h, "<section class=\"panel\"><header><h2>Deliveries</h2>"
                        "<div class=\"end\">the last 50</div></header>");
     if (cnt == 0) {
-        cd_ui_empty(&v->h, "Nothing yet", "The next block that fits the filter shows up here.",
+        cd_ui_empty(&v->h, "Nothing yet",
+                    cd_wh_hook_is_target(&v->hook)
+                        ? "What happens to the webhooks it is told of shows up here."
+                        : "The next block that fits the filter shows up here. A test event shows "
+                          "at once whether the receiver takes it.",
                     (cd_markup){0});
     } else {
         CD_TRY(cd__wpage_put_deliveries(v, s, list, cnt, &v->hook, false, why));
@@ -206,6 +222,8 @@ cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_html_put(&v->h, "</section></div><div class=\"stack\">");
     put_config(v);
     put_secret(v);
+    CD_TRY(cd__wpage_put_ops(v, s, why));
+    cd__wpage_put_client(v);
     put_actions(v);
     cd_html_put(&v->h, "</div></div>");
     cd__wpage_page_close(v);

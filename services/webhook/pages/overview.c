@@ -1,11 +1,12 @@
 /* The first page: trouble with its remedy, figures, the last day, webhooks that need a look first. And the list. */
 #include "services/webhook/pages/visit.h"
 
+#include "base/hex.h"
 #include "base/num_text.h"
 #include "web/chart.h"
 #include "web/fmt.h"
 
-enum { HOUR_S = 3600, ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 5, TROUBLE_MAX = 3 };
+enum { ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 5, TROUBLE_MAX = 3 };
 
 /* ---- trouble ---- */
 
@@ -70,7 +71,7 @@ static cd_err put_figures(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *
                             .sub = TEXT_OF(v, "%llu active, %llu not", (unsigned long long)active,
                                            (unsigned long long)(cnt - active))};
     figs[n++] = (cd_ui_fig){
-        .label = "Success, 24 h",
+        .label = cd_arena_fmt(&v->mem, "Success, %s", cd__wpage_span_of(v)->short_name),
         .value = cd_fmt_percent(&v->mem, all->delivered, all->delivered + all->failed),
         .unit = "",
         .sub = TEXT_OF(v, "%llu delivered, %llu failed", (unsigned long long)all->delivered,
@@ -118,7 +119,10 @@ static cd_err put_tail(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                                      {.name = "Answer"},
                                      {.name = "Event"},
                                      {.name = "Took", .flags = CD_COL_NUM}};
-    const cd_wh_delivery_query q = {.project = v->account.project.id, .limit = TAIL_ROWS};
+    const cd_wh_delivery_query q = {.project = v->account.project.id,
+                                    .states = 1u << CD_WH_DELIVERED | 1u << CD_WH_RETRYING |
+                                              1u << CD_WH_FAILED,
+                                    .limit = TAIL_ROWS};
     cd_wh_delivery *list;
     usize cnt;
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &v->mem, &q, why));
@@ -194,24 +198,26 @@ static cd_err overview_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     usize cnt;
     usize stats_cnt;
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, NULL, &v->mem, &q, why));
-    CD_TRY(cd_wh_stats(s, &stats, &stats_cnt, &v->mem, 0, v->account.project.id,
-                       v->now_s / HOUR_S - 23, why));
+    CD_TRY(cd__wpage_span_stats(v, s, &stats, &stats_cnt, 0, why));
     cd_wh_stat all = cd__wpage_stat_sum(stats, stats_cnt);
     cd__wpage_page_open(v, cd_bytes_str("Overview"));
-    cd_html_put(&v->h, "<h1>Overview</h1>");
+    cd_html_put(&v->h, "<div class=\"head\"><h1 class=\"grow\">Overview</h1>");
+    cd__wpage_put_spans(v, "/");
+    cd_html_put(&v->h, "</div>");
     CD_TRY(put_trouble(v, s, hooks, cnt, why));
     CD_TRY(put_figures(v, s, hooks, cnt, &all, why));
     cd_html_put(&v->h,
                 "<div class=\"cols side\"><section class=\"panel\"><header><h2>Deliveries, "
-                "last 24 hours</h2><div class=\"end\"><ul class=\"legend\">"
+                "last {}</h2><div class=\"end\"><ul class=\"legend\">"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
                 "<rect class=\"f1\" width=\"10\" height=\"10\"/></svg>delivered</li>"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
                 "<rect class=\"f4\" width=\"10\" height=\"10\"/></svg>to be tried again</li>"
                 "<li><svg viewBox=\"0 0 10 10\" width=\"10\" height=\"10\" aria-hidden=\"true\">"
                 "<rect class=\"f6\" width=\"10\" height=\"10\"/></svg>given up</li></ul></div>"
-                "</header><div class=\"body\">");
-    cd__wpage_put_chart(v, stats, stats_cnt, 24);
+                "</header><div class=\"body\">",
+                cd__wpage_span_of(v)->name);
+    cd__wpage_put_chart(v, stats, stats_cnt);
     cd_html_put(&v->h, "</div></section>");
     CD_TRY(put_tail(v, s, why));
     cd_html_put(&v->h, "</div><section class=\"panel\"><header><h2>Webhooks</h2></header>");
@@ -219,7 +225,7 @@ static cd_err overview_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         put_none(v);
     } else {
         usize shown = by_trouble(v, &first, hooks, cnt);
-        CD_TRY(cd__wpage_put_hooks(v, s, first, shown, why));
+        CD_TRY(cd__wpage_put_hooks(v, s, first, shown, false, why));
         cd_html_put(&v->h,
                     "<footer><span>{} of {}, trouble first</span>"
                     "<a class=\"push\" href=\"/webhooks\">All webhooks</a></footer>",
@@ -243,16 +249,25 @@ static void put_option(cd__wpage_visit *v, const char *value, const char *text, 
     }
 }
 
+/* "0x" and 40 digits. */
+static bool is_address(cd_addr20 *out, const char *text)
+{
+    return strlen(text) == 42 && text[0] == '0' && (text[1] | 0x20) == 'x' &&
+           cd_hex_parse(out->b, cd_bytes_of(text + 2, 40)) == CD_OK;
+}
+
 static void put_filters(cd__wpage_visit *v, const char *q, const char *status, const char *type)
 {
     cd_wh_face face = v->account.project.face;
     const char *last = "";
-    cd_html_put(&v->h,
-                "<form class=\"row\" action=\"/webhooks\"><label class=\"sr\" for=\"f\">Filter"
-                "</label><input class=\"field\" id=\"f\" name=\"q\" type=\"search\" value=\"{}\" "
-                "placeholder=\"Name, URL or id\"><label class=\"sr\" for=\"st\">Status</label>"
-                "<select class=\"field\" id=\"st\" name=\"status\">",
-                q);
+    cd_html_put(
+        &v->h,
+        "<form class=\"row\" action=\"/webhooks\"><input type=\"hidden\" name=\"span\" "
+        "value=\"{}\"><label class=\"sr\" for=\"f\">Filter</label>"
+        "<input class=\"field\" id=\"f\" name=\"q\" type=\"search\" value=\"{}\" "
+        "placeholder=\"Name, URL, id or address\"><label class=\"sr\" for=\"st\">Status</label>"
+        "<select class=\"field\" id=\"st\" name=\"status\">",
+        cd__wpage_span_of(v)->word, q);
     put_option(v, "", "Any status", status[0] == '\0');
     for (u32 i = 0; i <= CD_WH_DISABLED; i++) {
         const char *name = cd_wh_status_name(face, (cd_wh_status)i);
@@ -273,6 +288,33 @@ static void put_filters(cd__wpage_visit *v, const char *q, const char *status, c
     cd_html_put(&v->h, "</select><button class=\"btn\">Filter</button></form>");
 }
 
+/* The list with its filters. */
+static const char *list_path(cd__wpage_visit *v, const char *q, const char *status,
+                             const char *type)
+{
+    cd_buf out = {0};
+    cd_buf_str(&out, "/webhooks?q=");
+    cd_url_part_enc(&out, cd_bytes_str(q));
+    cd_buf_fmt(&out, "&status=%s&type=%s", status, type);
+    const char *text = cd_arena_str(&v->mem, cd_buf_bytes(&out));
+    cd_buf_fini(&out);
+    return text;
+}
+
+/* Rows of which some can be chosen by those who may change them. */
+static cd_err put_chosen(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
+                         cd_errinfo *why)
+{
+    if (!v->account.key.may_write) {
+        return cd__wpage_put_hooks(v, s, hooks, cnt, false, why);
+    }
+    cd_html_put(&v->h, "<form id=\"chosen\" method=\"post\" action=\"/webhooks/chosen\">");
+    cd__wpage_csrf_put(v);
+    CD_TRY(cd__wpage_put_hooks(v, s, hooks, cnt, true, why));
+    cd_html_put(&v->h, "</form>");
+    return CD_OK;
+}
+
 static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_face face = v->account.project.face;
@@ -283,6 +325,7 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_wh_hook_query q = {.project = v->account.project.id, .status = -1, .limit = PAGE_ROWS + 1};
     cd_wh_hook *hooks;
     cd_wh_hook exact;
+    cd_addr20 watched;
     cd_wh_type type;
     usize cnt;
     u64 total;
@@ -291,7 +334,9 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         v->to = cd_arena_fmt(&v->mem, "/webhooks/%s", exact.id);
         return CD_OK;
     }
-    q.search = text[0] == '\0' ? NULL : text;
+    bool has_address = is_address(&watched, text);
+    q.watched = has_address ? &watched : NULL;
+    q.search = text[0] == '\0' || has_address ? NULL : text;
     for (int i = CD_WH_DISABLED; i >= CD_WH_ACTIVE; i--) {
         if (q.status < 0 && strcmp(status, cd_wh_status_name(face, (cd_wh_status)i)) == 0) {
             q.status = i;
@@ -303,29 +348,41 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     if (cd_i64_parse(&q.before, cd_bytes_str(before)) != CD_OK) {
         q.before = 0;
     }
+    const char *here =
+        list_path(v, text, q.status < 0 ? "" : status, q.types == 0 ? "" : type_name);
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &v->mem, &q, why));
     bool has_more = cnt > PAGE_ROWS;
     cnt = has_more ? PAGE_ROWS : cnt;
     cd__wpage_page_open(v, cd_bytes_str("Webhooks"));
-    cd_html_put(&v->h, "<div class=\"head\"><h1 class=\"grow\">Webhooks</h1></div>"
-                       "<section class=\"panel\"><header>");
+    cd_html_put(&v->h, "<div class=\"head\"><h1 class=\"grow\">Webhooks</h1>");
+    cd__wpage_put_spans(v, here);
+    cd_html_put(&v->h, "</div><section class=\"panel\"><header>");
     put_filters(v, text, status, type_name);
     cd_html_put(&v->h, "</header>");
     if (total == 0 && text[0] == '\0' && q.status < 0 && q.types == 0) {
         put_none(v);
     } else if (cnt == 0) {
-        cd_ui_empty(&v->h, "No webhook fits", "Search with less, or any status.", (cd_markup){0});
+        cd_ui_empty(&v->h, has_address ? "No webhook watches this address" : "No webhook fits",
+                    has_address ? "One without a filter may be told of it all the same."
+                                : "Search with less, or any status.",
+                    (cd_markup){0});
     } else {
-        CD_TRY(cd__wpage_put_hooks(v, s, hooks, cnt, why));
+        CD_TRY(put_chosen(v, s, hooks, cnt, why));
     }
     cd_html_put(&v->h, "<footer><span>{} in all</span>", cd_fmt_count(&v->mem, total));
+    if (cnt != 0 && v->account.key.may_write) {
+        cd_html_put(&v->h,
+                    "<span class=\"row\">The chosen: "
+                    "<button class=\"btn s\" form=\"chosen\" name=\"do\" value=\"pause\">Pause"
+                    "</button><button class=\"btn s\" form=\"chosen\" name=\"do\" "
+                    "value=\"resume\">Resume</button><button class=\"btn s\" form=\"chosen\" "
+                    "name=\"do\" value=\"replay\">Resume and replay</button></span>");
+    }
     if (has_more || q.before != 0) {
         cd_buf next = {0};
         if (has_more) {
-            cd_buf_fmt(&next, "/webhooks?before=%lld&q=", (long long)hooks[cnt - 1].key);
-            cd_url_part_enc(&next, cd_bytes_str(text));
-            cd_buf_fmt(&next, "&status=%s&type=%s", q.status < 0 ? "" : status,
-                       q.types == 0 ? "" : type_name);
+            cd_buf_fmt(&next, "%s&span=%s&before=%lld", here, cd__wpage_span_of(v)->word,
+                       (long long)hooks[cnt - 1].key);
         }
         cd_ui_pager(&v->h, cd_bytes_str(q.before != 0 ? "/webhooks" : ""), cd_buf_bytes(&next));
         cd_buf_fini(&next);
@@ -336,3 +393,48 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 }
 
 const cd__wpage_page_steps cd__wpage_at_HOOKS = {.run = hooks_run};
+
+/* ---- several at once ---- */
+
+static cd_err chosen_one(cd__wpage_visit *v, cd_wh_store *s, cd_wh_hook *out, cd_bytes id,
+                         cd_errinfo *why)
+{
+    const char *what = cd__wpage_field(v, "do", 8);
+    bool is_on = strcmp(what, "pause") != 0;
+    CD_TRY(cd_wh_hook_get(s, out, &v->mem, v->account.project.id, cd_arena_str(&v->mem, id), true,
+                          why));
+    CD_TRY(cd_wh_op_status(s, out, &v->due, is_on,
+                           strcmp(what, "replay") == 0 ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE,
+                           why));
+    const cd_wh_audit a = {
+        .at_ms = v->now_s * 1000,
+        .project = v->account.project.id,
+        .actor = v->account.key.id,
+        .action = is_on ? "webhook.enable" : "webhook.disable",
+        .target = out->id,
+        .address = "",
+    };
+    return cd_wh_audit_add(s, &a, why);
+}
+
+/* Boxes are called id. */
+static cd_err chosen_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    v->others = cd_arena_array(&v->mem, cd_wh_hook, PAGE_ROWS);
+    for (cd_bytes rest = v->form; rest.n != 0 && v->others_cnt < PAGE_ROWS;) {
+        const u8 *amp = memchr(rest.p, '&', rest.n);
+        usize n = amp == NULL ? rest.n : (usize)(amp - rest.p);
+        if (n > 3 && memcmp(rest.p, "id=", 3) == 0) {
+            CD_TRY(chosen_one(v, s, &v->others[v->others_cnt], cd_bytes_sub(rest, 3, n - 3), why));
+            v->others_cnt++;
+        }
+        n += amp != NULL;
+        rest = cd_bytes_sub(rest, n, rest.n - n);
+    }
+    v->to = v->others_cnt == 0                                  ? "/webhooks?done=none"
+            : strcmp(cd__wpage_field(v, "do", 8), "pause") == 0 ? "/webhooks?done=paused"
+                                                                : "/webhooks?done=resumed";
+    return CD_OK;
+}
+
+const cd__wpage_page_steps cd__wpage_at_DO_CHOSEN = {.run = chosen_run};

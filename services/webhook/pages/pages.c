@@ -161,6 +161,9 @@ static void tell_engine(cd__wpage_visit *v)
     if (v->changed) {
         e->changed(e->ctx, &v->hook);
     }
+    for (usize i = 0; i < v->others_cnt; i++) {
+        e->changed(e->ctx, &v->others[i]);
+    }
     if (v->draft.ops_is == CD_WH_OPS_GONE) {
         e->gone(e->ctx, v->draft.ops.key);
     } else if (v->draft.ops_is != CD_WH_OPS_SAME) {
@@ -170,6 +173,7 @@ static void tell_engine(cd__wpage_visit *v)
         e->due(e->ctx);
     }
     v->draft.ops_is = CD_WH_OPS_SAME;
+    v->others_cnt = 0;
     v->gone = v->changed = v->due = false;
 }
 

@@ -1,4 +1,5 @@
 /* The rest of the dashboard: event catalogue, keys, notifications, audit log. */
+#include "services/webhook/core/notice.h"
 #include "services/webhook/pages/visit.h"
 
 #include "base/num_text.h"
@@ -224,13 +225,37 @@ static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                         mails[i].text);
         }
     }
+    cd_wh_hook ops = {.url = ""};
+    cd_err err = cd_wh_notice_target(s, &ops, &v->mem, p.id, 0, why);
+    if (err != CD_OK && err != CD_ENOENT) {
+        return err;
+    }
     cd_html_put(
-        h, "</fieldset><div><button class=\"btn go\">Save</button></div></form></div></section>");
+        h,
+        "</fieldset><label>URL for operational events<input class=\"field\" "
+        "name=\"ops_url\" maxlength=\"2048\" "
+        "placeholder=\"https://example.com/operations\" value=\"{}\"></label>"
+        "<p class=\"mut\">It is told, signed and with retries, when a webhook without such "
+        "a URL of its own is paused, resumed or gives an event up, and when the quota "
+        "runs out.",
+        cd_bytes_of(ops.url, v->account.key.may_write ? strlen(ops.url) : strcspn(ops.url, "?")));
+    if (err == CD_OK) {
+        cd_html_put(h, " <a href=\"/webhooks/{}\">What it was told</a>",
+                    cd_url_part_of(cd_bytes_str(ops.id)));
+    }
+    cd_html_put(h, "</p><div><button class=\"btn go\">Save</button></div></form></div></section>");
     cd__wpage_page_close(v);
     return CD_OK;
 }
 
 const cd__wpage_page_steps cd__wpage_at_NOTIFY = {.run = notify_run};
+
+static bool do_notify_begin(cd__wpage_visit *v)
+{
+    const char *url = cd__wpage_field(v, "ops_url", CD_WH_URL_MAX);
+    v->check_url = url[0] == '\0' ? NULL : url;
+    return true;
+}
 
 static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
@@ -238,6 +263,11 @@ static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     const char *email = cd__wpage_field(v, "email", 200);
     if (email[0] != '\0' && !cd_mail_is_address(email)) {
         cd__wpage_page_message(v, 400, "That is no e-mail address", "Go back and correct it.");
+        return CD_OK;
+    }
+    if (v->refusal[0] != '\0') {
+        cd__wpage_page_message(v, 400, "That URL cannot be used",
+                               cd_arena_fmt(&v->mem, "%s. Go back and correct it.", v->refusal));
         return CD_OK;
     }
     CD_TRY(cd_wh_project_get(s, &p, &v->mem, v->account.project.id, why));
@@ -248,11 +278,19 @@ static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         CD_TRY(cd_wh_setting_put(s, cd_bytes_str(word), p.id, mails[i].name, why));
     }
     CD_TRY(audit(v, s, "notifications.change", "", why));
-    v->to = "/notifications?done=saved";
+    v->draft.ops_url = cd__wpage_field(v, "ops_url", CD_WH_URL_MAX);
+    v->draft.ops = (cd_wh_hook){.id = v->face->id(&v->read), .secret = v->face->secret(&v->read)};
+    CD_TRY(cd_wh_op_target(s, &v->draft, p.id, p.face, 0, v->now_s * 1000, &v->mem, why));
+    if (v->draft.ops_is == CD_WH_OPS_MADE) {
+        cd__wpage_put_ops_secret(v, "/notifications");
+    } else {
+        v->to = "/notifications?done=saved";
+    }
     return CD_OK;
 }
 
-const cd__wpage_page_steps cd__wpage_at_DO_NOTIFY = {.run = do_notify_run};
+const cd__wpage_page_steps cd__wpage_at_DO_NOTIFY = {.begin = do_notify_begin,
+                                                     .run = do_notify_run};
 
 /* ---- audit log ---- */
 

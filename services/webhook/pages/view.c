@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { KEY_TEXT_MAX = 256, HOUR_S = 3600, MS_PER_HOUR = 3600 * 1000, SPARK_HOURS = 24 };
+enum { KEY_TEXT_MAX = 256, HOUR_S = 3600, SPARK_POINTS = 24 };
 
 static const cd_page_link tabs[] = {
     {.name = "Overview", .href = "/", .key = "h"},
@@ -35,7 +35,7 @@ static const cd_page_site site = {
     .foot = foot,
     .foot_cnt = CD_COUNT(foot),
     .search_action = "/webhooks",
-    .search_label = "Webhook, URL or name",
+    .search_label = "Webhook, URL, name or address",
 };
 
 /* For those who are not signed in. */
@@ -140,7 +140,9 @@ void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook)
     cd_pill kind = is_stopped                                            ? CD_PILL_BAD
                    : hook->status == CD_WH_ACTIVE && hook->failures != 0 ? CD_PILL_WARN
                                                                          : kinds[hook->status];
-    cd_ui_pill(&v->h, kind, cd_bytes_str(words[hook->face][hook->status]));
+    /* Its receiver does not take what it gets, so far. */
+    cd_ui_pill(&v->h, kind,
+               cd_bytes_str(kind == CD_PILL_WARN ? "Retrying" : words[hook->face][hook->status]));
 }
 
 void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s)
@@ -165,7 +167,7 @@ void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s)
 void cd__wpage_put_types(cd__wpage_visit *v, u32 types)
 {
     bool is_first = true;
-    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+    for (u32 t = 0; t < CD_WH_NOTICE_END; t++) {
         if ((types & 1u << t) != 0) {
             cd_html_put(&v->h, "{}", is_first ? "" : " ");
             cd_ui_tag(&v->h, cd_foreign_of(cd_bytes_str(cd_wh_type_name((cd_wh_type)t))));
@@ -206,34 +208,92 @@ cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt)
     return all;
 }
 
-/* ---- the chart of hours ---- */
+/* ---- the chart ---- */
 
-static const cd_wh_stat *hour_of(const cd_wh_stat *list, usize cnt, u64 hour)
+static const cd__wpage_span spans[] = {
+    {.word = "24h", .short_name = "24 h", .name = "24 hours", .hours = 24, .per_bar = 1},
+    {.word = "7d", .short_name = "7 d", .name = "7 days", .hours = 168, .per_bar = 6},
+    {.word = "30d", .short_name = "30 d", .name = "30 days", .hours = 720, .per_bar = 24},
+};
+
+const cd__wpage_span *cd__wpage_span_of(cd__wpage_visit *v)
 {
-    for (usize i = 0; i < cnt; i++) {
-        if (list[i].hour == hour) {
-            return &list[i];
+    const char *word = cd__wpage_arg(v, "span", 8);
+    for (usize i = 1; i < CD_COUNT(spans); i++) {
+        if (strcmp(word, spans[i].word) == 0) {
+            return &spans[i];
         }
     }
-    return NULL;
+    return &spans[0];
 }
 
-void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, u32 hours)
+void cd__wpage_put_spans(cd__wpage_visit *v, const char *path)
 {
-    cd_bar *bars = cd_arena_array(&v->mem, cd_bar, hours);
-    u64 first = v->now_s / HOUR_S + 1 - hours;
+    cd_ui_link links[CD_COUNT(spans)];
+    for (usize i = 0; i < CD_COUNT(spans); i++) {
+        links[i] = (cd_ui_link){.name = spans[i].short_name,
+                                .href = cd_bytes_str(cd_arena_fmt(
+                                    &v->mem, "%s%sspan=%s", path,
+                                    strchr(path, '?') == NULL ? "?" : "&", spans[i].word))};
+    }
+    cd_ui_seg(&v->h, "Time range", links, CD_COUNT(spans), (usize)(cd__wpage_span_of(v) - spans));
+}
+
+/* Bars end with the current hour, six hours or day. */
+static u64 first_hour(const cd__wpage_visit *v, const cd__wpage_span *span)
+{
+    u64 end = (v->now_s / HOUR_S / span->per_bar + 1) * span->per_bar;
+    return end - span->hours;
+}
+
+cd_err cd__wpage_span_stats(cd__wpage_visit *v, cd_wh_store *s, cd_wh_stat **out, usize *cnt,
+                            i64 hook, cd_errinfo *why)
+{
+    return cd_wh_stats(s, out, cnt, &v->mem, hook, v->account.project.id,
+                       first_hour(v, cd__wpage_span_of(v)), why);
+}
+
+/* The hours of one bar as one. */
+static cd_wh_stat bar_of(const cd_wh_stat *list, usize cnt, u64 from, u32 hours)
+{
+    cd_wh_stat sum = {0};
+    for (usize i = 0; i < cnt; i++) {
+        if (list[i].hour >= from && list[i].hour < from + hours) {
+            sum.delivered += list[i].delivered;
+            sum.retried += list[i].retried;
+            sum.failed += list[i].failed;
+        }
+    }
+    return sum;
+}
+
+/* "06:00", or "11-21" where bars are longer. */
+static const char *bar_name(cd__wpage_visit *v, const cd__wpage_span *span, u64 hour)
+{
+    char text[CD_TIME_TEXT_LEN];
+    cd_time_fmt(text, hour * HOUR_S * CD_NS_PER_SEC);
+    return span->per_bar == 1   ? cd_arena_fmt(&v->mem, "%.5s", text + 11)
+           : span->per_bar < 24 ? cd_arena_fmt(&v->mem, "%.5s %.5s", text + 5, text + 11)
+                                : cd_arena_fmt(&v->mem, "%.5s", text + 5);
+}
+
+void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt)
+{
+    const cd__wpage_span *span = cd__wpage_span_of(v);
+    u32 bars_cnt = span->hours / span->per_bar;
+    cd_bar *bars = cd_arena_array(&v->mem, cd_bar, bars_cnt);
+    u64 first = first_hour(v, span);
     double tops[2] = {0, 1};
-    for (u32 i = 0; i < hours; i++) {
-        static const cd_wh_stat none;
-        const cd_wh_stat *st = hour_of(list, cnt, first + i);
-        st = st == NULL ? &none : st;
+    for (u32 i = 0; i < bars_cnt; i++) {
+        u64 from = first + (u64)i * span->per_bar;
+        cd_wh_stat st = bar_of(list, cnt, from, span->per_bar);
         bars[i] = (cd_bar){
-            .part = {(double)st->delivered, (double)st->retried, (double)st->failed},
+            .part = {(double)st.delivered, (double)st.retried, (double)st.failed},
             .colour = {1, 4, 6},
-            .title = cd_bytes_str(cd_arena_fmt(
-                &v->mem, "%02llu:00: %llu delivered, %llu to be tried again, %llu given up",
-                (unsigned long long)((first + i) % 24), (unsigned long long)st->delivered,
-                (unsigned long long)st->retried, (unsigned long long)st->failed)),
+            .title = cd_bytes_str(
+                cd_arena_fmt(&v->mem, "%s: %llu delivered, %llu to be tried again, %llu given up",
+                             bar_name(v, span, from), (unsigned long long)st.delivered,
+                             (unsigned long long)st.retried, (unsigned long long)st.failed)),
         };
         double sum = bars[i].part[0] + bars[i].part[1] + bars[i].part[2];
         tops[1] = sum > tops[1] ? sum : tops[1];
@@ -249,16 +309,15 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, 
                     is_whole ? cd_fmt_count(&v->mem, whole) : (cd_bytes){0});
     }
     cd_html_put(&v->h, "</div>");
-    cd_chart_bars(&v->h, bars, hours, hours, axis.high,
-                  cd_arena_fmt(&v->mem, "%llu delivered and %llu failed in %u hours",
+    cd_chart_bars(&v->h, bars, bars_cnt, bars_cnt, axis.high,
+                  cd_arena_fmt(&v->mem, "%llu delivered and %llu failed in %s",
                                (unsigned long long)all.delivered, (unsigned long long)all.failed,
-                               hours));
+                               span->name));
     cd_html_put(&v->h, "<div class=\"x\" aria-hidden=\"true\">");
     for (u32 i = 0; i < 4; i++) {
-        cd_html_put(
-            &v->h, "<span>{}</span>",
-            (const char *)cd_arena_fmt(&v->mem, "%02llu:00",
-                                       (unsigned long long)((first + (u64)i * (hours / 4)) % 24)));
+        u64 at = first + (u64)(i * (bars_cnt / 4)) * span->per_bar;
+        cd_html_put(&v->h, "<span>{}</span>",
+                    cd_bytes_sub(cd_bytes_str(bar_name(v, span, at)), 0, 5));
     }
     cd_html_put(&v->h, "<span>now</span></div></div>");
 }
@@ -267,40 +326,51 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, 
 
 static void put_spark(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, bool is_bad)
 {
-    double values[SPARK_HOURS];
-    u64 first = v->now_s / HOUR_S + 1 - SPARK_HOURS;
-    for (u32 i = 0; i < SPARK_HOURS; i++) {
-        const cd_wh_stat *st = hour_of(list, cnt, first + i);
-        values[i] = st == NULL ? 0 : (double)st->delivered;
+    const cd__wpage_span *span = cd__wpage_span_of(v);
+    double values[SPARK_POINTS];
+    u32 per = span->hours / SPARK_POINTS;
+    u64 first = first_hour(v, span);
+    for (u32 i = 0; i < SPARK_POINTS; i++) {
+        values[i] = (double)bar_of(list, cnt, first + (u64)i * per, per).delivered;
     }
-    cd_chart_spark(&v->h, (cd_series){.v = values, .cnt = SPARK_HOURS}, is_bad ? 6 : 1,
-                   "Deliveries per hour, 24 hours");
+    cd_chart_spark(&v->h, (cd_series){.v = values, .cnt = SPARK_POINTS}, is_bad ? 6 : 1,
+                   cd_arena_fmt(&v->mem, "Deliveries in %s", span->name));
 }
 
 cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                           cd_errinfo *why)
+                           bool choose, cd_errinfo *why)
 {
-    static const cd_ui_col cols[] = {
+    const cd_ui_col cols[] = {
         {.name = "Receiver", .flags = CD_COL_FILL},
         {.name = "Event", .flags = CD_COL_P2},
         {.name = "Status"},
-        {.name = "24 h", .flags = CD_COL_P2},
+        {.name = cd__wpage_span_of(v)->short_name, .flags = CD_COL_P2},
         {.name = "Success", .flags = CD_COL_NUM},
+        {.name = "Median", .flags = CD_COL_NUM | CD_COL_P3},
         {.name = "p95", .flags = CD_COL_NUM | CD_COL_P2},
         {.name = "Last", .flags = CD_COL_NUM | CD_COL_P3},
     };
+    static const u32 percents[] = {50, 95};
     cd_html *h = &v->h;
     cd_ui_table_begin(h, "Webhooks", cols, CD_COUNT(cols), NULL, NULL);
     for (usize i = 0; i < cnt; i++) {
         const cd_wh_hook *hook = &hooks[i];
         cd_wh_stat *list;
         usize n;
-        CD_TRY(cd_wh_stats(s, &list, &n, &v->mem, hook->key, v->account.project.id,
-                           v->now_s / HOUR_S + 1 - SPARK_HOURS, why));
+        CD_TRY(cd__wpage_span_stats(v, s, &list, &n, hook->key, why));
         cd_wh_stat all = cd__wpage_stat_sum(list, n);
         cd_html_put(h, "<tr>");
         cd_ui_cell(h, &cols[0]);
+        if (choose) {
+            cd_html_put(h,
+                        "<div class=\"pick\"><label><input type=\"checkbox\" name=\"id\" "
+                        "value=\"{}\"><span class=\"sr\">Choose {}</span></label><div>",
+                        hook->id, hook->id);
+        }
         cd__wpage_put_receiver(v, hook);
+        if (choose) {
+            cd_html_put(h, "</div></div>");
+        }
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[1]);
         cd__wpage_put_types(v, hook->types);
@@ -314,11 +384,14 @@ cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook 
         cd_ui_cell(h, &cols[4]);
         cd_html_put(h, "{}</td>",
                     cd_fmt_percent(&v->mem, all.delivered, all.delivered + all.failed));
-        cd_ui_cell(h, &cols[5]);
-        cd_html_put(h, "{}</td>",
-                    all.attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
-                                      : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, 95)));
-        cd_ui_cell(h, &cols[6]);
+        for (usize k = 0; k < CD_COUNT(percents); k++) {
+            cd_ui_cell(h, &cols[5 + k]);
+            cd_html_put(h, "{}</td>",
+                        all.attempts == 0
+                            ? cd_bytes_str(CD_FMT_NONE)
+                            : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, percents[k])));
+        }
+        cd_ui_cell(h, &cols[7]);
         if (hook->last_ms != 0) {
             cd_ui_time(h, &v->mem, hook->last_ms / 1000, v->now_s);
         } else {
@@ -373,8 +446,8 @@ cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_
         cd_ui_cell(h, &cols[0]);
         if (choose) {
             cd_html_put(h,
-                        "<label class=\"row\"><input type=\"checkbox\" name=\"d{}\" value=\"{}\">"
-                        "<span class=\"sr\">Choose {}</span></label>",
+                        "<div class=\"pick\"><label><input type=\"checkbox\" name=\"d{}\" "
+                        "value=\"{}\"><span class=\"sr\">Choose {}</span></label><div>",
                         (u64)d->key, at->id, (const char *)d->event.id);
         }
         cd_html_put(h, "<a class=\"mono\" href=\"/webhooks/{}/deliveries/{}\">{}</a>",
@@ -382,6 +455,9 @@ cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_
         if (hook == NULL) {
             cd_html_put(h, "<span class=\"sub\">{}</span>",
                         cd_foreign_of(cd_bytes_str(at->name[0] != '\0' ? at->name : at->url)));
+        }
+        if (choose) {
+            cd_html_put(h, "</div></div>");
         }
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[1]);
@@ -396,7 +472,9 @@ cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_
         cd_ui_cell(h, &cols[4]);
         cd_html_put(h, "{}</td>", d->attempts);
         cd_ui_cell(h, &cols[5]);
-        cd_html_put(h, "{}</td>", cd_fmt_count(&v->mem, d->event.block));
+        cd_html_put(h, "{}</td>",
+                    d->event.block == 0 ? cd_bytes_str(CD_FMT_NONE)
+                                        : cd_fmt_count(&v->mem, d->event.block));
         cd_ui_cell(h, &cols[6]);
         if (d->is_test) {
             cd_html_put(h, "test</td>");

@@ -50,6 +50,8 @@ struct cd__wpage_visit {
     cd_wh_draft draft;
     cd_wh_hook hook;
     bool changed, gone, due, is_async;
+    cd_wh_hook *others; /* that were changed besides */
+    usize others_cnt;
     const char *check_url;
     const char *refusal; /* of that address; "" none */
     /* what the engine said */
@@ -104,11 +106,31 @@ void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook);
 void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s);
 void cd__wpage_put_types(cd__wpage_visit *v, u32 types);
 void cd__wpage_put_receiver(cd__wpage_visit *v, const cd_wh_hook *hook);
+/* With choose, rows have boxes called id. */
 cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                           cd_errinfo *why);
+                           bool choose, cd_errinfo *why);
 cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list,
                                 usize cnt, const cd_wh_hook *hook, bool choose, cd_errinfo *why);
-void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, u32 hours);
+/* The sequence numbers of the webhook's newest events and what became of them. */
+cd_err cd__wpage_put_strip(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
+
+/* Who is told of what happens to v->hook, and the certificate that it shows. _ops_secret is the page behind making one. */
+cd_err cd__wpage_put_ops(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
+void cd__wpage_put_client(cd__wpage_visit *v);
+void cd__wpage_put_ops_secret(cd__wpage_visit *v, const char *back);
+
+/* Which time a page is about: ?span=. _put_spans is the switch. */
+typedef struct cd__wpage_span {
+    const char *word;              /* "7d" */
+    const char *short_name, *name; /* "7 d", "7 days" */
+    u32 hours, per_bar;
+} cd__wpage_span;
+const cd__wpage_span *cd__wpage_span_of(cd__wpage_visit *v);
+void cd__wpage_put_spans(cd__wpage_visit *v, const char *path);
+/* cd__wpage_span_stats gives its hours of a webhook (0: of the project). */
+cd_err cd__wpage_span_stats(cd__wpage_visit *v, cd_wh_store *s, cd_wh_stat **out, usize *cnt,
+                            i64 hook, cd_errinfo *why);
+void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt);
 cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt);
 
 /* cd__wpage_hook_page writes the page of v->hook, with what a test said. */

@@ -173,6 +173,15 @@ static void pages(void **state)
     (void)snprintf(path, sizeof path, "/webhooks/%s/test", id);
     want(post(g, path, ""), 200, "The receiver took the test event");
     assert_null(strstr((const char *)g->answer.p, "thanks <b>"));
+    // numbers and what became of them: the strip, its words, its shapes
+    (void)snprintf(path, sizeof path, "/webhooks/%s?span=7d", id);
+    want(visit(g, "GET", path, NULL), 200,
+         "Numbers 1 to 4: 1 delivered, 1 waiting, 2 never delivered.");
+    want((const char *)g->answer.p, 200, "<title>2: never delivered</title>");
+    want((const char *)g->answer.p, 200, "Success, 7 d");
+    want((const char *)g->answer.p, 200, "aria-current=\"true\">7 d</a>");
+    (void)snprintf(path, sizeof path, "/webhooks/%s/test", id);
+    want(post(g, path, ""), 200, "The receiver took the test event");
     // a delivery, as curl would make it, with quotes that a shell understands
     const char *link = strstr((const char *)g->answer.p, "/deliveries/");
     assert_non_null(link);
@@ -191,6 +200,35 @@ static void pages(void **state)
     want(post(g, path, ""), 303, "done=paused");
     want(visit(g, "GET", "/webhooks?status=paused", NULL), 200, id);
     want(post(g, path, "on=1&replay=skipped"), 303, "done=resumed");
+    // several at once, found by what they watch
+    want(visit(g, "GET", "/webhooks?q=0x52226D1637C2248F1D3CCC4405DD2EA1FAFAB4BF", NULL), 200, id);
+    want(visit(g, "GET", "/webhooks?q=0x52226d1637c2248f1d3ccc4405dd2ea1fafab4b0", NULL), 200,
+         "No webhook watches this address");
+    char chosen[200];
+    (void)snprintf(chosen, sizeof chosen, "do=pause&id=%s", id);
+    u32 changed = g->changed;
+    want(post(g, "/webhooks/chosen", chosen), 303, "done=paused");
+    assert_int_equal(g->changed, changed + 1);
+    want(visit(g, "GET", "/webhooks?status=paused&span=30d", NULL), 200, id);
+    (void)snprintf(chosen, sizeof chosen, "do=replay&id=%s", id);
+    want(post(g, "/webhooks/chosen", chosen), 303, "done=resumed");
+    want(post(g, "/webhooks/chosen", "do=pause"), 303, "done=none");
+    want(post(g, "/webhooks/chosen", "do=pause&id=wh_none"), 404, NULL);
+    want(visit(g, "GET", "/webhooks?status=active", NULL), 200, id);
+    // who is told of it, and the certificate that it shows
+    (void)snprintf(path, sizeof path, "/webhooks/%s/operations", id);
+    want(post(g, path, "ops_url=https%3A%2F%2F10.0.0.1%2F"), 400, "not allowed");
+    want(post(g, path, "ops_url=https%3A%2F%2Fops.example%2F"), 200, "whsec_");
+    want(post(g, path, "ops_url=https%3A%2F%2Fops.example%2Fother"), 303, "done=saved");
+    (void)snprintf(path, sizeof path, "/webhooks/%s", id);
+    want(visit(g, "GET", path, NULL), 200, "https://ops.example/other");
+    want(visit(g, "GET", "/webhooks", NULL), 200, "<span>1 in all</span>");
+    (void)snprintf(path, sizeof path, "/webhooks/%s/certificate", id);
+    want(post(g, path, "cert=no&key=no"), 400, "no PEM");
+    want(post(g, path, "cert=&key="), 303, "done=saved");
+    (void)snprintf(path, sizeof path, "/webhooks/%s/operations", id);
+    want(post(g, path, "ops_url="), 303, "done=saved");
+    g->gone = 0;
     (void)snprintf(path, sizeof path, "/webhooks/%s/rotate", id);
     want(post(g, path, ""), 200, "whsec_");
     (void)snprintf(path, sizeof path, "/webhooks/%s/confirm", id);
@@ -221,6 +259,11 @@ static void project(void **state)
     want(post(g, "/notifications", "email=a%40b.example&mail_quota=on"), 303, "done=saved");
     want(visit(g, "GET", "/notifications", NULL), 200, "a@b.example");
     want(post(g, "/notifications", "email=a%0D%0ABcc%3A"), 400, NULL);
+    want(post(g, "/notifications", "ops_url=https%3A%2F%2F10.0.0.1%2F"), 400, "cannot be used");
+    want(post(g, "/notifications", "ops_url=https%3A%2F%2Fops.example%2F%3Ft%3D1"), 200,
+         "Send a test event");
+    want(visit(g, "GET", "/notifications", NULL), 200, "https://ops.example/?t=1");
+    want(post(g, "/notifications", "ops_url="), 303, "done=saved");
     // one that may only read
     char fields[128];
     g->cookie[0] = '\0';

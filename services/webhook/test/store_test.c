@@ -156,6 +156,19 @@ static void hooks_are_kept(usize engine)
     q.before = second;
     rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
     assert_int_equal(list[0].key, first);
+    /* by an address that is watched: in the list, or elsewhere in the filter */
+    static const cd_addr20 watched[] = {{.b = {1, 2, 3}}, {.b = {4, 5, 6}}, {.b = {7}}};
+    rig_ok(cd_wh_hook_addresses(r.s, &cnt, second, (cd_wh_addrs){.p = watched, .n = 1},
+                                (cd_wh_addrs){0}, why));
+    h.filter.contracts = (cd_wh_addrs){.p = &watched[1], .n = 1};
+    rig_ok(cd_wh_hook_save(r.s, &h, why));
+    for (usize i = 0; i < 3; i++) {
+        q = (cd_wh_hook_query){.project = "p", .status = -1, .watched = &watched[i], .limit = 9};
+        rig_ok(cd_wh_hook_list(r.s, &list, &cnt, &total, &r.mem, &q, why));
+        assert_int_equal(cnt, i < 2 ? 1 : 0);
+        assert_int_equal(total, cnt);
+        assert_true(cnt == 0 || list[0].key == (i == 0 ? second : first));
+    }
     cd_wh_hook third = h;
     third.id = "wh_3";
     assert_int_equal(cd_wh_hook_add(r.s, &third, 2, NULL), CD_EFULL);

@@ -190,12 +190,14 @@ class Stack:
         good, bad = self.sink(), self.sink(503)
         for s in (good, bad):
             self.make("b", url=s.url + "?tenant=0042", event_type="address_activity", config={"addresses": [BOB]})
-        paused = self.make("b", url=good.url + "/paused", event_type="nft_transfer", config={})
+        paused = self.make("b", url=good.url + "/paused", event_type="address_activity",
+                           config={"addresses": [BOB]}, ops_url=good.url + "/operations")
         self.ask("PATCH", f"/v1/webhooks/{paused['id']}", "b", {"status": "paused"})
         for _ in range(5):
             self.send()
-        for _ in range(5):
+        for _ in range(6): # and that one was paused
             good.take()
+        for _ in range(5):
             bad.take()
 
     def end(self, sig=signal.SIGTERM):
