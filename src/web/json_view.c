@@ -46,8 +46,9 @@ static void open_nest(cd_html *h, cd_json v, usize depth)
     } else {
         cd_html_put(h, "<details>");
     }
-    cd_html_put(h, "<summary>{} <span class=\"j-d\">{} {}</span></summary>", is_obj ? "{" : "[",
-                (u64)cd_json_len(v), is_obj ? "members" : "elements");
+    bool is_one = cd_json_len(v) == 1;
+    cd_html_put(h, "<summary>{} <span class=\"j-d\">{} {}{}</span></summary>", is_obj ? "{" : "[",
+                (u64)cd_json_len(v), is_obj ? "member" : "element", is_one ? "" : "s");
 }
 
 void cd_json_view(cd_html *h, cd_json v)

@@ -13,32 +13,35 @@ typedef struct field {
     const char *name; /* in the form, and in the filter */
     const char *label, *hint;
     bool is_list; /* one a line */
+    u32 types;    /* to which it can apply; 0: to all */
 } field;
 
 static const field fields_a[] = {
-    {"addresses", "Addresses", "one a line; sender, receiver or contract", true},
-    {"contract", "Contracts", "one a line", true},
-    {"minValue", "Least value", "in base units", false},
+    {"addresses", "Addresses", "one a line; sender, receiver or contract", true, 0},
+    {"contract", "Contracts", "one a line", true, 0},
+    {"minValue", "Least value", "in base units", false, 0},
     {0},
 };
+#define T(type) (1u << CD_WH_B_##type)
 static const field fields_b[] = {
-    {"addresses", "Addresses", "one a line", true},
-    {"contracts", "Contracts", "one a line", true},
-    {"min_value", "Least value", "in base units", false},
-    {"direction", "Direction", "incoming, outgoing or both", false},
-    {"tx_hashes", "Transactions", "hashes, one a line", true},
-    {"topics", "Topics", "one a line; a blank line is any", true},
-    {"token_ids", "Token ids", "one a line", true},
+    {"addresses", "Addresses", "one a line", true, T(ADDRESS) | T(TOKEN) | T(NFT) | T(LOG)},
+    {"contracts", "Contracts", "one a line", true, T(TOKEN) | T(NFT)},
+    {"min_value", "Least value", "in base units", false, T(TOKEN)},
+    {"direction", "Direction", "incoming, outgoing or both", false, T(ADDRESS)},
+    {"tx_hashes", "Transactions", "hashes, one a line", true, T(MINED)},
+    {"topics", "Topics", "one a line; a blank line is any", true, T(LOG)},
+    {"token_ids", "Token ids", "one a line", true, T(NFT)},
     {0},
 };
+#undef T
 static const field fields_c[] = {
-    {"address", "Addresses", "one a line; sender or receiver", true},
-    {"contract", "Token contracts", "one a line", true},
-    {"minValue", "Least value", "in base units", false},
-    {"functionSelector", "Function", "0xa9059cbb or transfer(address,uint256)", false},
-    {"topicHash", "Topic", "hash of the event", false},
-    {"tokenId", "Token id", "", false},
-    {"txHash", "Transaction", "its hash", false},
+    {"address", "Addresses", "one a line; sender or receiver", true, 0},
+    {"contract", "Token contracts", "one a line", true, 0},
+    {"minValue", "Least value", "in base units", false, 0},
+    {"functionSelector", "Function", "0xa9059cbb or transfer(address,uint256)", false, 0},
+    {"topicHash", "Topic", "hash of the event", false, 0},
+    {"tokenId", "Token id", "", false, 0},
+    {"txHash", "Transaction", "its hash", false, 0},
     {0},
 };
 
@@ -113,7 +116,12 @@ static cd_bytes body_of(cd__wpage_visit *v)
     for (const field *f = fields_of(face); f->name != NULL; f++) {
         const char *value = cd__wpage_field(v, f->name, LIST_MAX);
         cd_bytes one = trim(cd_bytes_str(value));
-        if (one.n == 0) {
+        cd_wh_type type;
+        bool applies =
+            f->types == 0 ||
+            cd_wh_type_of(&type, face, cd_bytes_str(cd__wpage_field(v, "type", 40))) != CD_OK ||
+            (f->types & 1u << type) != 0;
+        if (one.n == 0 || !applies) {
             continue;
         }
         cd_json_w_key(&w, f->name);
@@ -204,10 +212,26 @@ static void put_event_choice(cd__wpage_visit *v)
     cd_html_put(&v->h, "</fieldset>");
 }
 
+/* Where one type is chosen, fields that cannot apply to it are not shown: classes for the style sheet. */
+static const char *where_hidden(cd__wpage_visit *v, const field *f)
+{
+    cd_buf names = {0};
+    for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
+        if (f->types != 0 && (f->types & 1u << t) == 0 &&
+            cd_wh_type_face((cd_wh_type)t) == v->account.project.face) {
+            cd_buf_fmt(&names, " not-%s", cd_wh_type_name((cd_wh_type)t));
+        }
+    }
+    const char *out = cd_arena_str(&v->mem, cd_buf_bytes(&names));
+    cd_buf_fini(&names);
+    return out;
+}
+
 static void put_fields(cd__wpage_visit *v)
 {
     for (const field *f = fields_of(v->account.project.face); f->name != NULL; f++) {
         const char *value = cd__wpage_field(v, f->name, LIST_MAX);
+        cd_html_put(&v->h, "<div class=\"{}\">", where_hidden(v, f));
         if (f->is_list) {
             cd_html_put(&v->h,
                         "<label>{}<textarea class=\"field mono\" name=\"{}\" "
@@ -216,6 +240,7 @@ static void put_fields(cd__wpage_visit *v)
         } else {
             put_input(v, f->name, f->label, f->hint, value, false);
         }
+        cd_html_put(&v->h, "</div>");
     }
 }
 
@@ -361,20 +386,6 @@ static bool do_new_begin(cd__wpage_visit *v)
     return true;
 }
 
-static const char *verify_hint(cd_wh_face face)
-{
-    return face == CD_WH_B
-               ? "from hashlib import sha256\nimport hmac, time\n\ndef verify(secret, timestamp, "
-                 "body, signature):\n    signed = timestamp.encode() + b\".\" + body\n    want = "
-                 "hmac.new(secret.encode(), signed, sha256).hexdigest()\n    fresh = "
-                 "abs(time.time() "
-                 "- int(timestamp)) <= 300\n    return fresh and hmac.compare_digest(want, "
-                 "signature)\n"
-               : "from hashlib import sha256\nimport hmac\n\ndef verify(secret, body, "
-                 "signature):\n    want = \"sha256=\" + hmac.new(secret.encode(), body, "
-                 "sha256).hexdigest()\n    return hmac.compare_digest(want, signature)\n";
-}
-
 static void put_made(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
@@ -389,7 +400,7 @@ static void put_made(cd__wpage_visit *v)
                     "delivery is genuine.</p>");
         cd_ui_code(h, hook->secret, "secret");
         cd_html_put(h, "<h2>Verify it</h2>");
-        cd_ui_code(h, cd_bytes_str(verify_hint(hook->face)), "code");
+        cd__wpage_put_hints(v, hook->face);
     } else {
         cd_html_put(
             h, "<p>Its deliveries are not signed; draw a secret on its page to change that.</p>");

@@ -3,6 +3,7 @@
 
 #include "base/num_text.h"
 #include "services/webhook/core/schedule.h"
+#include "services/webhook/core/verify.h"
 #include "web/fmt.h"
 #include "web/json_view.h"
 
@@ -30,12 +31,16 @@ static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_w
                  d->state == CD_WH_HELD || d->state == CD_WH_DELIVERING;
     u32 max = waits && !d->is_test ? cd_wh_attempts_max(face) : (u32)cnt;
     u64 at = d->next_ms;
-    cd_html_put(h, "<section class=\"panel\"><header><h2>Attempts</h2><div class=\"end\">{} made",
-                (u64)cnt);
+    cd_html_put(
+        h, "<section class=\"panel\"><header><h2>Attempts</h2><div class=\"end\"><span>{} made",
+        (u64)cnt);
     if (waits && max > cnt) {
         cd_html_put(h, ", {} left", (u64)max - cnt);
+        if (d->next_ms / 1000 > v->now_s && d->state != CD_WH_HELD) {
+            cd_html_put(h, ", next <b>{}</b>", cd_fmt_age(&v->mem, d->next_ms / 1000, v->now_s));
+        }
     }
-    cd_html_put(h, "</div></header><div class=\"body\"><ol class=\"steps\">");
+    cd_html_put(h, "</span></div></header><div class=\"body\"><ol class=\"steps\">");
     for (u32 i = 0; i < max; i++) {
         if (i < cnt) {
             const cd_wh_attempt *a = &attempts[i];
@@ -79,6 +84,16 @@ static void put_quoted(cd_buf *out, cd_bytes text)
         }
     }
     cd_buf_u8(out, '\'');
+}
+
+/* Without the empty lines at its end. */
+static cd_bytes head_text(const char *text)
+{
+    cd_bytes b = cd_bytes_str(text);
+    while (b.n != 0 && (b.p[b.n - 1] == '\n' || b.p[b.n - 1] == '\r')) {
+        b.n--;
+    }
+    return b;
 }
 
 /* The same request as a command for a shell. */
@@ -147,7 +162,7 @@ static void put_request(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh
             cd_ui_copy(h, curl_of(v, a, d->event.body), "as curl");
         }
         cd_html_put(h, "</div></header><div class=\"body stack\">");
-        cd_ui_code(h, cd_bytes_str(a->request), "request");
+        cd_ui_code(h, head_text(a->request), "request");
     } else {
         cd_html_put(h, "</div></header><div class=\"body stack\">"
                        "<p class=\"mut\">Nothing was sent yet.</p>");
@@ -190,7 +205,7 @@ static void put_answer(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize 
     }
     cd_html_put(h, "<span>{} ms</span></div></header><div class=\"body stack\">", a->ms);
     if (a->response[0] != '\0') {
-        cd_ui_code(h, cd_bytes_str(a->response), NULL);
+        cd_ui_code(h, head_text(a->response), NULL);
     }
     if (a->body.n != 0) {
         cd_ui_code(h, a->body, "answer");
@@ -203,14 +218,51 @@ static void put_answer(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize 
     cd_html_put(h, "</dl></div></section>");
 }
 
+/* Is what was sent what a receiver with the secret of today would take? */
+static void put_signature(cd__wpage_visit *v, const cd_wh_delivery *d,
+                          const cd_wh_attempt *attempts, usize cnt)
+{
+    const cd_wh_hook *hook = &v->hook;
+    cd_html *h = &v->h;
+    usize idx;
+    if (cnt == 0 || hook->secret.n == 0 || d->event.body.n == 0) {
+        return;
+    }
+    const cd_wh_attempt *a = chosen(v, attempts, cnt, &idx);
+    cd_buf request = {0};
+    cd_buf_str(&request, a->request);
+    cd_buf_put(&request, d->event.body);
+    cd_err err = cd_wh_verify(hook->face == CD_WH_B ? CD_WH_SCHEME_B : CD_WH_SCHEME_C,
+                              v->pages->cfg.brand, cd_arena_str(&v->mem, hook->secret),
+                              cd_buf_bytes(&request), a->at_ms / 1000, NULL);
+    cd_buf_fini(&request);
+    if (err != CD_OK && err != CD_ESIG) {
+        return; /* it was not signed then */
+    }
+    cd_html_put(h, "<section class=\"panel\"><header><h2>Signature</h2><div class=\"end\">");
+    cd_ui_pill(h, err == CD_OK ? CD_PILL_OK : CD_PILL_NEUTRAL,
+               cd_bytes_str(err == CD_OK ? "Matches" : "Another secret"));
+    cd_html_put(h, "</div></header><div class=\"body stack\"><p>{}</p>",
+                err != CD_OK ? "It was signed with a secret that is no longer the current one."
+                : hook->face == CD_WH_B
+                    ? "HMAC-SHA256 of the timestamp, a dot and the body, with the secret of this "
+                      "webhook. Checked just now against the stored bytes."
+                    : "HMAC-SHA256 of the body, with the secret of this webhook. Checked just now "
+                      "against the stored bytes.");
+    cd_ui_code(
+        h,
+        cd_bytes_str(cd_arena_fmt(
+            &v->mem, "candela-webhooks verify \\\n  --variant=%s --secret=%s \\\n  < request.txt",
+            hook->face == CD_WH_B ? "b" : "c", hook->face == CD_WH_C ? "…" : "whsec_…")),
+        "command");
+    cd_html_put(h, "</div></section>");
+}
+
 static void put_event(cd__wpage_visit *v, const cd_wh_delivery *d)
 {
     cd_html *h = &v->h;
-    const cd_ui_id id = {.text = cd_bytes_str(d->event.id), .flags = CD_ID_COPY | CD_ID_PAGE};
     cd_html_put(h, "<section class=\"panel\"><header><h2>Event</h2></header><div class=\"body\">"
-                   "<dl class=\"kv\"><dt>Id</dt><dd>");
-    cd_ui_ident(h, &id);
-    cd_html_put(h, "</dd><dt>Type</dt><dd>");
+                   "<dl class=\"kv\"><dt>Type</dt><dd>");
     cd__wpage_put_types(v, 1u << d->event.type);
     cd_html_put(h, "</dd>");
     if (d->event.block != 0) {
@@ -236,9 +288,13 @@ static cd_err delivery_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd__wpage_page_open(v, cd_bytes_str(cd_arena_fmt(&v->mem, "Delivery %s", d.event.id)));
     cd_html_put(h,
                 "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><a href=\"/webhooks\">"
-                "Webhooks</a> / <a href=\"/webhooks/{}\">{}</a></p><h1>Delivery</h1></div>",
+                "Webhooks</a> / <a href=\"/webhooks/{}\">{}</a></p><h1>Delivery</h1>",
                 cd_url_part_of(cd_bytes_str(v->hook.id)),
                 cd_foreign_of(cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id)));
+    const cd_ui_id id = {.text = cd_bytes_str(d.event.id),
+                         .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
+    cd_ui_ident(h, &id);
+    cd_html_put(h, "</div>");
     cd__wpage_put_state(v, d.state);
     bool is_over = d.state == CD_WH_DELIVERED || d.state == CD_WH_FAILED ||
                    d.state == CD_WH_SKIPPED || d.state == CD_WH_QUOTA_EXCEEDED ||
@@ -255,6 +311,7 @@ static cd_err delivery_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     put_request(v, &d, attempts, cnt);
     cd_html_put(h, "</div><div class=\"stack\">");
     put_answer(v, attempts, cnt);
+    put_signature(v, &d, attempts, cnt);
     put_event(v, &d);
     cd_html_put(h, "</div></div>");
     cd__wpage_page_close(v);

@@ -48,6 +48,45 @@ static const struct {
     [CD_WH_C_PENDING] = {"A transaction entered the mempool."},
 };
 
+static const struct {
+    u32 faces;
+    const char *text;
+} notices[CD_WH_NOTICE_END - CD_WH_NOTICE_FIRST] = {
+    {1u << CD_WH_B, "A webhook was paused, by its failing receiver or by somebody."},
+    {1u << CD_WH_A | 1u << CD_WH_C,
+     "A webhook was disabled, by its failing receiver or by somebody."},
+    {7, "A webhook that was not active goes on."},
+    {1u << CD_WH_C, "An event used up its attempts; told once a minute and webhook at most."},
+    {7, "80 % of the quota are used."},
+    {7, "All of the quota is used."},
+};
+
+static void put_type(cd__wpage_visit *v, const char *name, const char *text, cd_bytes body)
+{
+    cd_json json;
+    cd_html_put(&v->h,
+                "<section class=\"panel\"><header><h2 class=\"mono\">{}</h2><p class=\"mut\">{}"
+                "</p></header><div class=\"body\">",
+                name, text);
+    if (cd_json_parse(&json, &v->mem, body, 0, NULL) == CD_OK) {
+        cd_json_view(&v->h, json);
+    }
+    cd_html_put(&v->h, "</div></section>");
+}
+
+/* What happens to webhooks themselves. */
+static void put_notices(cd__wpage_visit *v, const cd_wh_hook *target)
+{
+    cd_html_put(&v->h, "<p class=\"say\">What a URL for operational events is told.</p>");
+    for (u32 i = 0; i < CD_COUNT(notices); i++) {
+        cd_wh_notice_type type = (cd_wh_notice_type)(CD_WH_NOTICE_FIRST + i);
+        if ((notices[i].faces & 1u << target->face) != 0) {
+            cd_wh_event e = cd_wh_notice_example(&v->mem, target, type, v->now_s * 1000);
+            put_type(v, cd_wh_type_name(e.type), notices[i].text, e.body);
+        }
+    }
+}
+
 static bool types_begin(cd__wpage_visit *v)
 {
     const cd_wh_engine *e = v->pages->cfg.engine;
@@ -61,20 +100,12 @@ static bool types_begin(cd__wpage_visit *v)
                 "<h1>Event catalogue</h1><p class=\"say\">What a webhook can be told, with the "
                 "body that its receiver gets.</p>");
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
-        cd_json json;
-        if (cd_wh_type_face((cd_wh_type)t) != face) {
-            continue;
+        if (cd_wh_type_face((cd_wh_type)t) == face) {
+            put_type(v, cd_wh_type_name((cd_wh_type)t), meanings[t].text,
+                     e->example(e->ctx, &v->mem, &hook, (cd_wh_type)t));
         }
-        cd_bytes body = e->example(e->ctx, &v->mem, &hook, (cd_wh_type)t);
-        cd_html_put(&v->h,
-                    "<section class=\"panel\"><header><h2 class=\"mono\">{}</h2><p class=\"mut\">{}"
-                    "</p></header><div class=\"body\">",
-                    cd_wh_type_name((cd_wh_type)t), meanings[t].text);
-        if (cd_json_parse(&json, &v->mem, body, 0, NULL) == CD_OK) {
-            cd_json_view(&v->h, json);
-        }
-        cd_html_put(&v->h, "</div></section>");
     }
+    put_notices(v, &hook);
     cd__wpage_page_close(v);
     return true;
 }

@@ -111,6 +111,8 @@ cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook 
                            bool choose, cd_errinfo *why);
 cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list,
                                 usize cnt, const cd_wh_hook *hook, bool choose, cd_errinfo *why);
+/* How a receiver of this face verifies a delivery, in several languages. */
+void cd__wpage_put_hints(cd__wpage_visit *v, cd_wh_face face);
 /* The sequence numbers of the webhook's newest events and what became of them. */
 cd_err cd__wpage_put_strip(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
 

@@ -26,6 +26,20 @@ await door.goto(`${origin}/webhooks?q=tenant`);
 const sick = await door.locator('tr:has(.pill.warn) td.fill a').first().getAttribute('href');
 await door.goto(origin + sick);
 const delivery = await door.locator('a[href*="/deliveries/"]').first().getAttribute('href');
+// several at once, found by what they watch
+const filter = `${origin}/webhooks?q=0x70997970c51812dc3a010c7d01b50e0d17dc79c8&status=active`;
+await door.goto(filter);
+const found = await door.locator('input[name=id]').count();
+for (const box of await door.locator('input[name=id]').all()) await box.check();
+await door.click('button[value=pause]');
+check(await door.locator('.note').innerText() === 'Paused. New matches are recorded as skipped and can be replayed.' ? [] : ['nothing was paused']);
+await door.goto(filter);
+check(found === 2 && await door.locator('input[name=id]').count() === 0 ? [] : [`${found} found, some are active still`]);
+await door.goto(filter.replace('active', 'paused'));
+for (const box of await door.locator('tr:not(:has-text("/paused")) input[name=id]').all()) await box.check();
+await door.click('button[value=resume]');
+await door.goto(filter);
+check(await door.locator('input[name=id]').count() === 2 ? [] : ['not all were resumed']);
 await context.close();
 
 const at = (path, options) => visit(browser, origin + path, {shots, cookies, ...options});
@@ -41,6 +55,7 @@ check(await at(delivery, {
   then: async (page, say) => {
     if (await page.locator('.steps li').count() !== 6) say('not six attempts in all');
     if (await page.locator('.steps .bad').count() === 0) say('the failed attempt is not shown');
+    if (await page.locator('h2:text-is("Signature") + .end .pill.ok').count() !== 1) say('the signature is not found to match');
     const curl = await page.locator('[data-copy^="curl "]').getAttribute('data-copy');
     if (!/^curl -X POST 'http:.*-H 'X-Svc-Signature: [0-9a-f]{64}'.* --data-binary '\{.*\}'$/.test(curl)) say(`curl is ${curl}`);
   },
@@ -48,8 +63,20 @@ check(await at(delivery, {
 check(await at('/webhooks/new', {
   name: 'new', width: 1440, theme: 'light',
   then: async (page, say) => {
+    if (await page.locator('textarea[name=topics]').isVisible()) say('topics of an address');
+    await page.check('input[value=log]');
+    if (!await page.locator('textarea[name=topics]').isVisible()) say('no topics of logs');
+    await page.check('input[value=address_activity]');
     await page.fill('textarea[name=addresses]', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8');
     await page.locator('#preview .say').waitFor({timeout: 10000}).catch(() => say('no live preview'));
+  },
+}));
+check(await at(sick + '?span=7d', {
+  name: 'webhook', width: 1440, theme: 'dark',
+  then: async (page, say) => {
+    const said = await page.locator('svg.strip').getAttribute('aria-label');
+    if (!/^Sequence numbers 1 to 5: 5 waiting$/.test(said)) say(`the strip says ${said}`);
+    if (await page.locator('.seg [aria-current]').innerText() !== '7 d') say('not seven days');
   },
 }));
 if (extent === 'full') {
