@@ -4,6 +4,7 @@
 #include "base/hex.h"
 #include "base/secret.h"
 #include "net/tls_pair.h"
+#include "services/webhook/core/abi_event.h"
 #include "services/webhook/core/sign.h"
 
 enum {
@@ -15,9 +16,9 @@ enum {
     CLIENT_KEY_MAX = 16 << 10,
 };
 
-static const char *const keys[] = {"ordering",         "concurrency",       "headers",
-                                   "standard_headers", "sequence_headers",  "ops_url",
-                                   "ops_webhook",      "client_certificate"};
+static const char *const keys[] = {"ordering",         "concurrency",        "headers",
+                                   "standard_headers", "sequence_headers",   "ops_url",
+                                   "ops_webhook",      "client_certificate", "abi"};
 enum { OWN_KEYS = 5 }; /* the first ones, which are read one by one */
 
 static u8 lower(u8 c)
@@ -224,6 +225,52 @@ static cd_err put_client(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json bo
     return CD_OK;
 }
 
+/* Descriptions of events; changed, they change what is told as a filter does. */
+static cd_err put_abi(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body, cd_json old)
+{
+    cd_json v = cd_json_get(body, "abi");
+    cd_json had = cd_json_get(old, "abi");
+    cd_buf compiled = {0};
+    cd_err err = CD_OK;
+    usize i = 0;
+    if (cd_json_kind_of(v) == CD_JSON_NONE) {
+        if (cd_json_has(had)) {
+            cd_json_w_key(w, "abi");
+            cd_json_raw(w->out, had);
+            w->comma = true;
+        }
+        return CD_OK;
+    }
+    d->given |= CD_WH_GIVEN_CONFIG;
+    if (!cd_json_has(v)) {
+        return CD_OK;
+    }
+    if ((d->hook.types & (1u << CD_WH_A_CONTRACT | 1u << CD_WH_B_LOG)) == 0) {
+        return cd_wh_bad_shape(r, "value_error", "abi", "only logs can be decoded");
+    }
+    if (cd_json_kind_of(v) != CD_JSON_ARR || cd_json_len(v) > CD_WH_ABI_EVENTS_MAX) {
+        return cd_wh_bad_shape(r, "list_type", "abi", "must be a list of at most %d events",
+                               CD_WH_ABI_EVENTS_MAX);
+    }
+    cd_json_w_key(w, "abi");
+    cd_json_w_arr(w);
+    for (cd_json_it it = cd_json_iter(v); err == CD_OK && cd_json_next(&it); i++) {
+        cd_bytes text;
+        cd_errinfo why = {0};
+        const char *field = cd_arena_fmt(r->mem, "abi[%zu]", i);
+        if (cd_json_str(&text, it.val, NULL) != CD_OK) {
+            err = cd_wh_bad_shape(r, "string_type", field, "must be a string");
+        } else if (cd_wh_abi_compile(&compiled, text, &why) != CD_OK) {
+            err = cd_wh_bad_shape(r, "value_error", field, "%s", why.msg);
+        } else {
+            cd_json_w_str(w, text);
+        }
+    }
+    cd_json_w_arr_end(w);
+    cd_buf_fini(&compiled);
+    return err;
+}
+
 static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
                           const char *key)
 {
@@ -286,6 +333,7 @@ static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body,
     }
     CD_TRY(put_ops(r, d, w, body, old));
     CD_TRY(put_client(r, d, w, body, old));
+    CD_TRY(put_abi(r, d, w, body, old));
     cd_json_w_obj_end(w);
     return CD_OK;
 }

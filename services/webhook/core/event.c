@@ -2,6 +2,7 @@
 
 #include "crypto/sha2.h"
 #include "num/u256_text.h"
+#include "services/webhook/core/abi_event.h"
 #include "services/webhook/core/names.h"
 #include "services/webhook/core/payload.h"
 
@@ -82,6 +83,10 @@ void cd__wh_put_topics(cd__wh_body *b, const cd_wh_log *log)
     cd_json_w_arr_end(&b->w);
     cd_json_w_key(&b->w, "data");
     cd_json_w_hex(&b->w, log->data);
+    if (b->hit->wants_args) {
+        cd_json_w_key(&b->w, "decoded");
+        cd_wh_abi_put(&b->w, b->hit->event, log);
+    }
 }
 
 usize cd_wh_units_fmt(char out[CD_WH_UNITS_MAX], const cd_u256 *value, u32 decimals)

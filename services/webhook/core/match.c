@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/hmap.h"
 #include "base/mem.h"
+#include "services/webhook/core/abi_event.h"
 #include "services/webhook/core/index.h"
 
 #include <stdlib.h>
@@ -58,6 +59,7 @@ typedef struct watch {
     cd_wh_words token_ids; /* sorted, as are topics and hashes */
     const u32 *selectors;
     usize selectors_cnt;
+    cd_bytes abi; /* compiled descriptions of events */
     cd_u256 min_value;
     u64 stamp;     /* the item it was touched by last */
     u32 at[R_CNT]; /* and where; NOWHERE: not */
@@ -224,7 +226,9 @@ static watch *watch_new(const cd_wh_hook *hook)
     for (usize i = 0; i < 4; i++) {
         words += f->topics[i].n;
     }
-    usize size = 20 * addrs + 32 * words + sizeof(u32) * f->selectors_cnt + id_n;
+    cd_buf abi = {0};
+    cd_wh_abi_settings(&abi, hook->settings);
+    usize size = 20 * addrs + 32 * words + sizeof(u32) * f->selectors_cnt + id_n + abi.n;
     watch *w = cd_alloc(sizeof *w + size);
     u8 *at = (u8 *)(w + 1);
     w->key = hook->key;
@@ -250,6 +254,8 @@ static watch *watch_new(const cd_wh_hook *hook)
     }
     w->token_ids = (cd_wh_words){.p = ids, .n = f->token_ids.n};
     w->id = copy(&at, hook->id, id_n, 1);
+    w->abi = cd_bytes_of(copy(&at, abi.p, abi.n, 1), abi.n);
+    cd_buf_fini(&abi);
     w->has_two_of_tx =
         (w->types & MASK(CD_WH_C_ADDRESS)) != 0 && (w->types & ~MASK(CD_WH_C_ADDRESS)) != 0;
     return w;
@@ -343,9 +349,9 @@ static bool is_same(const watch *a, const watch *b)
         }
     }
     return a->types == b->types && a->direction == b->direction &&
-           a->token_ids.n == b->token_ids.n && a->selectors_cnt == b->selectors_cnt &&
-           cd_u256_eq(&a->min_value, &b->min_value) && a->size == b->size &&
-           memcmp(a + 1, b + 1, a->size) == 0;
+           a->token_ids.n == b->token_ids.n && a->abi.n == b->abi.n &&
+           a->selectors_cnt == b->selectors_cnt && cd_u256_eq(&a->min_value, &b->min_value) &&
+           a->size == b->size && memcmp(a + 1, b + 1, a->size) == 0;
 }
 
 bool cd_wh_match_put(cd_wh_match *m, const cd_wh_hook *hook)
@@ -654,6 +660,7 @@ static bool part_passes(const watch *w, const item *it, cd_wh_type type, const c
 static void hit_add(cd_wh_match *m, const watch *w, const item *it, cd_wh_type type,
                     const cd_wh_part *part, u32 sub, bool is_outgoing)
 {
+    bool wants_args = w->abi.n != 0 && (type == CD_WH_A_CONTRACT || type == CD_WH_B_LOG);
     const cd_wh_hit hit = {
         .hook = w->key,
         .hook_id = w->id,
@@ -665,6 +672,8 @@ static void hit_add(cd_wh_match *m, const watch *w, const item *it, cd_wh_type t
         .inner = it->inner,
         .sub = sub,
         .is_outgoing = is_outgoing,
+        .wants_args = wants_args,
+        .event = wants_args ? cd_wh_abi_find(w->abi, it->log) : NULL,
     };
     cd_buf_put(&m->hits, cd_bytes_of(&hit, sizeof hit));
 }
@@ -831,6 +840,8 @@ const cd_wh_hit *cd_wh_hits_dup(cd_arena *mem, const cd_wh_hit *hits, usize cnt)
             last_own = cd_arena_str(mem, cd_bytes_str(last));
         }
         own[i].hook_id = last_own;
+        own[i].event =
+            hits[i].event == NULL ? NULL : cd_arena_str(mem, cd_bytes_str(hits[i].event));
     }
     return own;
 }

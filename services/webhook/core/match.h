@@ -35,7 +35,9 @@ typedef struct cd_wh_hit {
     const cd_wh_part *part; /* of a transfer in log */
     const cd_wh_inner *inner;
     u32 sub;
-    bool is_outgoing; /* activity: the watched address is the sender */
+    bool is_outgoing;  /* activity: the watched address is the sender */
+    bool wants_args;   /* of the log: the webhook has descriptions of events */
+    const char *event; /* the one that fits (core/abi_event.h), the matcher's; NULL: none */
 } cd_wh_hit;
 
 /* cd_wh_match_new makes one without webhooks. cd_wh_match_free: NULL is allowed. */

@@ -1,4 +1,5 @@
-"""What webhooks can be given beside an address: nodes behind TLS, who is told of operations, certificates; each with a stack of its own.
+"""What webhooks can be given beside an address: nodes behind TLS, who is told of operations, certificates, events by
+name; each with a stack of its own.
 
 Standard library and the openssl program."""
 import contextlib
@@ -11,9 +12,11 @@ import ssl
 import subprocess
 import time
 
+import clients
 import harness
 from harness import Skip, same
-from stack import BOB, Stack
+import suite
+from stack import ALICE, BOB, Stack
 
 
 def openssl(*args):
@@ -180,3 +183,28 @@ def test_certificates_of_webhooks(env):
         same(s.ask("PATCH", f"/v1/webhooks/{hooks[0]['id']}", "b",
                    {"client_certificate": texts[1][0], "client_key": texts[1][1]})[0], 200)
         round_of(3)
+
+
+def test_logs_by_their_events(env):
+    clients.install()
+    with stack(env) as s:
+        chain = suite.Chain(s)
+        sink = s.sink()
+        s.settle()
+        names = ["event Transfer(address indexed from, address indexed to, uint256 value)",
+                 "event Other(uint256)"]
+        hook = s.make("b", url=sink.url, event_type="log", config={"addresses": [chain.token]}, abi=names)
+        same(hook["abi"], names)
+        chain.call(chain.token, "transfer(address,uint256)", suite.word(BOB), suite.word(50_000))
+        same(json.loads(sink.take()[1])["data"]["decoded"],
+             {"name": "Transfer", "args": {"from": ALICE, "to": BOB, "value": "50000"}})
+        # another list holds from the next block on
+        same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"abi": names[1:]})[0], 200)
+        chain.call(chain.token, "transfer(address,uint256)", suite.word(BOB), suite.word(1))
+        same(json.loads(sink.take()[1])["data"]["decoded"], None)
+        same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"abi": None})[0], 200)
+        chain.call(chain.token, "transfer(address,uint256)", suite.word(BOB), suite.word(2))
+        same("decoded" in json.loads(sink.take()[1])["data"], False)
+        # what was sent before is not looked at anew with what holds now
+        same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"abi": ["event A(uint257)"]})[1]["error"]["field"],
+             "abi[0]")

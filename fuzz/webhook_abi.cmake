@@ -1,0 +1,1 @@
+cd_fuzz(webhook_abi DEPS services_webhook)
