@@ -1,13 +1,15 @@
 /* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
- *   bench-deliveries FOLDER [-s SECONDS] [-w WEBHOOKS] [-f IN_FLIGHT] [-n STORED] [-h HANGING] [-r ROUNDS] [-t TIMEOUT_MS]
+ *   bench-deliveries FOLDER [-s SECONDS] [-w WEBHOOKS] [-f IN_FLIGHT] [-o HOSTS] [-n STORED]
+ *                            [-h HANGING] [-r ROUNDS] [-t TIMEOUT_MS]
  *
  * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
  * follow one another as they are done. The store is made in FOLDER, or goes on in the one that is there; before that it
- * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs.
+ * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs, HOSTS 1 (of 250) leads to
+ * their receiver.
  *
- * HANGING webhooks get a twentieth of the events and never answer, from the time on when every one has had a request; in turn
- * they are paused and resumed, so that the same events are written but not sent, ROUNDS times each.
+ * HANGING webhooks get a twentieth of the events and never answer. When every one has had a request they are paused and
+ * resumed in turn, ROUNDS times each, so that the same events are written with and without being sent.
  *
  * One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the processor time of this process, all threads, by
  * deliveries; the receiver is a process of its own. [spec:webhooks#10] */
@@ -83,6 +85,7 @@ typedef struct load {
     i64 *hooks; /* the healthy first */
     u32 healthy, hanging;
     u32 in_flight; /* 0: as the service does it */
+    u32 hosts;
     u32 stored, rounds, timeout_ms;
     bool is_paused;
     cd_wh_job status_job;
@@ -187,7 +190,7 @@ static cd_err add_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
             .face = CD_WH_B,
             .name = "",
             .url = cd_arena_fmt(&l->mem, "http://127.%u.%u.%u:%u/%s/%u", hangs ? 1 : 0,
-                                hangs ? i / HOSTS % 250 : 0, 1 + i % HOSTS, l->sink->port,
+                                hangs ? i / HOSTS % 250 : 0, 1 + i % l->hosts, l->sink->port,
                                 hangs ? "hang" : "hook", i),
             .chain = "lux",
             .network = "",
@@ -470,13 +473,14 @@ static void run_deliveries(load *l, const char *folder)
 
 int main(int argc, char **argv)
 {
-    load l = {.seconds = 5, .healthy = 500, .rounds = 1, .timeout_ms = 2000};
+    load l = {.seconds = 5, .healthy = 500, .hosts = HOSTS, .rounds = 1, .timeout_ms = 2000};
     cd_errinfo why;
-    for (int c; (c = getopt(argc, argv, "s:w:f:n:h:r:t:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "s:w:f:o:n:h:r:t:")) != -1;) {
         u32 n = optarg == NULL ? 0 : (u32)strtoul(optarg, NULL, 10);
         *(c == 's'   ? &l.seconds
           : c == 'w' ? &l.healthy
           : c == 'f' ? &l.in_flight
+          : c == 'o' ? &l.hosts
           : c == 'n' ? &l.stored
           : c == 'h' ? &l.hanging
           : c == 'r' ? &l.rounds

@@ -333,10 +333,10 @@ static void pump(cd_wh_deliverer *d)
 
 enum { DELIVERED, RETRIED, FAILED, GIVEN_BACK };
 
+/* The request is the item's, which stays until the turn is done. */
 static void attempt_copy(cd_wh_attempt *out, cd_arena *mem, const cd_wh_attempt *a)
 {
     *out = *a;
-    out->request = cd_arena_str(mem, cd_bytes_str(a->request));
     out->response = cd_arena_str(mem, cd_bytes_str(a->response));
     out->body = cd_arena_dup(mem, a->body);
 }

@@ -156,7 +156,8 @@ struct cd_wh_deliverer {
 /* deliver.c */
 u64 cd__wh_wall_ms(const cd_wh_deliverer *d);
 cd__wh_outcome *cd__wh_outcome_add(cd_wh_deliverer *d, cd__wh_item *item);
-/* cd__wh_try_ended: the attempt is over; r says how, texts copied. */
+/* cd__wh_try_ended: the attempt is over, met says how; texts are copied but for the request, which is the
+ * item's. */
 void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met);
 /* cd__wh_slow_tell: the store is told what the webhook is now. */
 void cd__wh_slow_tell(cd__wh_hook *h, bool is_slow);

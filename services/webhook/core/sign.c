@@ -113,7 +113,11 @@ void cd_wh_sign(cd_buf *out, const cd_wh_signing *s)
         svc_line(out, s, s->next, timestamp, "-Signature-Next");
     }
     if (s->face == CD_WH_B) {
-        cd_buf_fmt(out, "X-%s-Timestamp: %.*s\r\n", s->brand, (int)timestamp.n, digits);
+        cd_buf_str(out, "X-");
+        cd_buf_str(out, s->brand);
+        cd_buf_str(out, "-Timestamp: ");
+        cd_buf_put(out, timestamp);
+        cd_buf_str(out, "\r\n");
     }
     if (s->standard == CD_WH_STANDARD_OFF) {
         return;
