@@ -8,8 +8,9 @@
  * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs, HOSTS 1 (of 250) leads to
  * their receiver.
  *
- * HANGING webhooks get a twentieth of the events and never answer. When every one has had a request they are paused and
- * resumed in turn, ROUNDS times each, so that the same events are written with and without being sent.
+ * HANGING webhooks get a twentieth of the events and never answer: "beside_new" until every one has had a request. Then
+ * they are paused and resumed in turn, ROUNDS times each, so that the same events are written with and without being
+ * sent.
  *
  * One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the processor time of this process, all threads, by
  * deliveries; the receiver is a process of its own. [spec:webhooks#10] */
@@ -378,6 +379,7 @@ static void on_clock(void *ctx)
         if (l->hanging == 0 || atomic_load(&l->sink->hanging) < l->hanging) {
             cd_timer_start(l->clock, 100, 0);
         } else {
+            end(l, "beside_new");
             next_status(l);
         }
         return;
@@ -457,6 +459,7 @@ static void run_deliveries(load *l, const char *folder)
     l->clock = cd_timer_new(l->loop, on_clock, l);
     l->phase = l->hanging != 0 ? WARMING : CALMING;
     cd_timer_start(l->clock, 0, 0);
+    begin(l);
     more(l);
     cd_loop_run(l->loop);
     cd_timer_free(l->clock);
