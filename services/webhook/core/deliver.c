@@ -145,14 +145,12 @@ static void put_back(cd__wh_item *item)
     give_back(item, waiting_state(item), item->d.next_ms);
 }
 
-static void hang(cd__wh_hook *h);
-
 static void wait_begin(cd__wh_item *item)
 {
     cd__wh_hook *h = item->hook;
     cd_wh_deliverer *d = h->owner;
     if (h->class == CD__WH_SUSPECT && d->classes[CD__WH_SUSPECT].waiting >= SUSPECTS_WAITING_MAX) {
-        hang(h);
+        cd__wh_hook_hang(h);
     }
     if (h->class == CD__WH_HUNG && h->waiting_cnt > 0 && !item->d.is_test) {
         put_back(item);
@@ -178,7 +176,7 @@ static void wait_end(cd__wh_item *item)
 }
 
 /* It hangs: one attempt at a time is enough for it. */
-static void hang(cd__wh_hook *h)
+void cd__wh_hook_hang(cd__wh_hook *h)
 {
     class_set(h, CD__WH_HUNG);
     cd__wh_slow_tell(h, true);
@@ -238,7 +236,7 @@ static void age(cd_wh_deliverer *d, cd_list *young)
         d->classes[item->class].running--;
         item->class = CD__WH_HUNG;
         d->classes[CD__WH_HUNG].running++;
-        hang(item->hook);
+        cd__wh_hook_hang(item->hook);
     }
 }
 
@@ -346,7 +344,7 @@ static void learn(cd__wh_hook *h, const cd__wh_item *item, const cd_wh_attempt *
 {
     bool answered = a->status != 0;
     if (!answered && strcmp(a->error, "timeout") == 0) {
-        hang(h);
+        cd__wh_hook_hang(h);
         return;
     }
     cd__wh_slow_tell(h, false);
@@ -669,6 +667,7 @@ void cd_wh_deliver_hook_gone(cd_wh_deliverer *d, i64 hook)
     cd__wh_hook **slot = cd_hmap_get(&d->hooks, &hook);
     if (slot != NULL) {
         (*slot)->is_gone = true;
+        cd__wh_slow_tell(*slot, false);
         cd__wh_hook_ready(*slot);
     }
 }

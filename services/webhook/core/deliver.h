@@ -2,7 +2,8 @@
  *
  *   enqueue ── made ─► offer ─┐                        ┌─► proven  ─┐
  *   store ── claim ───────────┴─► of a webhook, in order┼─► fresh   ─┼─► look-up, POST ─► verdict ─┐
- *     ▲                                                └─► suspect ─┘                            │
+ *     ▲                                                ├─► suspect ─┤                            │
+ *     │                                                └─► hung    ─┘                            │
  *     └───────────── turn: settle what ended, claim what is due, when is the next? ◄─────────────┘
  *
  * Rows that were just written come by offer and go out at once; the rest is claimed. One job at a time, a turn, records
@@ -10,11 +11,11 @@
  * deliveries share a commit, the more the busier it is.
  *
  * Isolation: a webhook is fresh until its first answer, proven while it answers in half a second, suspect when it
- * answers later, hung while it does not. Each class has attempts of its own in flight, an attempt that takes longer than
- * that counts for the hung ones, and webhooks of a class take turns: receivers that hang keep each other waiting, nobody
- * else. A fresh one and a hung one get one attempt at a time, others their concurrency. While proven ones wait, of 1,024
- * starts one is a hung webhook's; what these have besides stays in the store, which hands it out one by one. An answer
- * ends that at once.
+ * answers later, hung while it does not; one whose last attempts failed when this began counts as hung. Each class has
+ * attempts of its own in flight, an attempt that takes longer than half a second counts for the hung ones, and webhooks
+ * of a class take turns: receivers that hang keep each other waiting, nobody else. A fresh one and a hung one get one
+ * attempt at a time, others their concurrency. While proven ones wait, of 1,024 starts one is a hung webhook's; what
+ * these have besides stays in the store, which hands it out one by one. An answer ends that at once.
  *
  * A row stays leased while it is here; what waits for long is given back. Nothing is lost by a kill: leases end.
  * Threading: confined to the loop; hook_ended and what turns do run on the store's thread. [spec:webhooks#4, #5, #9] */

@@ -208,6 +208,10 @@ static void on_loaded(cd_wh_job *job)
         cd__wh_hook *h = *slot;
         if (job->err == CD_OK && l->is_there) {
             cd__wh_hook_set(h, &l->hook);
+            if (h->class == CD__WH_FRESH && l->hook.failures > 0) {
+                cd__wh_hook_hang(
+                    h); /* perhaps it does still, and new ones shall not wait for that */
+            }
         } else {
             h->is_gone = job->err == CD_OK;
         }

@@ -161,6 +161,8 @@ cd__wh_outcome *cd__wh_outcome_add(cd_wh_deliverer *d, cd__wh_item *item);
 void cd__wh_try_ended(cd__wh_item *item, const cd_wh_attempt *attempt, const cd_wh_met *met);
 /* cd__wh_slow_tell: the store is told what the webhook is now. */
 void cd__wh_slow_tell(cd__wh_hook *h, bool is_slow);
+/* cd__wh_hook_hang: it hangs, one attempt at a time is enough for it. */
+void cd__wh_hook_hang(cd__wh_hook *h);
 /* cd__wh_hook_ready: its view came, its items may start. */
 void cd__wh_hook_ready(cd__wh_hook *h);
 

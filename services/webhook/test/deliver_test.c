@@ -972,6 +972,34 @@ static void hung_one(void **state)
     check_firsts(r, "/1", 31);
 }
 
+/* As the store is after a restart. */
+static cd_err forget_slow(rig *r, void *ctx, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
+{
+    (void)r;
+    (void)mem;
+    return cd_wh_slow_set(s, *(const i64 *)ctx, false, why);
+}
+
+/* A process that begins anew knows by the failures in the store who may hang. */
+static void hung_before(void **state)
+{
+    rig *r = *state;
+    job t;
+    restart_hasty(r);
+    i64 key = hook(r, (new_hook){.face = CD_WH_C, .path = "/1", .concurrency = 1});
+    r->act[1].status = 0;
+    (void)events_of(r, key, CD_WH_C_TOKEN, 1);
+    run_until(r, has_settled, 1);
+    restart_hasty(r);
+    store_do(r, &t, forget_slow, &key);
+    assert_int_equal(events_of(r, key, CD_WH_C_TOKEN, 3).cnt, 3);
+    run_until(r, has_seen, 2);
+    assert_int_equal(events_of(r, key, CD_WH_C_TOKEN, 2).waiting, 2);
+    r->act[1].status = 200;
+    await_delivered(r, key, 6);
+    check_firsts(r, "/1", 6);
+}
+
 static bool is_one_slow(rig *r, u64 want)
 {
     cd_wh_deliver_load load;
@@ -1142,7 +1170,7 @@ int main(int argc, char **argv)
         T(test_events),  T(drain),
         T(crash),        T(many),
         T(hung_one),     T(hung_many),
-        T(late_once),
+        T(late_once),    T(hung_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
