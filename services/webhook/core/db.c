@@ -64,6 +64,7 @@ typedef struct broom {
 struct cd_wh_db {
     cd_loop *loop;
     lane lanes[2];
+    bool is_closed; /* the lanes are gone */
     broom broom;
     cd_mutex done_lock; /* of done, is_posted, trouble and losses */
     queue done;
@@ -361,8 +362,12 @@ static void on_bell(cd_loop_task *t)
     call_done(b->db);
 }
 
-static void post(lane *l, cd_wh_job *job, bool is_next)
+static void post(cd_wh_db *db, int copy, cd_wh_job *job, bool is_next)
 {
+    if (db->is_closed) {
+        return;
+    }
+    lane *l = &db->lanes[copy];
     job->err = CD_OK;
     job->why = (cd_errinfo){0};
     job->holds = false;
@@ -380,17 +385,17 @@ static void post(lane *l, cd_wh_job *job, bool is_next)
 
 void cd_wh_db_write(cd_wh_db *db, cd_wh_job *job)
 {
-    post(&db->lanes[WRITE_COPY], job, false);
+    post(db, WRITE_COPY, job, false);
 }
 
 void cd_wh_db_write_next(cd_wh_db *db, cd_wh_job *job)
 {
-    post(&db->lanes[WRITE_COPY], job, true);
+    post(db, WRITE_COPY, job, true);
 }
 
 void cd_wh_db_read(cd_wh_db *db, cd_wh_job *job)
 {
-    post(&db->lanes[READ_COPY], job, false);
+    post(db, READ_COPY, job, false);
 }
 
 static void watch(cd_wh_db *db, cd_metrics *m)
@@ -503,6 +508,7 @@ void cd_wh_db_close(cd_wh_db *db)
         cd_mutex_fini(&l->lock);
     }
     close_broom(&db->broom);
+    db->is_closed = true;
     bool was_posted = db->is_posted;
     call_done(db);
     db->is_posted = was_posted;

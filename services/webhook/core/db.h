@@ -44,8 +44,8 @@ typedef struct cd_wh_job {
 cd_err cd_wh_db_open(cd_wh_db **out, cd_loop *loop, const cd_wh_store_cfg *cfg, cd_metrics *metrics,
                      cd_errinfo *why) CD_CHECK;
 
-/* cd_wh_db_close finishes the jobs that were posted, then ends the threads. Their done is called from here. NULL is
- * allowed. */
+/* cd_wh_db_close finishes the jobs that were posted, then ends the threads. Their done is called from here; a job that is
+ * posted from there is forgotten. NULL is allowed. */
 void cd_wh_db_close(cd_wh_db *db);
 
 /* cd_wh_db_write and cd_wh_db_read post a job. */

@@ -143,11 +143,13 @@ def test_what_one_is_told_all_know(env):
 def test_a_name_is_taken_once(env):
     c = Cluster(env, ["one"])
     try:
-        p = subprocess.run([str(env.webhooks), "serve", f"--data-dir={c.first.dir.name}", "--port=0", "--worker=one",
-                            f"--chain=lux={c.first.node.url}/ext/bc/C/rpc", f"--db={c.pg.url}"],
-                           capture_output=True, text=True, timeout=60)
-        assert p.returncode != 0
-        match(p.stdout + p.stderr, 'another process goes by the name of .{1,2}one')
+        here = c.first.dir.name
+        for folder, why in ((here, "worker one runs already"), (env.dir(), 'another process goes by the name of .{1,2}one')):
+            p = subprocess.run([str(env.webhooks), "serve", f"--data-dir={folder}", f"--master-key-file={here}/master.key",
+                                "--port=0", "--worker=one", f"--chain=lux={c.first.node.url}/ext/bc/C/rpc",
+                                f"--db={c.pg.url}"], capture_output=True, text=True, timeout=60)
+            assert p.returncode != 0
+            match(p.stdout + p.stderr, why)
     finally:
         c.close()
 
