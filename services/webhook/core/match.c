@@ -65,6 +65,13 @@ typedef struct watch {
     u32 at[R_CNT]; /* and where; NOWHERE: not */
 } watch;
 
+/* A webhook that no list leads to. They lie in the order of what they want at least, so that a look at the small values,
+ * which are the many, ends early. */
+typedef struct anyone {
+    u64 least; /* rank of min_value */
+    u32 slot;
+} anyone;
+
 struct cd_wh_match {
     cd__wh_index index;
     watch **watches; /* by slot; [0] is not used */
@@ -72,7 +79,7 @@ struct cd_wh_match {
     u32 *free_slots;
     u32 free_cnt, free_cap;
     cd_hmap slots;               /* key -> slot */
-    cd_buf any[CD_WH_TYPES_CNT]; /* slots of webhooks that no list leads to */
+    cd_buf any[CD_WH_TYPES_CNT]; /* anyone, by least and slot */
     u32 types_cnt[CD_WH_TYPES_CNT];
     u32 listed[L_CNT]; /* refs of each list */
     u64 stamp;
@@ -261,14 +268,49 @@ static watch *watch_new(const cd_wh_hook *hook)
     return w;
 }
 
-static u32 *slots_of(const cd_buf *b, usize *cnt)
+static const u32 *slots_of(const cd_buf *b, usize *cnt)
 {
     *cnt = b->n / sizeof(u32);
-    return (u32 *)(void *)b->p;
+    return (const u32 *)(const void *)b->p;
+}
+
+/* Rises with v, though it may be the same for values that are close. */
+static u64 rank_of(const cd_u256 *v)
+{
+    enum { DIGITS = 55 };
+    u32 bits = cd_u256_bits(v);
+    cd_u256 top;
+    if (bits <= DIGITS) {
+        return v->w[0];
+    }
+    cd_u256_shr(&top, v, bits - DIGITS);
+    return (u64)bits << DIGITS | (top.w[0] & (((u64)1 << DIGITS) - 1));
+}
+
+static const anyone *anyones_of(const cd_buf *b, usize *cnt)
+{
+    *cnt = b->n / sizeof(anyone);
+    return (const anyone *)(const void *)b->p;
+}
+
+/* Where one is or belongs. */
+static usize any_place(const cd_buf *any, const anyone *one)
+{
+    usize hi;
+    const anyone *all = anyones_of(any, &hi);
+    usize lo = 0;
+    while (lo < hi) {
+        usize mid = lo + (hi - lo) / 2;
+        bool is_before = all[mid].least < one->least ||
+                         (all[mid].least == one->least && all[mid].slot < one->slot);
+        *(is_before ? &lo : &hi) = is_before ? mid + 1 : mid;
+    }
+    return lo;
 }
 
 static void any_set(cd_wh_match *m, const watch *w, u32 slot, bool is_there)
 {
+    const anyone one = {.least = rank_of(&w->min_value), .slot = slot};
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
         cd_buf *any = &m->any[t];
         if ((w->types & MASK(t)) == 0) {
@@ -278,17 +320,14 @@ static void any_set(cd_wh_match *m, const watch *w, u32 slot, bool is_there)
         if (w->has_lists && (MASK(t) & block_types) == 0) {
             continue;
         }
+        usize at = any_place(any, &one) * sizeof one;
         if (is_there) {
-            cd_buf_put(any, cd_bytes_of(&slot, sizeof slot));
+            cd_buf_put(any, cd_bytes_of(&one, sizeof one)); /* room for it */
+            memmove(any->p + at + sizeof one, any->p + at, any->n - sizeof one - at);
+            memcpy(any->p + at, &one, sizeof one);
         } else {
-            usize cnt;
-            u32 *slots = slots_of(any, &cnt);
-            usize i = 0;
-            while (slots[i] != slot) {
-                i++;
-            }
-            slots[i] = slots[cnt - 1];
-            any->n -= sizeof slot;
+            memmove(any->p + at, any->p + at + sizeof one, any->n - sizeof one - at);
+            any->n -= sizeof one;
         }
     }
 }
@@ -734,6 +773,16 @@ static void type_hit(cd_wh_match *m, const watch *w, const item *it, cd_wh_type 
     }
 }
 
+/* No value that a webhook could ask for in it is above this; as part_passes has it. */
+static u64 rank_most(const item *it)
+{
+    u64 most = rank_of(it->inner != NULL ? &it->inner->value : &it->tx->moved);
+    for (u32 i = 0; it->log != NULL && i < it->log->parts_cnt; i++) {
+        most = cd_max_u64(most, rank_of(&it->log->parts[i].value));
+    }
+    return most;
+}
+
 /* Rising types: A's transfer of a log comes before the log itself, activity before what else there is. */
 static void item_hit(cd_wh_match *m, const item *it, u64 number)
 {
@@ -750,9 +799,10 @@ static void item_hit(cd_wh_match *m, const item *it, u64 number)
     }
     for (u32 left = it->types; left != 0; left &= left - 1) {
         cd_wh_type type = (cd_wh_type)__builtin_ctz(left);
-        slots = slots_of(&m->any[type], &cnt);
-        for (usize i = 0; i < cnt; i++) {
-            const watch *w = m->watches[slots[i]];
+        const anyone *any = anyones_of(&m->any[type], &cnt);
+        u64 most = cnt == 0 ? 0 : rank_most(it);
+        for (usize i = 0; i < cnt && any[i].least <= most; i++) {
+            const watch *w = m->watches[any[i].slot];
             if (w->from_block <= number || it->kind == CD_WH_KIND_PENDING) {
                 type_hit(m, w, it, type);
             }
@@ -766,10 +816,10 @@ static void block_hit(cd_wh_match *m, u64 number)
     const item it = {.kind = CD_WH_KIND_BLOCK};
     for (usize k = 0; k < CD_COUNT(types); k++) {
         usize cnt;
-        const u32 *slots = slots_of(&m->any[types[k]], &cnt);
+        const anyone *any = anyones_of(&m->any[types[k]], &cnt);
         for (usize i = 0; i < cnt; i++) {
-            if (m->watches[slots[i]]->from_block <= number) {
-                hit_add(m, m->watches[slots[i]], &it, types[k], NULL, 0, false);
+            if (m->watches[any[i].slot]->from_block <= number) {
+                hit_add(m, m->watches[any[i].slot], &it, types[k], NULL, 0, false);
             }
         }
     }

@@ -58,6 +58,16 @@ static cd_wh_words words_make(world *w, u64 rare)
     return (cd_wh_words){.p = p, .n = n};
 }
 
+/* Few different ones, of every size, with neighbours. */
+static cd_u256 amount_make(world *w)
+{
+    static const u32 shifts[] = {0, 0, 0, 53, 54, 55, 64, 190, 254};
+    cd_u256 v = cd_u256_from_u64(below(w, 4));
+    cd_u256_shl(&v, &v, shifts[below(w, CD_COUNT(shifts))]);
+    v.w[0] |= below(w, 2);
+    return v;
+}
+
 static cd_wh_hook hook_make(world *w, usize i)
 {
     static const u32 face_types[] = {0x3f, 0x7c0, 0x3f800};
@@ -80,7 +90,7 @@ static cd_wh_hook hook_make(world *w, usize i)
     h.filter.token_ids = words_make(w, 8);
     h.filter.tx_hashes = words_make(w, 8);
     h.filter.direction = below(w, 4) == 0 ? (cd_wh_direction)below(w, 3) : CD_WH_BOTH;
-    h.filter.min_value = cd_u256_from_u64(below(w, 3) == 0 ? below(w, 4) : 0);
+    h.filter.min_value = below(w, 3) == 0 ? amount_make(w) : cd_u256_from_u64(0);
     if (below(w, 8) == 0) {
         u32 *selector = cd_arena_alloc(&w->mem, sizeof *selector);
         *selector = (u32)below(w, 2);
@@ -116,7 +126,7 @@ static void logs_make(world *w, cd_wh_tx *tx, u32 *index)
         for (u32 k = 0; k < log->parts_cnt; k++) {
             cd_hash32 id = word_at(below(w, WORDS));
             parts[k].id = cd_u256_from_hash(&id);
-            parts[k].value = cd_u256_from_u64(below(w, 4));
+            parts[k].value = amount_make(w);
         }
     }
 }
@@ -136,7 +146,7 @@ static cd_wh_facts facts_make(world *w)
         tx->from = addr_at(below(w, ADDRS));
         tx->to = addr_at(below(w, ADDRS));
         tx->has_to = below(w, 4) != 0;
-        tx->moved = cd_u256_from_u64(below(w, 4));
+        tx->moved = amount_make(w);
         tx->value = tx->moved;
         tx->has_selector = tx->has_to && below(w, 2) == 0;
         tx->selector = tx->has_selector ? (u32)below(w, 2) : 0;
@@ -149,7 +159,7 @@ static cd_wh_facts facts_make(world *w)
         for (usize k = 0; k < tx->inners_cnt; k++) {
             inners[k].from = addr_at(below(w, ADDRS));
             inners[k].to = addr_at(below(w, ADDRS));
-            inners[k].value = cd_u256_from_u64(below(w, 4));
+            inners[k].value = amount_make(w);
         }
     }
     return f;

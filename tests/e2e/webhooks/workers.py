@@ -17,7 +17,7 @@ import kills
 from harness import ACCOUNTS, match, same
 from stack import ALICE, BOB, Stack
 
-CAROL, DAVE = ACCOUNTS[2], ACCOUNTS[3]
+CAROL = ACCOUNTS[2]
 BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
 DEATHS, DEATHS_FULL = 4, 100
 
