@@ -220,7 +220,7 @@ static cd_err run_bury(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     if (cd_wh_db_losses(w->db) != w->bury_losses) {
         return CD_OK; /* the server was away: nobody has his name back yet */
     }
-    if (w->was_away) {
+    if (w->bury_lives) {
         CD_TRY(cd_wh_worker_lives(s, why));
     }
     return cd_wh_workers_bury(s, &w->dead, why);
@@ -231,9 +231,9 @@ static void done_bury(cd_wh_job *job)
     cd_webhook *w = cd_list_of(job, cd_webhook, bury);
     w->buries = false;
     if (job->err != CD_OK || w->is_stopping || cd_wh_db_losses(w->db) != w->bury_losses) {
+        w->was_away |= w->bury_lives;
         return;
     }
-    w->was_away = false;
     if (w->dead != 0) {
         cd_log_warn(w->cfg.log, "a worker is gone, others go on with its work",
                     CD_F("workers", (u64)w->dead));
@@ -329,6 +329,8 @@ static void on_second(void *ctx)
     if (w->peers != NULL && !w->buries && cd_loop_now_ms(w->cfg.loop) >= w->bury_ms) {
         w->buries = true;
         w->bury_losses = w->losses;
+        w->bury_lives = w->was_away;
+        w->was_away = false;
         w->bury = (cd_wh_job){.run = run_bury, .done = done_bury};
         cd_wh_db_write(w->db, &w->bury);
     }

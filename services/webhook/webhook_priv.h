@@ -54,9 +54,10 @@ struct cd_webhook {
     cd_wh_job probe;
     bool probes;
     char trouble[CD_WH_TROUBLE_MAX]; /* of the store, as it was told last */
-    bool was_away;                   /* and may be taken for dead */
+    bool was_away;                   /* and may be taken for dead; until that is put right */
     u64 bury_ms;                     /* of the loop: not before */
     u64 bury_losses;                 /* and not when there were more meanwhile */
+    bool bury_lives;                 /* this one was away */
     usize dead;
     cd_wh_backlog backlog;
     cd_gauge *depth, *overdue, *paused;

@@ -256,6 +256,7 @@ def test_kills_lose_nothing(env):
         finally:
             load.stop.set()
             load.join()
+        s.rpc = s.node.rpc()  # the one of before was idle for too long, perhaps
         s.settle()
         print(f"{kills} kills, {judge(s, records, hooks, first, token)}, seed {seed}", flush=True)
     finally:

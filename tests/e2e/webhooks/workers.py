@@ -81,6 +81,7 @@ class Cluster:
 
     def settle(self):
         for w in self.workers:
+            w.rpc = w.node.rpc()  # the one of before was idle for too long, perhaps
             w.settle()
 
     def close(self):
