@@ -273,6 +273,7 @@ typedef struct crossings {
     crossing jobs[2][TURNS];
     u32 left;
     _Atomic u32 runs;
+    _Atomic bool begun[2]; /* by whose turn it is: they begin together */
 } crossings;
 
 static cd_err run_crossing(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
@@ -280,6 +281,10 @@ static cd_err run_crossing(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     crossing *c = (crossing *)(void *)job;
     cd_sql_stmt *st = NULL;
     c->all->runs++;
+    c->all->begun[c->first < c->second] = true;
+    while (!c->all->begun[c->first > c->second]) {
+        (void)usleep(100);
+    }
     CD_TRY(WH_ONE(s, &st, LANE_LOCK, why, cd_sql_i(c->first)));
     (void)usleep(2000);
     CD_TRY(WH_ONE(s, &st, LANE_LOCK, why, cd_sql_i(c->second)));
