@@ -1,4 +1,5 @@
 #include "services/webhook/core/db.h"
+#include "services/webhook/core/peers.h"
 #include "services/webhook/test/store_rig.h"
 
 #include "base/fileio.h"
@@ -357,6 +358,117 @@ static void cross(bool with_restart)
     world_close(&w);
 }
 
+/* ---- what workers hear of each other ---- */
+
+typedef struct ear {
+    cd_loop *loop;
+    i64 heard[16];
+    u32 heard_cnt, missed, want_heard, want_missed;
+} ear;
+
+static void ear_look(ear *e)
+{
+    if (e->heard_cnt >= e->want_heard && e->missed >= e->want_missed) {
+        cd_loop_stop(e->loop);
+    }
+}
+
+static void on_heard(void *ctx, i64 hook)
+{
+    ear *e = ctx;
+    assert_true(e->heard_cnt < CD_COUNT(e->heard));
+    e->heard[e->heard_cnt++] = hook;
+    ear_look(e);
+}
+
+static void on_missed(void *ctx)
+{
+    ear *e = ctx;
+    e->missed++;
+    ear_look(e);
+}
+
+static const cd_wh_peers_events ear_events = {.heard = on_heard, .missed = on_missed};
+
+/* Changes of one reach the other and not himself; a name is one process's; who is gone is found once, and his deliveries wait
+ * again; a server that was away is noticed. */
+static void test_peers(void **state)
+{
+    rig r;
+    cd_loop *loop = NULL;
+    cd_wh_peers *one = NULL;
+    cd_wh_peers *two = NULL;
+    cd_wh_peers *again = NULL;
+    cd_errinfo said = {0};
+    cd_wh_enqueued made;
+    cd_wh_delivery *rows = NULL;
+    usize cnt = 0;
+    bool changed = false;
+    static const u8 hash[32];
+    (void)state;
+    if (rig_engines() != 2) {
+        return;
+    }
+    rig_open(&r, 1);
+    rig_ok(cd_loop_new(&loop, why));
+    ear ears[2] = {{.loop = loop}, {.loop = loop}};
+    cd_wh_store_cfg cfg = {.url = r.url, .worker = "one", .master_key = r.master_key};
+    rig_ok(cd_wh_peers_new(&one, loop, &cfg, &ear_events, &ears[0], why));
+    assert_int_equal(cd_wh_peers_new(&again, loop, &cfg, &ear_events, &ears[0], &said), CD_EBUSY);
+    assert_non_null(strstr(said.msg, "\"one\""));
+    cfg.worker = "two";
+    rig_ok(cd_wh_peers_new(&two, loop, &cfg, &ear_events, &ears[1], why));
+
+    cd_wh_store *other = rig_another(&r, "two");
+    rig_begin(&r);
+    i64 a = rig_hook(&r, 1, false);
+    i64 b = rig_hook(&r, 2, false);
+    const cd_wh_event e = rig_event(&r, a, 1, 0);
+    rig_ok(cd_wh_enqueue(r.s, &made, &r.mem, &e, 1, "lux", 1, hash, why));
+    assert_int_equal(made.cnt, 1);
+    rig_ok(cd_wh_hook_pause(r.s, &changed, b, CD_WH_PAUSED, why));
+    rig_commit(&r);
+    rig_begin(&r);
+    rig_ok(cd_wh_hook_delete(r.s, b, why));
+    rig_commit(&r);
+    ears[1].want_heard = 2; /* what one worker does is news to the other alone */
+    cd_loop_run(loop);
+    assert_int_equal(ears[1].heard_cnt, 2);
+    assert_int_equal(ears[1].heard[0], b);
+    assert_int_equal(ears[0].heard_cnt, 0);
+
+    rig_ok(cd__wh_begin(other, true, why));
+    rig_ok(cd_wh_workers_bury(other, &cnt, why));
+    assert_int_equal(cnt, 0);
+    rig_ok(cd__wh_commit(other, why));
+    cd_wh_peers_free(one);
+    for (int i = 0; i < 200 && cnt == 0; i++) { /* the server takes note */
+        (void)usleep(10000);
+        rig_ok(cd__wh_begin(other, true, why));
+        rig_ok(cd_wh_workers_bury(other, &cnt, why));
+        rig_ok(cd__wh_commit(other, why));
+    }
+    assert_int_equal(cnt, 1);
+    rig_ok(cd__wh_begin(other, true, why));
+    rig_ok(cd_wh_workers_bury(other, &cnt, why));
+    assert_int_equal(cnt, 0);
+    rig_ok(cd_wh_claim(other, &rows, &cnt, &r.mem, rig_now(&r), 60000, 8, 8, why));
+    assert_int_equal(cnt, 1);
+    assert_int_equal(rows[0].key, made.made[0].key);
+    rig_ok(cd__wh_commit(other, why));
+    cd__wh_store_close(other);
+
+    rig_server_stop();
+    (void)usleep(100000);
+    rig_server_start();
+    ears[1].want_missed = 1;
+    cd_loop_run(loop);
+    assert_int_equal(ears[1].missed, 1);
+    cd_wh_peers_free(two);
+    cd_loop_free(loop);
+    rig_close(&r);
+}
+
 static void test_others(void **state)
 {
     (void)state;
@@ -665,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_opening),
         cmocka_unit_test(test_after_errors),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_peers),
     };
     if (getenv("CANDELA_KILLS") != NULL) { /* the kills alone */
         cmocka_set_test_filter("test_kill_9");
