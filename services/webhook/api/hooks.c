@@ -319,6 +319,10 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
                                CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(err);
+    if (f.from.n != 0 && c->hook.filter.addresses.n == 0) {
+        return cd__wapi_refuse(c, 400, "invalid_value", "remove",
+                               "one address must be left: without any, all would match");
+    }
     c->changed = true;
     return CD_OK;
 }

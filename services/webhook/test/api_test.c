@@ -151,6 +151,7 @@ static void life_of(api_rig *g, int face, const char *body, const char *off, con
     want(ask(g, face, "POST", path, JSON, "{\"add\":[\"" OTHER "\",\"" ADDR "\"],\"remove\":[]}"),
          200, "\"addresses\":2");
     want(ask(g, face, "POST", path, JSON, "{\"remove\":[\"" ADDR "\"]}"), 200, "\"addresses\":1");
+    want(ask(g, face, "POST", path, JSON, "{\"remove\":[\"" OTHER "\"]}"), 400, "must be left");
     (void)snprintf(path, sizeof path, "/v1/webhooks/%s", id);
     want(ask(g, face, "GET", path, "", NULL), 200, OTHER);
     assert_null(strstr((const char *)g->answer.p, ADDR));
