@@ -350,19 +350,19 @@ static void on_drop(void *ctx)
 static void test_tls_dropped(void **state)
 {
     (void)state;
-    tls_rig t;
-    (void)tls_open(&t, "IP:127.0.0.1", 3600, true);
-    cd_timer *timer = cd_timer_new(t.g.loop, on_drop, &t.g);
-    t.g.text = NULL;
     for (u64 ms = 0; ms < 20; ms += 5) {
+        tls_rig t;
+        (void)tls_open(&t, "IP:127.0.0.1", 3600, true);
+        cd_timer *timer = cd_timer_new(t.g.loop, on_drop, &t.g);
         cd_ws_dial *d = dial_to(&t.g, "wss://127.0.0.1", cd_listener_port(t.g.mute), "/", 3000);
         cd_timer_start(timer, ms, 0);
         cd_loop_run(t.g.loop);
+        assert_false(t.g.is_over);
         cd_ws_dial_drop(d);
+        cd_timer_free(timer);
+        tls_close(&t);
+        assert_false(t.g.is_over);
     }
-    cd_timer_free(timer);
-    assert_false(t.g.is_over);
-    tls_close(&t);
 }
 
 static void test_tls_refused(void **state)
