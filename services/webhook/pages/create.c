@@ -65,13 +65,14 @@ static cd_bytes trim(cd_bytes s)
     return s;
 }
 
-static void put_list(cd_json_w *w, const char *text, bool keeps_blank)
+/* Elements stand on lines of their own, or behind one of ends. */
+static void put_list(cd_json_w *w, const char *text, const char *ends, bool keeps_blank)
 {
     cd_bytes rest = trim(cd_bytes_str(text));
     cd_json_w_arr(w);
     while (rest.n != 0) {
         usize n = 0;
-        while (n < rest.n && rest.p[n] != '\n' && rest.p[n] != ',') {
+        while (n < rest.n && strchr(ends, rest.p[n]) == NULL) {
             n++;
         }
         cd_bytes line = trim(cd_bytes_sub(rest, 0, n));
@@ -84,6 +85,13 @@ static void put_list(cd_json_w *w, const char *text, bool keeps_blank)
         rest = cd_bytes_sub(rest, n, rest.n - n);
     }
     cd_json_w_arr_end(w);
+}
+
+/* The form asks for logs, which can be decoded. */
+static bool tells_logs(cd__wpage_visit *v)
+{
+    return strcmp(cd__wpage_field(v, "type", 40), cd_wh_type_name(CD_WH_B_LOG)) == 0 ||
+           cd__wpage_field(v, cd_wh_type_name(CD_WH_A_CONTRACT), 4)[0] != '\0';
 }
 
 static cd_bytes body_of(cd__wpage_visit *v)
@@ -126,7 +134,7 @@ static cd_bytes body_of(cd__wpage_visit *v)
         }
         cd_json_w_key(&w, f->name);
         if (f->is_list) {
-            put_list(&w, value, strcmp(f->name, "topics") == 0);
+            put_list(&w, value, "\n,", strcmp(f->name, "topics") == 0);
         } else {
             cd_json_w_str(&w, one);
         }
@@ -134,6 +142,11 @@ static cd_bytes body_of(cd__wpage_visit *v)
     cd_json_w_obj_end(&w);
     if (cd__wpage_field(v, "strict", 4)[0] != '\0') {
         cd_wh_w_str(&w, "ordering", "strict");
+    }
+    const char *abi = cd__wpage_field(v, "abi", LIST_MAX);
+    if (trim(cd_bytes_str(abi)).n != 0 && tells_logs(v)) {
+        cd_json_w_key(&w, "abi");
+        put_list(&w, abi, "\n", false);
     }
     cd_json_w_obj_end(&w);
     cd_bytes out = cd_arena_dup(&v->mem, cd_buf_bytes(&text));
@@ -241,6 +254,15 @@ static void put_fields(cd__wpage_visit *v)
             put_input(v, f->name, f->label, f->hint, value, false);
         }
         cd_html_put(&v->h, "</div>");
+    }
+    if (v->account.project.face != CD_WH_C) {
+        static const field abi = {.types = 1u << CD_WH_B_LOG};
+        cd_html_put(&v->h,
+                    "<div class=\"{}\"><label>Events of the contract, to decode<textarea "
+                    "class=\"field mono\" name=\"abi\" rows=\"2\" spellcheck=\"false\" "
+                    "placeholder=\"event Swap(address indexed who, uint256 amount)\">{}</textarea>"
+                    "</label></div>",
+                    where_hidden(v, &abi), cd__wpage_field(v, "abi", LIST_MAX));
     }
 }
 

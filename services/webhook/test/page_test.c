@@ -155,6 +155,11 @@ static void pages(void **state)
     }
     want(post(g, "/webhooks/preview", NEW), 200, "<b>12</b> of the last");
     want(post(g, "/webhooks/new", "url=&chain=lux"), 400, "must not be empty");
+    want(post(g, "/webhooks/new",
+              "url=https%3A%2F%2Fexample.com%2F&chain=lux&type=log&addresses="
+              "0x9011e888251ab053b7bd1cdb598db4f9ded94714&abi=event+A%28uint256+a%2C+bool%29%0D%"
+              "0Ano"),
+         400, "abi[1]");
     want(post(g, "/webhooks/new", "url=https%3A%2F%2F10.0.0.1%2F&chain=lux&type=nft_transfer"), 400,
          "the address is not allowed");
     want(post(g, "/webhooks/new", NEW), 200, "whsec_");

@@ -65,7 +65,7 @@ check(await at('/webhooks/new', {
   then: async (page, say) => {
     if (await page.locator('textarea[name=topics]').isVisible()) say('topics of an address');
     await page.check('input[value=log]');
-    if (!await page.locator('textarea[name=topics]').isVisible()) say('no topics of logs');
+    for (const name of ['topics', 'abi']) if (!await page.locator(`textarea[name=${name}]`).isVisible()) say(`no ${name} of logs`);
     await page.check('input[value=address_activity]');
     await page.fill('textarea[name=addresses]', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8');
     await page.locator('#preview .say').waitFor({timeout: 10000}).catch(() => say('no live preview'));

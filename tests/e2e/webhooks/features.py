@@ -206,5 +206,6 @@ def test_logs_by_their_events(env):
         chain.call(chain.token, "transfer(address,uint256)", suite.word(BOB), suite.word(2))
         same("decoded" in json.loads(sink.take()[1])["data"], False)
         # what was sent before is not looked at anew with what holds now
+        harness.match(s.run("audit", f"--chain=lux={s.node.url}/ext/bc/C/rpc"), " 0 differences\n")
         same(s.ask("PATCH", f"/v1/webhooks/{hook['id']}", "b", {"abi": ["event A(uint257)"]})[1]["error"]["field"],
              "abi[0]")
