@@ -64,10 +64,7 @@ static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     cd_wh_hook *hook = &d->hook;
     const char *status = NULL;
     cd_bytes order = {0};
-    if (cd_json_has(cd_json_get(body, "url"))) {
-        CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
-        d->given |= CD_WH_GIVEN_URL;
-    }
+    CD_TRY(cd_wh_read_change(r, d, &hook->url, body, "url", CD_WH_URL_MAX, CD_WH_GIVEN_URL));
     CD_TRY(cd_wh_read_str(r, &status, body, "status", 16, false));
     if (status != NULL) {
         bool is_on = strcmp(status, "enabled") == 0;

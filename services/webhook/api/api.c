@@ -1,10 +1,9 @@
-/* Requests in, answers out: routes, keys, rates, and the way of a call through loop and store. */
+/* Requests in, answers out: routes, keys, and the way of a call through loop and store. */
 #include "services/webhook/api/call.h"
 #include "services/webhook/api/path.h"
 
 #include "base/mem.h"
 #include "base/num_text.h"
-#include "base/secret.h"
 #include "crypto/sha2.h"
 
 #include <stdarg.h>
@@ -13,10 +12,6 @@
 enum {
     CONNS_MAX = 20000,
     HEADER_MAX = 64 << 10,
-    ACCOUNTS_MAX = 10000, /* kept at a time */
-    KEY_TEXT_MAX = 256,
-    FRESH_MS = 2000,     /* how long an account is believed */
-    USED_MS = 60 * 1000, /* how exact "last used" is */
     IDEM_KEY_MAX = 255,
 };
 
@@ -44,20 +39,6 @@ static const cd__wapi_steps *const steps[CD__WH_OTHER] = {
 u64 cd__wapi_now_ms(const cd_wh_api *a)
 {
     return cd_clock_wall_ns(a->cfg.clock) / CD_NS_PER_MS;
-}
-
-/* ---- tiers ---- */
-
-const cd_wh_tier *cd_wh_tier_of(const char *name)
-{
-    static const cd_wh_tier tiers[] = {
-        {"free", 25, 5}, {"payg", 300, 100}, {"growth", 500, 250}, {"enterprise", 1000, 500}};
-    for (usize i = 0; i < CD_COUNT(tiers); i++) {
-        if (strcmp(name, tiers[i].name) == 0) {
-            return &tiers[i];
-        }
-    }
-    return &tiers[0];
 }
 
 /* ---- answers ---- */
@@ -361,152 +342,6 @@ static cd_err begin(cd__wapi_call *c)
     return steps[c->route]->prepare == NULL ? CD_OK : steps[c->route]->prepare(c);
 }
 
-/* ---- rates ---- */
-
-/* Requests of a project in one second of the wall clock. */
-typedef struct window {
-    u64 second;
-    u32 used;
-} window;
-
-static void drop_val(void *ctx, void *val)
-{
-    (void)ctx;
-    cd_free(val);
-}
-
-static bool take(cd__wapi_call *c)
-{
-    cd_wh_api *a = c->api;
-    char key[CD_WH_ID_MAX] = {0};
-    u64 second = cd_clock_wall_s(a->cfg.clock);
-    u32 limit = cd_wh_tier_of(c->account.project.tier)->requests_per_s;
-    (void)snprintf(key, sizeof key, "%s", c->account.project.id);
-    window *w = cd_lru_get(a->windows, key);
-    if (w == NULL) {
-        w = cd_new(window);
-        if (!cd_lru_put(a->windows, key, w, 1)) {
-            CD_UNREACHABLE();
-        }
-    }
-    if (w->second != second) {
-        *w = (window){.second = second};
-    }
-    bool is_in = a->cfg.no_rate_limit || w->used < limit;
-    w->used += is_in ? 1 : 0;
-    cd_buf lines = {0};
-    cd_buf_fmt(&lines,
-               "X-RateLimit-Limit: %u\r\nX-RateLimit-Remaining: %u\r\nX-RateLimit-Reset: %llu\r\n",
-               limit, w->used < limit ? limit - w->used : 0, (unsigned long long)w->second + 1);
-    cd_buf_str(&lines, is_in ? "" : "Retry-After: 1\r\n");
-    cd_http_req_add_lines(c->req, cd_buf_bytes(&lines));
-    cd_buf_fini(&lines);
-    return is_in;
-}
-
-/* ---- accounts ---- */
-
-typedef struct account {
-    cd_arena mem;
-    cd_wh_account a;
-    u64 checked_ms;
-    u64 noted_ms; /* "last used" was written */
-} account;
-
-static void drop_account(void *ctx, void *val)
-{
-    account *acc = val;
-    (void)ctx;
-    cd_arena_fini(&acc->mem);
-    cd_free(acc);
-}
-
-typedef struct asking {
-    cd_wh_job job;
-    cd_list link;
-    cd_wh_api *api;
-    cd_wh_account_fn *fn;
-    void *arg;
-    account *found;
-    cd_hash32 hash;
-    usize n;
-    bool notes_use;
-    u8 text[KEY_TEXT_MAX];
-} asking;
-
-static cd_err run_asking(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    asking *q = cd_list_of(job, asking, job);
-    return cd_wh_key_find(s, &q->found->a.key, &q->found->a.project, &q->found->mem,
-                          cd_bytes_of(q->text, q->n), why);
-}
-
-static cd_err run_noting(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    asking *q = cd_list_of(job, asking, job);
-    return cd_wh_key_used(s, (const char *)q->text, cd__wapi_now_ms(q->api), why);
-}
-
-static void done_noting(cd_wh_job *job)
-{
-    cd_free(cd_list_of(job, asking, job));
-}
-
-static void done_asking(cd_wh_job *job)
-{
-    asking *q = cd_list_of(job, asking, job);
-    cd_wh_api *a = q->api;
-    account *acc = q->found;
-    if (job->err == CD_OK) {
-        acc->checked_ms = cd__wapi_now_ms(a);
-        account *old = cd_lru_get(a->accounts, q->hash.b);
-        acc->noted_ms = old != NULL ? old->noted_ms : acc->a.key.used_ms;
-        bool is_late = acc->checked_ms - cd_min_u64(acc->noted_ms, acc->checked_ms) > USED_MS;
-        if (is_late) {
-            acc->noted_ms = acc->checked_ms;
-            asking *n = cd_new(asking);
-            n->api = a;
-            n->job = (cd_wh_job){.run = run_noting, .done = done_noting};
-            (void)snprintf((char *)n->text, sizeof n->text, "%s", acc->a.key.id);
-            cd_wh_db_write(a->cfg.db, &n->job);
-        }
-        if (!cd_lru_put(a->accounts, q->hash.b, acc, 1)) {
-            CD_UNREACHABLE();
-        }
-        q->fn(q->arg, &acc->a);
-    } else {
-        drop_account(NULL, acc);
-        q->fn(q->arg, NULL);
-    }
-    cd_wipe(q->text, sizeof q->text);
-    cd_free(q);
-}
-
-void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *arg)
-{
-    cd_hash32 hash;
-    if (key.n == 0 || key.n > KEY_TEXT_MAX) {
-        fn(arg, NULL);
-        return;
-    }
-    cd_sha256(&hash, key);
-    account *acc = cd_lru_get(a->accounts, hash.b);
-    if (acc != NULL && cd__wapi_now_ms(a) - acc->checked_ms < FRESH_MS) {
-        fn(arg, &acc->a);
-        return;
-    }
-    asking *q = cd_new(asking);
-    q->api = a;
-    q->fn = fn;
-    q->arg = arg;
-    q->hash = hash;
-    q->found = cd_new(account);
-    q->n = key.n;
-    memcpy(q->text, key.p, key.n);
-    q->job = (cd_wh_job){.run = run_asking, .done = done_asking};
-    cd_wh_db_read(a->cfg.db, &q->job);
-}
-
 static void copy_account(cd__wapi_call *c, const cd_wh_account *from)
 {
     cd_wh_account *to = &c->account;
@@ -579,7 +414,7 @@ static void on_account(void *arg, const cd_wh_account *found)
         err = cd__wapi_refuse(c, 401, "unauthorized", "",
                               found == NULL ? "the API key is missing or not valid"
                                             : "this key is not taken in this header");
-    } else if (!take(c)) {
+    } else if (!cd__wapi_take(c)) {
         err = cd__wapi_refuse(c, 429, "rate_limited", "", "too many requests in this second");
     } else {
         err = begin(c);
@@ -706,6 +541,7 @@ static void on_request(void *ctx, cd_http_req *r)
     c->id = params[0].n == 0 ? NULL : cd_arena_str(&c->mem, params[0]);
     c->sub = params[1].n == 0 ? NULL : cd_arena_str(&c->mem, params[1]);
     if ((cd__wapi_routes[id].flags & R_OPEN) != 0) {
+        c->account.project.face = guess(a, r);
         steps[id]->after(c);
         return;
     }
@@ -739,8 +575,7 @@ cd_wh_api *cd_wh_api_new(const cd_wh_api_cfg *cfg)
         .site_ctx = a,
     };
     cd_list_init(&a->calls);
-    a->accounts = cd_lru_new(CD_HASH_KEYED, 32, ACCOUNTS_MAX, drop_account, NULL);
-    a->windows = cd_lru_new(CD_HASH_KEYED, CD_WH_ID_MAX, ACCOUNTS_MAX, drop_val, NULL);
+    cd__wapi_accounts_init(a);
     a->server = cd_http_server_new(cfg->loop, &http);
     for (u32 face = CD_WH_A; face <= CD_WH_C; face++) {
         cd_wh_api_openapi(&a->openapi[face], (cd_wh_face)face, a->cfg.brand);
@@ -769,8 +604,7 @@ void cd_wh_api_free(cd_wh_api *a)
         return;
     }
     cd_http_server_free(a->server);
-    cd_lru_free(a->accounts);
-    cd_lru_free(a->windows);
+    cd__wapi_accounts_fini(a);
     for (usize i = 0; i < CD_COUNT(a->openapi); i++) {
         cd_buf_fini(&a->openapi[i]);
     }

@@ -191,6 +191,16 @@ void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
     cd_json_w_u64(w, v);
 }
 
+void cd__wapi_w_u64_if(cd_json_w *w, cd_wh_face face, const char *name, bool is_there, u64 v)
+{
+    cd__wapi_key(w, face, name);
+    if (is_there) {
+        cd_json_w_u64(w, v);
+    } else {
+        cd_json_w_null(w);
+    }
+}
+
 void cd__wapi_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text)
 {
     cd__wapi_key(w, face, name);

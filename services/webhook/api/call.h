@@ -89,6 +89,12 @@ void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *
 /* cd__wapi_answer ends a call of R_ASYNC with what stands in its buffer, or with its problem. */
 void cd__wapi_answer(cd__wapi_call *c);
 
+/* cd__wapi_take counts a call against the rate of the caller's project and says on the answer what is left; false: it is
+ * one too many. _accounts_init, _fini: what is remembered of callers. */
+bool cd__wapi_take(cd__wapi_call *c);
+void cd__wapi_accounts_init(cd_wh_api *a);
+void cd__wapi_accounts_fini(cd_wh_api *a);
+
 /* cd__wapi_face: that of the caller's project. */
 CD_INLINE cd_wh_face cd__wapi_face(const cd__wapi_call *c)
 {
@@ -111,6 +117,7 @@ void cd__wapi_link_next(cd__wapi_call *c, const char *cursor);
 const char *cd__wapi_name(char camel[64], cd_wh_face face, const char *name);
 void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name);
 void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v);
+void cd__wapi_w_u64_if(cd_json_w *w, cd_wh_face face, const char *name, bool is_there, u64 v);
 void cd__wapi_w_str(cd_json_w *w, cd_wh_face face, const char *name, const char *text);
 void cd__wapi_w_bool(cd_json_w *w, cd_wh_face face, const char *name, bool v);
 void cd__wapi_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms);

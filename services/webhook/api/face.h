@@ -97,6 +97,9 @@ void cd_wh_error_body(cd_buf *out, cd_wh_face face, const cd_wh_problem *p);
 /* Fields that faces share. _str: text of at most max bytes; required or left as it is. */
 cd_err cd_wh_read_str(cd_wh_read *r, const char **out, cd_json body, const char *key, usize max,
                       bool required) CD_CHECK;
+/* _change: text that a PATCH may carry; when it does, bit is put into inout->given. */
+cd_err cd_wh_read_change(cd_wh_read *r, cd_wh_draft *inout, const char **out, cd_json body,
+                         const char *key, usize max, u32 bit) CD_CHECK;
 cd_err cd_wh_read_bool(cd_wh_read *r, bool *out, cd_json body, const char *key) CD_CHECK;
 cd_err cd_wh_read_chain(cd_wh_read *r, const char **out, cd_json body) CD_CHECK;
 cd_err cd_wh_read_type(cd_wh_read *r, cd_wh_type *out, cd_wh_face face, cd_json v,

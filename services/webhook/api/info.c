@@ -166,12 +166,7 @@ static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, c
     cd_json_w w = writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_bool(&w, face, "success", a->status >= 200 && a->status < 300);
-    cd__wapi_key(&w, face, "status_code");
-    if (a->status != 0) {
-        cd_json_w_u64(&w, a->status);
-    } else {
-        cd_json_w_null(&w);
-    }
+    cd__wapi_w_u64_if(&w, face, "status_code", a->status != 0, a->status);
     cd__wapi_w_u64(&w, face, "response_time_ms", a->ms);
     cd__wapi_w_str(&w, face, "error", a->error[0] != '\0' ? a->error : NULL);
     cd__wapi_key(&w, face, "response_body");

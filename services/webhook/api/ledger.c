@@ -26,6 +26,17 @@ static void put_text(cd_json_w *w, cd_wh_face face, const char *name, cd_bytes t
     cd_json_w_str(w, text);
 }
 
+/* Bodies go after a while, rows stay. */
+static void put_payload(cd_json_w *w, const cd_wh_delivery *d)
+{
+    cd_json_w_key(w, "payload");
+    if (d->event.body.n != 0) {
+        cd_json_w_raw(w, d->event.body);
+    } else {
+        cd_json_w_null(w);
+    }
+}
+
 static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
                          const cd_wh_attempt *last)
 {
@@ -34,19 +45,10 @@ static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
     cd__wapi_key(w, face, "id");
     cd_json_w_str(w, cd_bytes_of(id, n));
     if (face == CD_WH_C) {
-        cd__wapi_key(w, face, "payload");
-        if (d->event.body.n != 0) {
-            cd_json_w_raw(w, d->event.body);
-        } else {
-            cd_json_w_null(w);
-        }
+        put_payload(w, d);
     }
-    cd__wapi_key(w, face, "status_code");
-    if (last != NULL && last->status != 0) {
-        cd_json_w_u64(w, last->status);
-    } else {
-        cd_json_w_null(w);
-    }
+    cd__wapi_w_u64_if(w, face, "status_code", last != NULL && last->status != 0,
+                      last == NULL ? 0 : last->status);
     cd__wapi_w_bool(w, face, "success", d->state == CD_WH_DELIVERED);
     cd__wapi_w_u64(w, face, "attempt_count", d->attempts);
     cd__wapi_w_str(w, face, "error", last != NULL && last->error[0] != '\0' ? last->error : NULL);
@@ -56,12 +58,7 @@ static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
     cd__wapi_w_str(w, face, "event_type", cd_wh_type_name(d->event.type));
     bool waits = d->state == CD_WH_PENDING || d->state == CD_WH_RETRYING || d->state == CD_WH_HELD;
     cd__wapi_w_time(w, face, "next_attempt_at", waits ? d->next_ms : 0);
-    cd__wapi_key(w, face, "response_time_ms");
-    if (last != NULL) {
-        cd_json_w_u64(w, last->ms);
-    } else {
-        cd_json_w_null(w);
-    }
+    cd__wapi_w_u64_if(w, face, "response_time_ms", last != NULL, last == NULL ? 0 : last->ms);
     cd__wapi_key(w, face, "response_body");
     if (last != NULL) {
         cd_json_w_str(w, last->body);
@@ -80,12 +77,7 @@ static void put_attempt(cd_json_w *w, cd_wh_face face, const cd_wh_attempt *a)
     cd_json_w_obj(w);
     cd__wapi_w_u64(w, face, "number", a->number);
     cd__wapi_w_time(w, face, "at", a->at_ms);
-    cd__wapi_key(w, face, "status_code");
-    if (a->status != 0) {
-        cd_json_w_u64(w, a->status);
-    } else {
-        cd_json_w_null(w);
-    }
+    cd__wapi_w_u64_if(w, face, "status_code", a->status != 0, a->status);
     cd__wapi_w_str(w, face, "error", a->error[0] != '\0' ? a->error : NULL);
     cd__wapi_w_u64(w, face, "response_time_ms", a->ms);
     cd__wapi_key(w, face, "timings");
@@ -218,12 +210,7 @@ static cd_err delivery_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w_obj(&w);
     put_delivery(&w, face, &d, cnt == 0 ? NULL : &attempts[cnt - 1]);
     if (face != CD_WH_C) {
-        cd__wapi_key(&w, face, "payload");
-        if (d.event.body.n != 0) {
-            cd_json_w_raw(&w, d.event.body);
-        } else {
-            cd_json_w_null(&w);
-        }
+        put_payload(&w, &d);
     }
     cd__wapi_key(&w, face, "chain_hash");
     cd_json_w_hex(&w, cd_bytes_of(d.chain_hash, 32));

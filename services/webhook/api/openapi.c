@@ -212,9 +212,11 @@ static void put_schemas(cd_json_w *w, cd_wh_face face)
 
 /* ---- routes ---- */
 
-#define NO_LIMIT "{'type':'integer','minimum':0,'maximum':9223372036854775807}"
-#define UP_TO(n) "{'type':'integer','minimum':1,'maximum':" #n "}"
-#define CURSOR   "{'type':'string','pattern':'^(c[1-9][0-9]{0,17})?$'}"
+/* Without a value a parameter is as good as absent. */
+#define OR_EMPTY(t) "{'anyOf':[" t ",{'const':''}]}"
+#define NO_LIMIT    OR_EMPTY("{'type':'integer','minimum':0,'maximum':9223372036854775807}")
+#define UP_TO(n)    OR_EMPTY("{'type':'integer','minimum':1,'maximum':" #n "}")
+#define CURSOR      OR_EMPTY("{'type':'string','pattern':'^c[1-9][0-9]{0,17}$'}")
 #define WHEN_IN_QUERY                                                                              \
     "{'type':'string','description':'2026-01-31, 2026-01-31T12:00:00Z, or Unix seconds'}"
 #define WORD "{'type':'string'}"
@@ -229,11 +231,12 @@ static const struct {
     {CD__WH_LIST, ALL, "query", "limit", UP_TO(100)},
     {CD__WH_LIST, ALL, "query", "cursor", CURSOR},
     {CD__WH_LIST, ALL, "query", "chain", WORD},
-    {CD__WH_LIST, ALL, "query", "event_type", "{'$ref':'#/components/schemas/EventType'}"},
-    {CD__WH_LIST, A, "query", "status", "{'enum':['enabled','disabled']}"},
-    {CD__WH_LIST, B, "query", "status", "{'enum':['active','paused','disabled']}"},
-    {CD__WH_LIST, C, "query", "status", "{'enum':['active','inactive']}"},
-    {CD__WH_PATCH, C, "query", "is_active", "{'type':'boolean'}"},
+    {CD__WH_LIST, ALL, "query", "event_type",
+     OR_EMPTY("{'$ref':'#/components/schemas/EventType'}")},
+    {CD__WH_LIST, A, "query", "status", "{'enum':['','enabled','disabled']}"},
+    {CD__WH_LIST, B, "query", "status", "{'enum':['','active','paused','disabled']}"},
+    {CD__WH_LIST, C, "query", "status", "{'enum':['','active','inactive']}"},
+    {CD__WH_PATCH, C, "query", "is_active", OR_EMPTY("{'type':'boolean'}")},
     {CD__WH_DELIVERIES, ALL, "query", "status",
      "{'type':'string','description':'states, separated by commas'}"},
     {CD__WH_DELIVERIES, ALL, "query", "from", WHEN_IN_QUERY},
@@ -250,7 +253,7 @@ static const struct {
     {CD__WH_EVENTS, ALL, "query", "to", WHEN_IN_QUERY},
     {CD__WH_EVENTS, ALL, "query", "limit", UP_TO(100)},
     {CD__WH_EVENTS, ALL, "query", "cursor", CURSOR},
-    {CD__WH_OPENAPI, ALL, "query", "variant", "{'enum':['a','b','c']}"},
+    {CD__WH_OPENAPI, ALL, "query", "variant", "{'enum':['','a','b','c']}"},
 };
 
 /* What goes in and comes out; 0: nothing, or anything. also: further statuses. */

@@ -199,6 +199,16 @@ cd_err cd_wh_read_str(cd_wh_read *r, const char **out, cd_json body, const char 
     return CD_OK;
 }
 
+cd_err cd_wh_read_change(cd_wh_read *r, cd_wh_draft *inout, const char **out, cd_json body,
+                         const char *key, usize max, u32 bit)
+{
+    if (cd_json_has(cd_json_get(body, key))) {
+        CD_TRY(cd_wh_read_str(r, out, body, key, max, true));
+        inout->given |= bit;
+    }
+    return CD_OK;
+}
+
 cd_err cd_wh_read_bool(cd_wh_read *r, bool *out, cd_json body, const char *key)
 {
     cd_json v = cd_json_get(body, key);

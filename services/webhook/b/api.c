@@ -95,10 +95,7 @@ static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
             return cd_wh_bad(r, "immutable_field", fixed[i], "%s cannot be changed", fixed[i]);
         }
     }
-    if (cd_json_has(cd_json_get(body, "url"))) {
-        CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
-        d->given |= CD_WH_GIVEN_URL;
-    }
+    CD_TRY(cd_wh_read_change(r, d, &hook->url, body, "url", CD_WH_URL_MAX, CD_WH_GIVEN_URL));
     CD_TRY(cd_wh_read_str(r, &status, body, "status", 16, false));
     if (status != NULL) {
         bool is_on = strcmp(status, "active") == 0;

@@ -128,14 +128,8 @@ static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
     bool is_active = hook->status == CD_WH_ACTIVE;
-    if (cd_json_has(cd_json_get(body, "name"))) {
-        CD_TRY(cd_wh_read_str(r, &hook->name, body, "name", NAME_MAX_BYTES, true));
-        d->given |= CD_WH_GIVEN_NAME;
-    }
-    if (cd_json_has(cd_json_get(body, "url"))) {
-        CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, true));
-        d->given |= CD_WH_GIVEN_URL;
-    }
+    CD_TRY(cd_wh_read_change(r, d, &hook->name, body, "name", NAME_MAX_BYTES, CD_WH_GIVEN_NAME));
+    CD_TRY(cd_wh_read_change(r, d, &hook->url, body, "url", CD_WH_URL_MAX, CD_WH_GIVEN_URL));
     if (cd_json_has(cd_json_get(body, "is_active"))) {
         CD_TRY(cd_wh_read_bool(r, &is_active, body, "is_active"));
         hook->status = is_active ? CD_WH_ACTIVE : CD_WH_DISABLED;

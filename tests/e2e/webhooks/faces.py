@@ -350,6 +350,7 @@ PATHS = [
     ("2.2", "GET", "/v1/webhooks?status=%ff", 400, '"field":"status"'),
     ("2.2", "GET", "/v1/webhooks?status=active&status=nonsense&unknown=1", 200, '"webhooks":[{'),
     ("2.2", "GET", "/v1/webhooks?status=disabled", 200, '"webhooks":[]'),
+    ("2.1", "GET", "/v1/webhooks?page=1&limit=25&status=&chain=&cursor=", 200, '"page":1,"total":1}'),
     ("2.4", "GET", "/v1/webhooks/{id}/deliveries/0", 404, "no such delivery"),
     ("2.4", "GET", "/v1/webhooks/{id}/deliveries/-1", 404, "no such delivery"),
     ("2.4", "GET", "/v1/webhooks/{id}/deliveries/99999999999999999999", 404, "no such delivery"),
