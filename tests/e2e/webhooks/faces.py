@@ -1,6 +1,9 @@
 """The three interfaces as a client who has only read about them meets them: tables of claims, with the section of
 [spec:webhooks] that makes each, against the running program. Standard library only."""
+import base64
 import concurrent.futures
+import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -626,6 +629,47 @@ def test_an_example_of_every_type_arrives(env):
         c("DELETE", "/v1/webhooks/" + hook["id"])
 
     all_hold([("a" if f[0] == "id" else "c" if k.isupper() else "b", k, f) for k, f in PAYLOADS.items()], check)
+
+
+def test_signatures_and_chosen_headers(env):
+    """The whole secret is the key [4]; a new one signs beside the old until it is confirmed or the grace is over."""
+    s = stack_of(env)
+    sink = s.sink()
+
+    def signed(face, secret, head, body):
+        at = head["x-svc-timestamp"] + "." if face == "b" else ""
+        mac = hmac.new(secret.encode(), at.encode() + body, hashlib.sha256).hexdigest()
+        assert face != "b" or abs(time.time() - int(head["x-svc-timestamp"])) < 10
+        return mac if face == "b" else "sha256=" + mac
+
+    for face, key in (("a", None), ("b", "signing_secret"), ("c", "secret")):
+        c = client(env, face)
+        own = {"secret": "päss " + "x" * 16} if face == "a" else {}
+        hook = c("POST", "/v1/webhooks", body_of(env, face, url=sink.url + "?q=%20%41&r", **own, headers={
+            "X-Mine": "a b", "Authorization": "Bearer z"}, standard_headers=True)).json
+        path, old = "/v1/webhooks/" + hook["id"], own.get("secret") or hook[key]
+
+        def test():
+            same(c("POST", path + "/test").json["success"], True)
+            head, body = sink.take()
+            return head, body, head["x-svc-signature"], head.get("x-svc-signature-next")
+
+        head, body, one, two = test()
+        same([one, two], [signed(face, old, head, body), None])
+        same([head["x-mine"], head["authorization"]], ["a b", "Bearer z"])
+        key64 = base64.b64decode(hook["standard_secret"].removeprefix("whsec_"))
+        text = f"{head['webhook-id']}.{head['webhook-timestamp']}.".encode() + body
+        same(head["webhook-signature"], "v1," + base64.b64encode(hmac.new(key64, text, hashlib.sha256).digest()).decode())
+        new = c("POST", path + "/rotate-secret", {}).json["signing_secret" if face == "b" else "secret"]
+        head, body, one, two = test()
+        same([one, two], [signed(face, old, head, body), signed(face, new, head, body)], "during the grace")
+        same(c("POST", path + "/rotate-secret/confirm").status, 200)
+        head, body, one, two = test()
+        same([one, two], [signed(face, new, head, body), None])
+        last = c("POST", path + "/rotate-secret", {"grace_seconds": 0}).json["signing_secret" if face == "b" else "secret"]
+        head, body, one, two = test()
+        same([one, two], [signed(face, last, head, body), None], "without grace")
+        c("DELETE", path)
 
 
 def test_a_delivery_as_its_owner_sees_it(env):
