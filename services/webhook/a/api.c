@@ -44,6 +44,17 @@ static const char *draw_id(cd_wh_read *r)
     return cd_arena_fmt(r->mem, "wh-%.*s", (int)sizeof digits, digits);
 }
 
+/* Without a secret nothing can be signed. */
+static void warn_unsigned(cd_wh_read *r, const cd_wh_draft *d, cd_json body)
+{
+    cd_json v = cd_json_get(body, "standard_headers");
+    bool on = true;
+    bool is_word = cd_json_bool(&on, v, NULL) != CD_OK;
+    if (d->hook.secret.n == 0 && cd_json_has(v) && (on || is_word)) {
+        cd_wh_warn(r, "standard_headers need a secret: without one deliveries are not signed");
+    }
+}
+
 static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
     cd_wh_hook *hook = &d->hook;
@@ -55,15 +66,18 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     CD_TRY(read_filters(r, hook, body));
     CD_TRY(read_secret(r, d, body));
     CD_TRY(cd_wh_read_settings(r, d, body, order));
+    warn_unsigned(r, d, body);
     hook->id = draw_id(r);
     return CD_OK;
 }
 
 static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
+    static const char *const fixed[] = {"chain"};
     cd_wh_hook *hook = &d->hook;
     const char *status = NULL;
     cd_bytes order = {0};
+    cd_wh_warn_fixed(r, body, fixed, CD_COUNT(fixed));
     CD_TRY(cd_wh_read_change(r, d, &hook->url, body, "url", CD_WH_URL_MAX, CD_WH_GIVEN_URL));
     CD_TRY(cd_wh_read_str(r, &status, body, "status", 16, false));
     if (status != NULL) {
@@ -85,6 +99,7 @@ static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     }
     CD_TRY(read_secret(r, d, body));
     CD_TRY(cd_wh_read_settings(r, d, body, order));
+    warn_unsigned(r, d, body);
     return cd_wh_read_again(r, d, body);
 }
 

@@ -91,6 +91,11 @@ void cd__wh_bad(cd_wh_read *r, const char *code, const char *field, const char *
 void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const char *fmt, ...)
     CD_PRINTF(4, 5);
 
+/* cd_wh_warn notes what is wrong but not refused, for the answer's warnings. _fixed: that these fields cannot be changed,
+ * of a PATCH that has them. */
+void cd_wh_warn(cd_wh_read *r, const char *fmt, ...) CD_PRINTF(2, 3);
+void cd_wh_warn_fixed(cd_wh_read *r, cd_json body, const char *const *names, usize cnt);
+
 /* cd_wh_error_body writes the error as the face does. */
 void cd_wh_error_body(cd_buf *out, cd_wh_face face, const cd_wh_problem *p);
 

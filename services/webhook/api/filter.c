@@ -35,11 +35,9 @@ static void warn_checksum(cd_wh_read *r, cd_bytes text, const cd_addr20 *addr)
         lower = lower || (u8)(text.p[i] - 'a') < 6;
     }
     cd_addr_fmt(right, addr);
-    if (upper && lower && memcmp(text.p + 2, right + 2, 40) != 0 &&
-        r->warnings_cnt < CD_COUNT(r->warnings)) {
-        r->warnings[r->warnings_cnt++] =
-            cd_arena_fmt(r->mem, "%.*s has a wrong checksum; correct is %s", (int)text.n,
-                         (const char *)text.p, right);
+    if (upper && lower && memcmp(text.p + 2, right + 2, 40) != 0) {
+        cd_wh_warn(r, "%.*s has a wrong checksum; correct is %s", (int)text.n, (const char *)text.p,
+                   right);
     }
 }
 
@@ -314,11 +312,8 @@ static cd_err read_object(reading *g, cd_json v, const char *field, const cd_wh_
     for (cd_json_it it = cd_json_iter(v); cd_json_next(&it);) {
         g->key = key_of(keys, keys_cnt, it.key);
         if (g->key == NULL) {
-            if (g->r->warnings_cnt < CD_COUNT(g->r->warnings)) {
-                g->r->warnings[g->r->warnings_cnt++] =
-                    cd_arena_fmt(g->r->mem, "%s.%.*s is not known and has no effect", field,
-                                 (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
-            }
+            cd_wh_warn(g->r, "%s.%.*s is not known and has no effect", field,
+                       (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
             continue;
         }
         if (!cd_json_has(it.val)) {

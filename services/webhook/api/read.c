@@ -50,6 +50,28 @@ void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const 
     va_end(args);
 }
 
+void cd_wh_warn(cd_wh_read *r, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    if (r->warnings_cnt == CD_COUNT(r->warnings)) {
+        return;
+    }
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    r->warnings[r->warnings_cnt++] = cd_arena_str(r->mem, cd_bytes_str(text));
+}
+
+void cd_wh_warn_fixed(cd_wh_read *r, cd_json body, const char *const *names, usize cnt)
+{
+    for (usize i = 0; i < cnt; i++) {
+        if (cd_json_has(cd_json_get(body, names[i]))) {
+            cd_wh_warn(r, "%s cannot be changed", names[i]);
+        }
+    }
+}
+
 /* ["body","filters","address",2] of "filters.address[2]". */
 static void put_loc(cd_json_w *w, const char *field)
 {

@@ -126,8 +126,10 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 
 static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
 {
+    static const char *const fixed[] = {"chain", "network", "event_type", "event_types"};
     cd_wh_hook *hook = &d->hook;
     bool is_active = hook->status == CD_WH_ACTIVE;
+    cd_wh_warn_fixed(r, body, fixed, CD_COUNT(fixed));
     CD_TRY(cd_wh_read_change(r, d, &hook->name, body, "name", NAME_MAX_BYTES, CD_WH_GIVEN_NAME));
     CD_TRY(cd_wh_read_change(r, d, &hook->url, body, "url", CD_WH_URL_MAX, CD_WH_GIVEN_URL));
     if (cd_json_has(cd_json_get(body, "is_active"))) {

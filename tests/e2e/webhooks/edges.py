@@ -340,6 +340,12 @@ def test_what_commands_say(env):
 
     all_hold(rows, check)
     taken.close()
+    body = b'{"id":"evt_1"}'
+    mac = hmac.new(b"a secret", body, hashlib.sha256).hexdigest()
+    for sent, variant, code in ((body, "a", 0), (body, "c", 0), (body + b" ", "c", 1), (body, "b", 1), (body, "standard", 1)):
+        p = subprocess.run([str(env.webhooks), "verify", f"--variant={variant}", "--secret=a secret"], capture_output=True,
+                           input=b"POST / HTTP/1.1\r\nX-Svc-Signature: sha256=" + mac.encode() + b"\r\n\r\n" + sent)
+        same([p.returncode, p.stdout], [code, b"" if code else b"genuine\n"], variant)
     same(os.listdir(nobody), [], "commands that only look make nothing")
 
 

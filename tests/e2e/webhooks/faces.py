@@ -498,6 +498,10 @@ def test_changing(env):
         ("2.1", "a", "PATCH", "", {"status": "enabled"}, 200, {"status": "enabled"}),
         ("2.1", "a", "PATCH", "", {"status": "active"}, 400, ("invalid_value", "status")),
         ("2.1", "a", "PATCH", "", {"events": ["new_block"], "filters": {}}, 200, {"events": ["new_block"], "filters": {}}),
+        ("2.1", "a", "PATCH", "", {"chain": "moon"}, 200, {"chain": "lux", "warnings": ["chain cannot be changed"]}),
+        ("4", "a", "PATCH", "", {"standard_headers": "v1"}, 200, {
+            "warnings": ["standard_headers need a secret: without one deliveries are not signed"]}),
+        ("4", "a", "PATCH", "", {"standard_headers": False}, 200, {"standard_headers": False}),
         ("2.2", "b", "PATCH", "", {"status": "paused"}, 200, {"status": "paused"}),
         ("2.2", "b", "PATCH", "", {"status": "disabled"}, 400, ("invalid_value", "status")),
         ("2.2", "b", "PATCH", "", {"chain": "lux"}, 400, ("immutable_field", "chain")),
@@ -525,6 +529,8 @@ def test_changing(env):
         ("2.4", "b", "POST", "/replay", {"status": ["lost"]}, 400, ("invalid_value", "status")),
         ("2.4", "b", "POST", "/replay", {"from": "soon"}, 400, ("invalid_value", "from")),
         ("2.3", "c", "PATCH", "", {"is_active": False, "name": "m"}, 200, {"is_active": False, "name": "m"}),
+        ("2.3", "c", "PATCH", "", {"network": "fuji", "event_types": ["NEW_BLOCK"]}, 200, {
+            "network": "mainnet", "warnings": ["network cannot be changed", "event_types cannot be changed"]}),
         ("2.3", "c", "PATCH", "?is_active=true", None, 200, {"is_active": True}),
         ("2.3", "c", "PATCH", "?is_active=0", None, 200, {"is_active": False}),
         ("2.3", "c", "PATCH", "?is_active=maybe", None, 422, ("bool_parsing", "is_active")),
