@@ -727,6 +727,41 @@ def test_a_delivery_as_its_owner_sees_it(env):
         c("DELETE", path)
 
 
+def test_a_receiver_that_is_gone(env):
+    """410 ends it at once: A disables, B pauses, C's event has failed and the webhook goes on; what then matches is kept [4, 5]."""
+    s = stack_of(env)
+    sink = s.sink(410)
+    made = {}
+    for face, what in (("a", {"filters": {"address": BOB}}), ("b", {"config": {"addresses": [BOB]}}),
+                       ("c", {"event_type": "ADDRESS_ACTIVITY", "filters": {"address": BOB}})):
+        made[face] = client(env, face)("POST", "/v1/webhooks", body_of(env, face, url=sink.url, **what)).json["id"]
+    s.send(value=410)
+    want = {"a": ("status", "disabled", "disabled"), "b": ("status", "paused", "paused"), "c": ("is_active", True, "active")}
+    for face, hook in made.items():
+        c, (key, value, word) = client(env, face), want[face]
+        path = "/v1/webhooks/" + hook
+
+        def rows(state):
+            r = c("GET", f"{path}/deliveries?status={state}").json
+            return r if face == "c" else r["deliveries"]
+
+        s.until(lambda: len(rows("failed")) == 1, "it has not failed")
+        s.until(lambda: c("GET", path).json[key] == value, f"{face} is not {value}")
+        listed = c("GET", "/v1/webhooks?status=" + word).json
+        assert hook in [h["id"] for h in (listed if face == "c" else listed["webhooks"])], "the list by status"
+    s.send(value=411)
+    s.settle()
+    sink.status = 200
+    for face, hook in made.items():
+        c = client(env, face)
+        path = "/v1/webhooks/" + hook
+        if face != "c":
+            s.until(lambda: '"skipped"' in c("GET", path + "/deliveries").text, "what matched meanwhile is not there")
+            same(c("POST", path + "/enable").json["status"], "enabled" if face == "a" else "active")
+            same(c("POST", path + "/replay", {}).json, {"queued": 2}, "what failed and what was skipped")
+        c("DELETE", path)
+
+
 # --- the wire ---------------------------------------------------------------------------------------
 
 def test_one_connection_many_requests(env):
