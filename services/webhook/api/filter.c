@@ -308,18 +308,19 @@ static const cd_wh_filter_key *key_of(const cd_wh_filter_key *keys, usize cnt, c
 static cd_err read_object(reading *g, cd_json v, const char *field, const cd_wh_filter_key *keys,
                           usize keys_cnt, u32 types)
 {
+    const char *dot = field[0] == '\0' ? "" : ".";
     cd_json_w_obj(g->w);
     for (cd_json_it it = cd_json_iter(v); cd_json_next(&it);) {
         g->key = key_of(keys, keys_cnt, it.key);
         if (g->key == NULL) {
-            cd_wh_warn(g->r, "%s.%.*s is not known and has no effect", field,
+            cd_wh_warn(g->r, "%s%s%.*s is not known and has no effect", field, dot,
                        (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
             continue;
         }
         if (!cd_json_has(it.val)) {
             continue;
         }
-        g->field = cd_arena_fmt(g->r->mem, "%s.%s", field, g->key->name);
+        g->field = cd_arena_fmt(g->r->mem, "%s%s%s", field, dot, g->key->name);
         if (g->key->types != 0 && (types & ~g->key->types) != 0) {
             return cd_wh_bad(g->r, "invalid_value", g->field,
                              "%s cannot apply to this type of event", g->field);

@@ -2,6 +2,7 @@
 #include "services/webhook/api/call.h"
 #include "services/webhook/api/ops.h"
 
+#define FROM_BLOCK_MAX ((u64)1 << 53)
 enum { LIMIT_DFLT = 25, LIMIT_MAX = 100, GRACE_DFLT_S = 86400, GRACE_MAX_S = 30 * 86400 };
 
 static cd_json_w writer(cd__wapi_call *c)
@@ -46,7 +47,8 @@ static cd_err create_prepare(cd__wapi_call *c)
     cd_json v = cd_json_get(c->body, "from_block");
     CD_TRY(c->face->create(&c->read, &c->draft, c->body));
     if (cd_json_has(v)) {
-        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&from, v, NULL) != CD_OK) {
+        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&from, v, NULL) != CD_OK ||
+            from > FROM_BLOCK_MAX) {
             return cd_wh_bad_shape(&c->read, "int_type", "from_block", "must be a block number");
         }
         c->draft.hook.from_block = from == 0 ? 1 : from; // 0: from now on
@@ -310,13 +312,19 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_filter f;
     cd_bytes config;
-    CD_TRY(cd_wh_read_filter(&c->read, &f, &config, c->body, "body", lists, CD_COUNT(lists), 0));
+    CD_TRY(cd_wh_read_filter(&c->read, &f, &config, c->body, "", lists, CD_COUNT(lists), 0));
     CD_TRY(cd__wapi_find(c, s, false, why));
     cd_err err =
         cd_wh_op_addresses(s, &c->hook, f.addresses, f.from, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
         return cd__wapi_refuse(c, 400, "invalid_value", "add", "more than %d addresses",
                                CD_WH_ADDRESSES_MAX);
+    }
+    if (err == CD_EINVAL) {
+        return cd__wapi_refuse(
+            c, 400, "invalid_value", "remove",
+            "the last address cannot go: without one it would be told of more, not of "
+            "less; pause, delete or PATCH the webhook");
     }
     CD_TRY(err);
     if (f.from.n != 0 && c->hook.filter.addresses.n == 0) {

@@ -209,6 +209,9 @@ cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_
     usize cnt;
     CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, add, remove, why));
     CD_TRY(cd_wh_hook_by_key(s, hook, mem, hook->key, true, why));
+    if (remove.n != 0 && hook->filter.addresses.n == 0) {
+        return cd_fail(why, CD_EINVAL, "without an address it would be told of more");
+    }
     hook->config = cd_wh_config_addresses(
         mem, hook->config, cd_wh_face_api_of(hook->face)->list_key, hook->filter.addresses);
     hook->updated_ms = now_ms;

@@ -36,7 +36,8 @@ cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, 
 cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_wh_face face,
                        i64 hook, u64 now_ms, cd_arena *mem, cd_errinfo *why) CD_CHECK;
 
-/* cd_wh_op_addresses changes the watched addresses; hook (with lists) is then as it is stored. CD_EFULL. */
+/* cd_wh_op_addresses changes the watched addresses; hook (with lists) is then as it is stored. CD_EFULL; CD_EINVAL when
+ * the last one would go, and with it the condition. */
 cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_wh_addrs remove,
                           u64 now_ms, cd_arena *mem, cd_errinfo *why) CD_CHECK;
 

@@ -267,6 +267,7 @@ CREATES = [
     ("5", "b", {"concurrency": 65}, 400, "invalid_value", "concurrency"),
     ("6", "b", {"from_block": -1}, 400, "invalid_value", "from_block"),
     ("6", "b", {"from_block": "1"}, 400, "invalid_value", "from_block"),
+    ("6", "b", {"from_block": 2**53 + 1}, 400, "invalid_value", "from_block"),
 ]
 
 
@@ -518,7 +519,10 @@ def test_changing(env):
          {"headers": {"X-Mine": "1"}, "ordering": "strict"}),
         ("2.4", "b", "POST", "/addresses", {"add": [ADDR, ADDR], "remove": [BOB]}, 200, {"addresses": 1}),
         ("2.4", "b", "GET", "", None, 200, {"config": {"addresses": [ADDR]}}),
-        ("2.4", "b", "POST", "/addresses", {"add": ["0x1"]}, 400, ("invalid_value", "body.add[0]")),
+        ("2.4", "b", "POST", "/addresses", {"add": ["0x1"]}, 400, ("invalid_value", "add[0]")),
+        ("2.4", "b", "POST", "/addresses", {"remove": [ADDR]}, 400, ("invalid_value", "remove")),
+        ("2.4", "b", "POST", "/addresses", {"add": [BOB], "remove": [ADDR]}, 200, {"addresses": 1}),
+        ("2.4", "b", "POST", "/addresses", {"add": [ADDR], "remove": [BOB]}, 200, {"addresses": 1}),
         ("2.4", "b", "POST", "/rotate-secret/confirm", None, 409, ("no_rotation", None)),
         ("2.4", "b", "POST", "/rotate-secret", {"grace_seconds": -1}, 400, ("invalid_value", "grace_seconds")),
         ("2.4", "b", "POST", "/rotate-secret", {}, 200, {"id": hook["b"]["id"]}),
@@ -540,7 +544,9 @@ def test_changing(env):
         ("2.4", "c", "POST", "/rotate-secret", {"grace_seconds": 0}, 200, {"grace_until": None}),
         ("2", "c", "POST", "/nothing", None, 404, (None, None)),
         ("2", "c", "POST", "", {}, 405, (None, None)),
+        ("2.4", "c", "POST", "/addresses", {"add": ["0x1"]}, 422, ("value_error", "add[0]")),
         ("2.4", "c", "POST", "/addresses", {"add": [BOB]}, 200, {"addresses": 1}),
+        ("2.4", "c", "POST", "/addresses", {"remove": [BOB]}, 400, (None, None)),
         ("2.4", "c", "GET", "", None, 200, {"filters": {"address": [BOB], "from": ADDR}}),
     ]
 
