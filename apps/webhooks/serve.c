@@ -161,6 +161,9 @@ static cd_err take_place(app *a, const cd_service *s, cd_errinfo *why)
     if (n == 0 || n > 40) {
         return cd_fail(why, CD_EINVAL, "--worker must be letters, digits, - and _");
     }
+    if (strncmp(cd_args_str(s->args, OPT_DB), "postgres", 8) == 0) {
+        return CD_OK; // the server knows its clients, from whichever machine
+    }
     const char *place = cd_arena_fmt(s->mem, "%s/workers/%s", dir, name);
     CD_TRY(cd_fs_mkdirs(cd_fs_real(), place, 0700, why));
     cd_err err = cd_dirlock_take(cd_fs_real(), &a->place, place, why);
@@ -174,6 +177,7 @@ static cd_err take_place(app *a, const cd_service *s, cd_errinfo *why)
 static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
 {
     app *a = cd_arena_new(s->mem, app);
+    a->place.fd = -1;
     cd_webhook_cfg cfg = {
         .loop = s->loop,
         .log = s->log,
