@@ -219,6 +219,10 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     bool is_known;
     cd_buf_clear(cd_http_req_out(c->req)); /* it may be another try */
     CD_TRY(recall(c, s, &is_known, why));
+    if (!is_known && c->refused.status != 0) {
+        c->read.problem = c->refused;
+        return CD_EINVAL;
+    }
     if (!is_known) {
         CD_TRY(steps[c->route]->run == NULL ? CD_OK : steps[c->route]->run(c, s, why));
         CD_TRY(keep(c, s, why));
@@ -242,18 +246,23 @@ static void check(cd__wapi_call *c);
 static void on_checked(void *arg, const char *refusal)
 {
     cd__wapi_call *c = arg;
-    if (refusal != NULL) {
-        c->read.problem = (cd_wh_problem){
-            .status = 400,
-            .code = "invalid_url",
-            .field = c->checking,
-            .message = cd_arena_str(&c->mem, cd_bytes_str(refusal)),
-            .kind = "value_error.url",
-        };
-        cd__wapi_answer(c);
+    if (refusal == NULL) {
+        check(c);
         return;
     }
-    check(c);
+    c->refused = (cd_wh_problem){
+        .status = 400,
+        .code = "invalid_url",
+        .field = c->checking,
+        .message = cd_arena_str(&c->mem, cd_bytes_str(refusal)),
+        .kind = "value_error.url",
+    };
+    if (c->idem_key.n == 0) {
+        c->read.problem = c->refused;
+        cd__wapi_answer(c);
+    } else { // the call may have been answered when the name led elsewhere
+        post(c);
+    }
 }
 
 /* Checks one address after the other, then goes on. */

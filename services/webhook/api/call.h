@@ -62,6 +62,7 @@ struct cd__wapi_call {
     const char *check_url; /* set by prepare: to be checked before run */
     const char *check_ops; /* the same, behind it: who is told of operations */
     const char *checking;  /* the field that is being checked */
+    cd_wh_problem refused; /* what was wrong with it; status 0: nothing */
     u32 status;            /* of the answer; 200 unless set */
     const char *type;      /* NULL: JSON */
     /* what one step tells the next */

@@ -181,8 +181,11 @@ def test_a_name_that_changes_is_refused_at_the_attempt(env):
     try:
         with Service(env, "--allow-http", "--allow-cidr=127.0.0.1/32", names=path) as s:
             c = s.client("b", "rebind", "--tier=enterprise")
-            hooks = {n: c("POST", "/v1/webhooks", GOOD["b"] | {"url": f"http://{n}:{good.port}/hook"}).json["id"]
-                     for n in [*later, "still.test"]}
+            def create(n):
+                return c("POST", "/v1/webhooks", GOOD["b"] | {"url": f"http://{n}:{good.port}/hook"}, Idempotency_Key=n)
+
+            made = {n: create(n) for n in [*later, "still.test"]}
+            hooks = {n: r.json["id"] for n, r in made.items()}
             hooks["away"] = c("POST", "/v1/webhooks", GOOD["b"] | {"url": f"http://127.0.0.1:{good.port}/away"}).json["id"]
 
             def test(n):
@@ -196,6 +199,9 @@ def test_a_name_that_changes_is_refused_at_the_attempt(env):
             for n in later:
                 r = test(n)
                 same([r["success"], r["status_code"], r["error"]], [False, None, "ssrf"], n)
+                same(create(n).body, made[n].body, "what was answered once is answered again")
+                same(c("POST", "/v1/webhooks", GOOD["b"] | {"url": f"http://{n}:{good.port}/hook"}, Idempotency_Key="x" + n).status,
+                     400, "and new ones are refused")
             same(test("still.test")["status_code"], 200)
             r = test("away")
             same([r["success"], r["status_code"]], [False, 302])
