@@ -101,6 +101,11 @@ CD_INLINE cd_wh_face cd__wapi_face(const cd__wapi_call *c)
 {
     return c->account.project.face;
 }
+/* cd__wapi_writer writes the answer. */
+CD_INLINE cd_json_w cd__wapi_writer(cd__wapi_call *c)
+{
+    return (cd_json_w){.out = cd_http_req_out(c->req)};
+}
 /* cd__wapi_now_ms: wall time of the service's clock. */
 u64 cd__wapi_now_ms(const cd_wh_api *a);
 

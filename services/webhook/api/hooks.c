@@ -5,11 +5,6 @@
 #define FROM_BLOCK_MAX ((u64)1 << 53)
 enum { LIMIT_DFLT = 25, LIMIT_MAX = 100, GRACE_DFLT_S = 86400, GRACE_MAX_S = 30 * 86400 };
 
-static cd_json_w writer(cd__wapi_call *c)
-{
-    return (cd_json_w){.out = cd_http_req_out(c->req)};
-}
-
 static void put_warnings(cd__wapi_call *c, cd_json_w *w)
 {
     if (c->read.warnings_cnt == 0) {
@@ -25,7 +20,7 @@ static void put_warnings(cd__wapi_call *c, cd_json_w *w)
 
 static void answer_record(cd__wapi_call *c, u32 show)
 {
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     c->face->record(&w, &c->hook, show, &c->mem);
     if ((show & CD_WH_SHOW_STANDARD) != 0) {
@@ -134,7 +129,7 @@ static cd_err list_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     bool has_more = cnt > limit;
     cnt = has_more ? limit : cnt;
     const char *next = cd__wapi_cursor_fmt(c, has_more ? hooks[cnt - 1].key : 0);
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     if (face != CD_WH_C) {
         cd_json_w_obj(&w);
         cd_json_w_key(&w, "webhooks");
@@ -176,7 +171,7 @@ const cd__wapi_steps cd__wapi_do_GET = {.run = get_run};
 
 static cd_err delete_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     CD_TRY(cd__wapi_find(c, s, false, why));
     cd_err err = cd_wh_op_delete(s, &c->draft.ops, &c->hook, &c->mem, why);
     if (err == CD_EBUSY) {
@@ -273,7 +268,7 @@ static cd_err rotate_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd__wapi_find(c, s, true, why));
     CD_TRY(cd_wh_op_rotate(s, &c->hook, &c->read, grace_s * 1000, cd__wapi_now_ms(c->api), why));
     c->changed = true;
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd_json_w_key(&w, c->face->secret_key);
@@ -337,7 +332,7 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 static void addresses_after(cd__wapi_call *c)
 {
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "id", c->hook.id);
     cd__wapi_w_u64(&w, cd__wapi_face(c), "addresses", c->hook.filter.addresses.n);

@@ -7,11 +7,6 @@
 
 enum { PREVIEW_DFLT = 500 };
 
-static cd_json_w writer(cd__wapi_call *c)
-{
-    return (cd_json_w){.out = cd_http_req_out(c->req)};
-}
-
 /* ---- usage ---- */
 
 static cd_err usage_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
@@ -28,7 +23,7 @@ static cd_err usage_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     u64 used;
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &c->mem, &q, why));
     CD_TRY(cd_wh_usage(s, &used, p->id, cd__wapi_now_ms(c->api), why));
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_str(&w, face, "project", p->name);
     cd__wapi_w_str(&w, face, "tier", tier->name);
@@ -79,7 +74,7 @@ static bool put_chains(cd__wapi_call *c, cd_json_w *w)
 
 static void health_after(cd__wapi_call *c)
 {
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd_wh_w_str(&w, "status", "ok");
     cd_wh_w_str(&w, "version", CD_VERSION);
@@ -90,7 +85,7 @@ static void health_after(cd__wapi_call *c)
 
 static void ready_after(cd__wapi_call *c)
 {
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     const cd_wh_engine *e = c->api->cfg.engine;
     const char *trouble = e->trouble == NULL ? "" : e->trouble(e->ctx);
@@ -163,7 +158,7 @@ static void on_tested(void *arg, const cd_wh_attempt *a, const cd_bytes *body, c
         cd__wapi_answer(c);
         return;
     }
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_bool(&w, face, "success", a->status >= 200 && a->status < 300);
     cd__wapi_w_u64_if(&w, face, "status_code", a->status != 0, a->status);
@@ -216,7 +211,7 @@ static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
         cd__wapi_answer(c);
         return;
     }
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_u64(&w, face, "blocks", p->blocks);
     cd__wapi_w_u64(&w, face, "matched_blocks", p->matched_blocks);

@@ -12,11 +12,6 @@ enum {
     MS_PER_HOUR = 3600 * 1000,
 };
 
-static cd_json_w writer(cd__wapi_call *c)
-{
-    return (cd_json_w){.out = cd_http_req_out(c->req)};
-}
-
 /* ---- parts ---- */
 
 /* Text that is perhaps no text. */
@@ -165,7 +160,7 @@ static cd_err deliveries_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     u32 limit = q.limit++;
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &c->mem, &q, why));
     const char *next = cut(c, list, &cnt, limit);
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     open_list(c, &w, "deliveries");
     for (usize i = 0; i < cnt; i++) {
         cd_wh_delivery d;
@@ -206,7 +201,7 @@ static cd_err delivery_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         return cd__wapi_refuse(c, 404, "not_found", "", "no such delivery");
     }
     CD_TRY(err);
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     put_delivery(&w, face, &d, cnt == 0 ? NULL : &attempts[cnt - 1]);
     if (face != CD_WH_C) {
@@ -246,7 +241,7 @@ static cd_err replay_one_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     c->due = true;
     c->status = 202;
     usize n = cd_i64_fmt(text, made);
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_u64(&w, cd__wapi_face(c), "queued", 1);
     put_text(&w, cd__wapi_face(c), "delivery_id", cd_bytes_of(text, n));
@@ -298,7 +293,7 @@ static cd_err replay_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_replay(s, &queued, &q, why));
     c->due = queued != 0;
     c->status = 202;
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_u64(&w, cd__wapi_face(c), "queued", queued);
     cd_json_w_obj_end(&w);
@@ -323,7 +318,7 @@ static cd_err ledger_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd__wapi_query_u64(c, &to, "to_block", 0, INT64_MAX));
     CD_TRY(cd__wapi_query_u64(c, &limit, "limit", 1, LEDGER_MAX));
     CD_TRY(cd_wh_ledger(s, &rows, &cnt, &next, &c->mem, c->hook.key, from, to, (u32)limit, why));
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_key(&w, face, "blocks");
     cd_json_w_arr(&w);
@@ -390,7 +385,7 @@ static cd_err events_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd_wh_delivery_list(s, &list, &cnt, &c->mem, &q, why));
     const char *next = cut(c, list, &cnt, limit);
     const char **ids = cd_arena_array(&c->mem, const char *, cnt);
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     open_list(c, &w, "events");
     for (usize i = 0; i < cnt; i++) {
         CD_TRY(id_of(&ids[i], c, s, list, ids, i, why));
@@ -442,7 +437,7 @@ static cd_err stats_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
             all.latency[k] += list[i].latency[k];
         }
     }
-    cd_json_w w = writer(c);
+    cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
     cd__wapi_w_str(&w, face, "webhook_id", c->hook.id);
     cd__wapi_w_u64(&w, face, "hours", hours);

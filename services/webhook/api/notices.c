@@ -14,7 +14,7 @@ static cd_err answer(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_project p;
     cd_wh_hook ops = {0};
-    cd_json_w w = {.out = cd_http_req_out(c->req)};
+    cd_json_w w = cd__wapi_writer(c);
     CD_TRY(cd_wh_project_get(s, &p, &c->mem, c->account.project.id, why));
     cd_err err = cd_wh_notice_target(s, &ops, &c->mem, p.id, 0, why);
     if (err != CD_OK && err != CD_ENOENT) {
