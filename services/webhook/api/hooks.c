@@ -316,16 +316,10 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
                                CD_WH_ADDRESSES_MAX);
     }
     if (err == CD_EINVAL) {
-        return cd__wapi_refuse(
-            c, 400, "invalid_value", "remove",
-            "the last address cannot go: without one it would be told of more, not of "
-            "less; pause, delete or PATCH the webhook");
+        return cd__wapi_refuse(c, 400, "invalid_value", "remove",
+                               "one address must be left: without any it would be told of more");
     }
     CD_TRY(err);
-    if (f.from.n != 0 && c->hook.filter.addresses.n == 0) {
-        return cd__wapi_refuse(c, 400, "invalid_value", "remove",
-                               "one address must be left: without any, all would match");
-    }
     c->changed = true;
     return CD_OK;
 }
