@@ -7,7 +7,7 @@
 #   edges     hostile addresses, tiers, the command line, the commands of docs/webhooks.md
 #   workers   several on one PostgreSQL, workers and server killed
 add_library(e2e_names MODULE ${CMAKE_CURRENT_LIST_DIR}/webhooks/names.c)
-foreach(suite suite faces edges kinds features nodes mail kills workers answers)
+foreach(suite suite faces edges kinds features nodes mail kills workers answers lists states)
   add_test(NAME e2e/webhooks-${suite}
            COMMAND ${CMAKE_CURRENT_LIST_DIR}/webhooks/run.py --node $<TARGET_FILE:candela>
                    --bin $<TARGET_FILE:candela-webhooks> ${suite})
@@ -18,3 +18,5 @@ set_tests_properties(e2e/webhooks-edges PROPERTIES ENVIRONMENT "CANDELA_NAMES=$<
 add_test(NAME e2e/webhooks-package
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/../pricing/run.py --bin $<TARGET_FILE:candela-webhooks> package)
 set_tests_properties(e2e/webhooks-package PROPERTIES LABELS e2e TIMEOUT 300)
+#   answers   receivers that answer in every way             lists     addresses that change while blocks come
+#   states    webhooks stopped, started, given new secrets and replayed meanwhile

@@ -131,7 +131,7 @@ class Stack:
     def until(self, fn, what, timeout=20):
         end = time.monotonic() + timeout
         while not fn():
-            assert time.monotonic() < end, what
+            assert time.monotonic() < end, what() if callable(what) else what
             time.sleep(0.02)
 
     def ask(self, method, path, variant, body=None):
