@@ -264,3 +264,26 @@ def test_nothing_is_sent_in_clear(env):
         finally:
             w.stack.close()
             post.close()
+
+
+def test_a_quota_that_is_used_up(env):
+    """C, free: a thousand events a day are sent, the rest is recorded; the owner reads of it twice."""
+    post = post_of()
+    stack = Stack(env.binary, env.webhooks, flags=smtp_flags("127.0.0.1", post.port))
+    try:
+        stack.run("projects", "set", "--project=pc", "--tier=free", f"--email={OWNER}")
+        sink = stack.sink()
+        hook = stack.make("c", name="of a test", url=sink.url, event_type="NEW_BLOCK")
+        stack.rpc("hardhat_mine", hex(1010))
+        for _ in range(1000):
+            sink.take()
+        path = f"/v1/webhooks/{hook['id']}/deliveries?status=quota_exceeded"
+        stack.until(lambda: len(stack.get(path, "c")[1]) == 10, "what is above the quota is not recorded")
+        stack.until(lambda: len(post.got) >= 2, "mails of the quota")
+        time.sleep(1.5)
+        same(sorted(read_mail(e)[0] for e in post.got), ["[Svc] 100 % of the quota used", "[Svc] 80 % of the quota used"])
+        assert sink.got.empty(), "more than the quota was sent"
+        same(stack.get("/v1/usage", "c")[1]["events"], {"used": 1000, "limit": 1000, "period": "day"})
+    finally:
+        stack.close()
+        post.close()
