@@ -370,16 +370,18 @@ static void write_done(cd_wh_job *job)
         cd_timer_start(in->retry, RETRY_MS, 0);
         return;
     }
-    if (j->outcome != WRITTEN) {
+    const outcome was = j->outcome; /* the next may be under way when a block is matched again */
+    if (was != WRITTEN) {
         put_back(in);
         if (in->is_stopped) {
             return;
         }
-        if (j->outcome == TORN) {
-            tear(in);
-        } else {
+        if (was == STALE) {
             changes_take(in, &j->changes);
-            match_again(in);
+            match_again(in); /* the next may be under way now */
+        }
+        if (was == TORN || in->is_torn) { /* perhaps since before, when this was under way */
+            tear(in);
         }
         write_more(in);
         return;
