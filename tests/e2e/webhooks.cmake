@@ -2,7 +2,8 @@
 #   suite     what clients and receivers see                 faces     the interfaces, claim by claim
 #   kinds     every kind of event of a Hardhat project       features  what a service offers besides
 #   nodes     nodes of others, and nodes that fail           mail      tables to their end, mails
-#   answers   receivers that answer in every way
+#   answers   receivers that answer in every way             lists     addresses that change while blocks come
+#   states    webhooks stopped, started, given new secrets and replayed meanwhile
 #   kills     service and node killed under load: ten times, a thousand when CANDELA_TEST_FULL is 1
 #   edges     hostile addresses, tiers, the command line, the commands of docs/webhooks.md
 #   workers   several on one PostgreSQL, workers and server killed
@@ -18,5 +19,3 @@ set_tests_properties(e2e/webhooks-edges PROPERTIES ENVIRONMENT "CANDELA_NAMES=$<
 add_test(NAME e2e/webhooks-package
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/../pricing/run.py --bin $<TARGET_FILE:candela-webhooks> package)
 set_tests_properties(e2e/webhooks-package PROPERTIES LABELS e2e TIMEOUT 300)
-#   answers   receivers that answer in every way             lists     addresses that change while blocks come
-#   states    webhooks stopped, started, given new secrets and replayed meanwhile
