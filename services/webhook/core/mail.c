@@ -419,6 +419,11 @@ static void turn(cd_wh_mailer *m)
     }
 }
 
+bool cd_wh_mailer_is_idle(const cd_wh_mailer *m)
+{
+    return m->open == 0 && !m->is_under_way && !m->wants_round;
+}
+
 void cd_wh_mailer_due(cd_wh_mailer *m)
 {
     m->wants_round = true;

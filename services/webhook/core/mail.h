@@ -33,6 +33,9 @@ cd_err cd_wh_mailer_new(cd_wh_mailer **out, cd_loop *loop, const cd_wh_mailer_cf
 /* cd_wh_mailer_free: behind cd_wh_db_close. What is being sent is sent again by the next one. NULL is allowed. */
 void cd_wh_mailer_free(cd_wh_mailer *m);
 
+/* cd_wh_mailer_is_idle: no mail is on its way, and what became of the last ones is recorded. */
+bool cd_wh_mailer_is_idle(const cd_wh_mailer *m);
+
 /* cd_wh_mailer_ended queues the mail of a webhook that was disabled or paused: for cd_wh_deliver_cfg.hook_ended. */
 cd_err cd_wh_mailer_ended(cd_wh_mailer *m, cd_wh_store *s, const cd_wh_ending *e,
                           cd_errinfo *why) CD_CHECK;
