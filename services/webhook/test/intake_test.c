@@ -294,7 +294,7 @@ static void rows_check(rig *r, i64 hook, const u64 *blocks, usize cnt)
 
 static void rows_check_range(rig *r, i64 hook, u64 first, u64 last)
 {
-    u64 blocks[256];
+    u64 blocks[256] = {0};
     usize cnt = 0;
     for (u64 b = first; b <= last; b++) {
         blocks[cnt++] = b;
