@@ -102,8 +102,8 @@ def test_stale_for_every_failure(opt, fixture):
 
 
 def test_retry_after(opt, fixture):
-    for retry in ("2", email.utils.formatdate(time.time() + 3, usegmt=True)):
-        fixture.set("429", retry=retry)
+    for retry in (lambda: "2", lambda: email.utils.formatdate(time.time() + 3, usegmt=True)):
+        fixture.set("429", retry=retry())
         fixture.requests.clear()
         with Gateway(opt.bin, fixture.base()) as g:
             begin = time.monotonic()
