@@ -3,10 +3,12 @@
  *   listener ─► cd_tls_accept ──┐
  *   cd_connect ─► cd_tls_connect ┴► handshake ─► ready(tcp) ─► cd_tcp_start, cd_tcp_write ... as ever
  *
- * A server's certificate must lead to one that is believed and be made out to its name. TLS lies below cd_tcp: whoever gets the connection reads and writes plain bytes. Only key exchange with
+ * TLS lies below cd_tcp: whoever gets the connection reads and writes plain bytes. Only key exchange with
  * forward secrecy and authenticated encryption is offered; no renegotiation, no compression, no early
- * data. Server names (SNI) are ignored: there is one certificate. Handshakes are bounded in number, in
- * time, and in the CPU they take from one round of the loop. The only module that knows OpenSSL's TLS.
+ * data. As a server it has one certificate and ignores the name that is asked for (SNI); as a client it
+ * wants one that leads to an authority it believes and is made out to the server's name. Handshakes are
+ * bounded in number, in time, and in the CPU they take from one round of the loop. The only module that
+ * knows OpenSSL's TLS.
  * Threading: confined. [RFC 8446, RFC 5246, RFC 7301] */
 #ifndef CD_NET_TLS_H
 #define CD_NET_TLS_H

@@ -136,8 +136,8 @@ typedef struct cd_wh_filter_key {
     u32 max;   /* elements; 0: CD_WH_ADDRESSES_MAX */
 } cd_wh_filter_key;
 
-/* cd_wh_read_filter reads an object of such keys, which is called field ("": the body itself). config is the object as it will be answered: the known keys, in
- * canonical spelling. An absent or null one is {}. */
+/* cd_wh_read_filter reads an object of such keys, which is called field ("": the body itself). config is the object as it
+ * will be answered: the known keys, in canonical spelling. An absent or null one is {}. */
 cd_err cd_wh_read_filter(cd_wh_read *r, cd_wh_filter *out, cd_bytes *config, cd_json v,
                          const char *field, const cd_wh_filter_key *keys, usize keys_cnt,
                          u32 types) CD_CHECK;
