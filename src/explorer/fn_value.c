@@ -1,22 +1,12 @@
 #include "base/hex.h"
 #include "codec/json.h"
 #include "explorer/fn.h"
+#include "explorer/text_priv.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
 static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v,
                         cd_errinfo *why);
-
-static cd_bytes trim(cd_bytes t)
-{
-    while (t.n != 0 && t.p[0] <= ' ') {
-        t = cd_bytes_sub(t, 1, t.n - 1);
-    }
-    while (t.n != 0 && t.p[t.n - 1] <= ' ') {
-        t.n--;
-    }
-    return t;
-}
 
 /* The power of ten of a unit, taken off the end; 0 without one. */
 static u32 take_unit(cd_bytes *t)
@@ -28,7 +18,7 @@ static u32 take_unit(cd_bytes *t)
     for (usize i = 0; i < CD_COUNT(units); i++) {
         usize n = strlen(units[i].name);
         if (t->n > n && memcmp(t->p + t->n - n, units[i].name, n) == 0) {
-            *t = trim(cd_bytes_sub(*t, 0, t->n - n));
+            *t = cd__xp_trim(cd_bytes_sub(*t, 0, t->n - n));
             return units[i].decimals;
         }
     }
@@ -120,7 +110,7 @@ static cd_err read_bytes(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_
 static cd_err read_text(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text,
                         cd_errinfo *why)
 {
-    cd_bytes word = trim(text);
+    cd_bytes word = cd__xp_trim(text);
     cd_json doc;
     switch (t->kind) {
     case CD_ABI_UINT:

@@ -3,6 +3,7 @@
 #include "base/hex.h"
 #include "base/mem.h"
 #include "explorer/explorer_priv.h"
+#include "explorer/text_priv.h"
 
 #include <stdlib.h>
 
@@ -67,20 +68,9 @@ static void add_known(cd_labels *l)
     }
 }
 
-static cd_bytes trim(cd_bytes t)
-{
-    while (t.n != 0 && t.p[0] <= ' ') {
-        t = cd_bytes_sub(t, 1, t.n - 1);
-    }
-    while (t.n != 0 && t.p[t.n - 1] <= ' ') {
-        t.n--;
-    }
-    return t;
-}
-
 static cd_err add_line(cd_labels *l, cd_bytes line, u64 number, cd_errinfo *why)
 {
-    line = trim(line);
+    line = cd__xp_trim(line);
     if (line.n == 0 || line.p[0] == '#') {
         return CD_OK;
     }
@@ -91,7 +81,7 @@ static cd_err add_line(cd_labels *l, cd_bytes line, u64 number, cd_errinfo *why)
         return cd_fail(why, CD_EFORMAT, "line %llu does not begin with an address",
                        (unsigned long long)number);
     }
-    cd_bytes name = trim(cd_bytes_sub(line, ADDR_TEXT, line.n - ADDR_TEXT));
+    cd_bytes name = cd__xp_trim(cd_bytes_sub(line, ADDR_TEXT, line.n - ADDR_TEXT));
     if (name.n == 0 || name.n > CD_LABEL_MAX) {
         return cd_fail(why, CD_EFORMAT, "line %llu: a name has 1 to %d bytes",
                        (unsigned long long)number, CD_LABEL_MAX);

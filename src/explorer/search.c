@@ -1,20 +1,10 @@
 #include "base/hex.h"
 #include "base/num_text.h"
 #include "explorer/explorer_priv.h"
+#include "explorer/text_priv.h"
 #include "web/serve.h"
 
 enum { TYPED_MAX = 200 };
-
-static cd_bytes trim(cd_bytes t)
-{
-    while (t.n != 0 && t.p[0] <= ' ') {
-        t = cd_bytes_sub(t, 1, t.n - 1);
-    }
-    while (t.n != 0 && t.p[t.n - 1] <= ' ') {
-        t.n--;
-    }
-    return t;
-}
 
 static bool is_word(cd_bytes t, const char *word)
 {
@@ -94,7 +84,7 @@ bool cd__xp_search(cd__xp *p)
     const cd_accepted *b;
     usize idx;
     (void)cd_web_query(&typed, cd_http_req_query(p->req), "q", TYPED_MAX);
-    cd_bytes t = trim(cd_arena_dup(&p->a, cd_buf_bytes(&typed)));
+    cd_bytes t = cd__xp_trim(cd_arena_dup(&p->a, cd_buf_bytes(&typed)));
     cd_buf_fini(&typed);
     p->searched = t;
     p->title = cd_bytes_str("Search");

@@ -15,8 +15,7 @@ static cd_err fail_ssl(cd_errinfo *why, cd_err code, const char *what)
     return cd_fail(why, code, "%s: %s", what, reason == NULL ? "unknown reason" : reason);
 }
 
-/* A key behind a pass phrase would otherwise ask for it on the terminal. */
-static int no_pass_phrase(char *buf, int size, int rwflag, void *ctx)
+int cd__tls_no_pass_phrase(char *buf, int size, int rwflag, void *ctx)
 {
     (void)buf;
     (void)size;
@@ -28,10 +27,10 @@ static int no_pass_phrase(char *buf, int size, int rwflag, void *ctx)
 static cd_err use_cert(SSL_CTX *ctx, cd_bytes pem, cd_errinfo *why)
 {
     BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-    X509 *cert = PEM_read_bio_X509(bio, NULL, no_pass_phrase, NULL);
+    X509 *cert = PEM_read_bio_X509(bio, NULL, cd__tls_no_pass_phrase, NULL);
     bool ok = cert != NULL && SSL_CTX_use_certificate(ctx, cert) == 1;
     X509_free(cert);
-    while (ok && (cert = PEM_read_bio_X509(bio, NULL, no_pass_phrase, NULL)) != NULL) {
+    while (ok && (cert = PEM_read_bio_X509(bio, NULL, cd__tls_no_pass_phrase, NULL)) != NULL) {
         ok = SSL_CTX_add0_chain_cert(ctx, cert) == 1;
         if (!ok) {
             X509_free(cert);
@@ -48,7 +47,7 @@ static cd_err use_cert(SSL_CTX *ctx, cd_bytes pem, cd_errinfo *why)
 static cd_err use_key(SSL_CTX *ctx, cd_bytes pem, cd_errinfo *why)
 {
     BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_pass_phrase, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, cd__tls_no_pass_phrase, NULL);
     BIO_free(bio);
     if (key == NULL) {
         return fail_ssl(why, CD_EFORMAT, "TLS key");

@@ -1,21 +1,13 @@
 #include "net/tls_pair.h"
 
+#include "net/tls_priv.h"
+
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include <limits.h>
 #include <stdio.h>
-
-/* Nobody is asked for a pass phrase. */
-static int no_pass_phrase(char *buf, int size, int rwflag, void *ctx)
-{
-    (void)buf;
-    (void)size;
-    (void)rwflag;
-    (void)ctx;
-    return -1;
-}
 
 static void put_name(char out[200], const X509_NAME *name)
 {
@@ -64,7 +56,7 @@ static cd_err read_cert(cd_tls_pair *out, X509 *cert, cd_errinfo *why)
 static bool rest_is_good(BIO *bio)
 {
     X509 *cert;
-    while ((cert = PEM_read_bio_X509(bio, NULL, no_pass_phrase, NULL)) != NULL) {
+    while ((cert = PEM_read_bio_X509(bio, NULL, cd__tls_no_pass_phrase, NULL)) != NULL) {
         X509_free(cert);
     }
     return ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
@@ -78,9 +70,9 @@ cd_err cd_tls_pair_read(cd_tls_pair *out, cd_bytes cert, cd_bytes key, cd_errinf
     ERR_clear_error();
     BIO *cert_bio = BIO_new_mem_buf(cert.p, (int)cert.n);
     BIO *key_bio = BIO_new_mem_buf(key.p, (int)key.n);
-    X509 *x = PEM_read_bio_X509(cert_bio, NULL, no_pass_phrase, NULL);
+    X509 *x = PEM_read_bio_X509(cert_bio, NULL, cd__tls_no_pass_phrase, NULL);
     bool has_rest = x != NULL && rest_is_good(cert_bio);
-    EVP_PKEY *k = PEM_read_bio_PrivateKey(key_bio, NULL, no_pass_phrase, NULL);
+    EVP_PKEY *k = PEM_read_bio_PrivateKey(key_bio, NULL, cd__tls_no_pass_phrase, NULL);
     cd_err err;
     if (x == NULL || !has_rest) {
         err = cd_fail(why, CD_EFORMAT, "the certificate is no PEM, or damaged");

@@ -6,6 +6,9 @@
 
 #include <openssl/types.h>
 
+/* cd__tls_no_pass_phrase refuses, for OpenSSL, which else would ask for one on the terminal. */
+int cd__tls_no_pass_phrase(char *buf, int size, int rwflag, void *ctx);
+
 /* cd__tls_ctx_new makes the settings of connections out of PEM texts; cfg must stay as long as *out.
  * Errors: CD_EFORMAT, CD_EKEY, as cd_tls_new. */
 cd_err cd__tls_ctx_new(SSL_CTX **out, const cd_tls_cfg *cfg, cd_bytes cert, cd_bytes key,
