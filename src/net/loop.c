@@ -18,6 +18,7 @@ struct cd_loop {
     uv_prepare_t round_begin; /* before the sockets are looked at, and behind their callbacks */
     uv_check_t round_end;
     bool in_round;
+    u64 round;
     _Atomic(cd_loop_task *) posted; /* newest first */
     _Atomic bool is_stopping;
     _Atomic bool is_running;
@@ -109,7 +110,9 @@ static void on_wake(uv_async_t *a)
 
 static void on_round_begin(uv_prepare_t *p)
 {
-    ((cd_loop *)p->data)->in_round = true;
+    cd_loop *l = p->data;
+    l->in_round = true;
+    l->round++;
 }
 
 /* What callbacks of this round have posted needs no wake-up. */
@@ -191,6 +194,11 @@ bool cd_loop_is_here(const cd_loop *l)
 u64 cd_loop_now_ms(const cd_loop *l)
 {
     return uv_now(&l->uv);
+}
+
+u64 cd_loop_round(const cd_loop *l)
+{
+    return l->round;
 }
 
 void cd_loop_post(cd_loop *l, cd_loop_task *t)

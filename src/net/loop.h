@@ -29,6 +29,10 @@ bool cd_loop_is_here(const cd_loop *l);
 /* cd_loop_now_ms: monotonic time at the start of this round, in milliseconds. */
 u64 cd_loop_now_ms(const cd_loop *l);
 
+/* cd_loop_round: how often the loop has looked for events. What takes long but few rounds waits for this thread, not for
+ * others. */
+u64 cd_loop_round(const cd_loop *l);
+
 /* A piece of work for the loop thread, a member of the caller's struct, which must stay until fn runs.
  * A task is posted at most once at a time, so posting needs no memory and cannot fail. */
 typedef struct cd_loop_task {

@@ -9,20 +9,23 @@ enum {
     TIMEOUT_MS = 15000,
     CONCURRENCY = 8,
     IN_FLIGHT = 8192,
+    CONNS_MAX = 16384, /* with those that are kept for the next: curl looks through all to end the oldest */
     LEASE_MS = 60000,
     SLOW_MS = 500,    /* an attempt that takes longer counts for the suspects */
-    PACE_MS = 100,    /* how often that is looked at */
+    PACE_MS = 20,     /* how often that is looked at, and whether there are enough */
     MARGIN_MS = 5000, /* of a lease, for what comes behind the attempt */
-    FEW =
-        64, /* attempts are enough while they end within FEW_MS: more would cost, and bring nothing */
+    /* So many attempts are enough while they end soon, or as soon as this thread comes to them: more would cost, and
+     * bring nothing. */
+    FEW = 64,
     FEW_MS = 20,
+    FEW_ROUNDS = 4,
     PROVEN_MAX = 1024, /* attempts of a class, while they are not slow */
     FRESH_MAX = 512,
     SUSPECT_MAX = 1024,
     HUNG_MAX = 1024,
     SUSPECTS_WAITING_MAX = 4096, /* beyond that they are treated as if they hung */
     HUNG_WAITING_MAX = 16,
-    HUNG_PRICE = 1024,     /* starts of others, for one of a hung webhook while others wait */
+    HUNG_PRICE = 4096,     /* starts of others, for one of a hung webhook while others wait */
     HUNG_CREDIT_MAX = 4,   /* starts that can be saved up */
     UNREADABLE_MS = 10000, /* until a webhook that could not be read is looked at again */
     CLAIM_MAX = 1024,      /* rows at a time */
@@ -30,6 +33,7 @@ enum {
     IN_HAND_MAX = 16384,   /* beyond that nothing is claimed */
     UNSETTLED_MAX = 8192,  /* nothing is started before the store has caught up */
     IDLE_MS = 5000,        /* a look into the store, even if it said that nothing is due */
+    AGAIN_MS = 100,        /* when it said that more is due than could be taken */
     TURN_MS = 10,          /* from one turn to the next, while there is plenty to do besides */
     TURN_FULL = 512,       /* attempts are a turn at once */
 };
@@ -198,6 +202,7 @@ static void run_begin(cd__wh_item *item)
     item->is_slow = false;
     item->class = h->class;
     item->since_ms = cd_loop_now_ms(d->loop);
+    item->since_round = cd_loop_round(d->loop);
     if (!d->is_pacing) {
         d->is_pacing = true;
         cd_timer_start(d->pace, PACE_MS, PACE_MS);
@@ -272,19 +277,15 @@ static void start_next(cd__wh_hook *h)
     }
 }
 
-/* The quick ones keep up by themselves; looks again soon. */
-static bool are_enough(cd_wh_deliverer *d, usize class)
+/* The quick ones keep up by themselves. */
+static bool are_enough(const cd_wh_deliverer *d, usize class)
 {
     if (class != CD__WH_PROVEN || d->classes[class].running < FEW) {
         return false;
     }
     const cd__wh_item *oldest = cd_list_of(d->classes[class].young.next, cd__wh_item, link);
-    bool are_quick = cd_loop_now_ms(d->loop) - oldest->since_ms < FEW_MS;
-    if (are_quick) {
-        d->is_pacing = true;
-        cd_timer_start(d->pace, FEW_MS, PACE_MS);
-    }
-    return are_quick;
+    return cd_loop_now_ms(d->loop) - oldest->since_ms < FEW_MS ||
+           cd_loop_round(d->loop) - oldest->since_round < FEW_ROUNDS;
 }
 
 /* While quick ones wait for hands, an attempt that will hang is one of many: with a connection made and ended it costs
@@ -512,7 +513,7 @@ static void on_turn(cd_wh_job *job)
     d->under_way = NULL;
     d->turned_ms = cd_loop_now_ms(d->loop);
     cd_timer_start(d->due,
-                   d->next_due_ms <= now ? PACE_MS : cd_min_u64(d->next_due_ms - now, IDLE_MS), 0);
+                   d->next_due_ms <= now ? AGAIN_MS : cd_min_u64(d->next_due_ms - now, IDLE_MS), 0);
     pump(d);
     finish_drain(d);
 }
@@ -762,14 +763,13 @@ cd_err cd_wh_deliver_new(cd_wh_deliverer **out, cd_loop *loop, const cd_wh_deliv
     d->cfg.timeout_ms = cfg->timeout_ms != 0 ? cfg->timeout_ms : TIMEOUT_MS;
     d->cfg.concurrency = cfg->concurrency != 0 ? cfg->concurrency : CONCURRENCY;
     /* A receiver must not look dead because there are no more descriptors here. */
-    u64 sockets = cd_process_files_max() / 2;
+    u64 sockets = cd_process_files_max() / 4 * 3;
     d->cfg.in_flight = cfg->in_flight != 0 ? cfg->in_flight : (u32)cd_min_u64(sockets, IN_FLIGHT);
     d->cfg.lease_ms = cfg->lease_ms != 0 ? cfg->lease_ms : LEASE_MS;
     char agent[100];
     (void)snprintf(agent, sizeof agent, "%s-Webhooks/1.0", cfg->brand);
     const cd_http_client_cfg client = {
-        .conns_max =
-            (u32)cd_min_u64(sockets, d->cfg.in_flight > IN_FLIGHT ? d->cfg.in_flight : IN_FLIGHT),
+        .conns_max = (u32)cd_min_u64(sockets, cd_max_u64(d->cfg.in_flight, CONNS_MAX)),
         .host_conns_max = d->cfg.in_flight,
         .connect_timeout_ms = d->cfg.timeout_ms,
         .keeps_no_names = true,

@@ -89,12 +89,15 @@ typedef struct ticks {
     cd_loop *loop;
     cd_timer *timer;
     u32 cnt;
+    u64 round;
     int signum;
 } ticks;
 
 static void on_tick(void *ctx)
 {
     ticks *t = ctx;
+    assert_true(t->cnt == 0 || cd_loop_round(t->loop) > t->round);
+    t->round = cd_loop_round(t->loop);
     if (++t->cnt == 3) {
         cd_timer_stop(t->timer);
         cd_timer_start(t->timer, 1, 0);
