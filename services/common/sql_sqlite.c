@@ -281,7 +281,7 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
                    "PRAGMA page_size=%d;"
                    "PRAGMA busy_timeout=%d;"
                    "PRAGMA cache_size=-%u;"
-                   "PRAGMA temp_store=MEMORY;"
+                   "PRAGMA temp_store=FILE;"
                    "%s",
                    PAGE, BUSY_MS, cfg->cache_kib == 0 ? (u32)CACHE_KIB : cfg->cache_kib,
                    cfg->may_write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" : "");

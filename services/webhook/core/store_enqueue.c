@@ -12,7 +12,7 @@ enum { SEEN_MS = 72 * 3600 * 1000 };
 
 /* A webhook while a block's events are written. */
 typedef struct lane {
-    i64 hook, project, tail, due; /* due 0: nothing waits */
+    i64 hook, project, tail, due, due_before; /* due 0: nothing waits */
     u64 seq, last_ms;
     u32 in_hand;
     i64 status;
@@ -162,6 +162,7 @@ static cd_err load_lanes(batch *b, cd_errinfo *why)
             .due = cd_sql_col_i(st, 9),
             .last_ms = cd_sql_col_u(st, 10),
         };
+        l->due_before = l->due;
         l->is_slow = cd__wh_is_slow(b->s, l->hook);
         cd_bytes hash = cd_sql_col_b(st, 5);
         if (hash.n != sizeof l->chain_hash) {
@@ -344,15 +345,19 @@ static cd_err write_events(batch *b, cd_errinfo *why)
 
 /* ---- what follows from all of them ---- */
 
+/* Mostly a lane is due as before, and its place in the index stays. */
 static cd_err write_lanes(batch *b, cd_errinfo *why)
 {
     for (usize i = 0; i < b->lanes_cnt; i++) {
         const lane *l = &b->lanes[i];
-        if (l->is_changed) {
-            CD_TRY(WH_RUN(b->s, LANE_MOVE, why, cd_sql_i(l->hook), cd_sql_u(l->seq),
-                          cd_sql_b(cd_bytes_of(l->chain_hash, 32)), cd_sql_i(l->tail),
-                          cd_sql_i(l->in_hand), cd_sql_i(l->is_behind),
-                          l->due == 0 ? cd_sql_null() : cd_sql_i(l->due), cd_sql_u(l->last_ms)));
+        if (!l->is_changed) {
+            continue;
+        }
+        CD_TRY(WH_RUN(b->s, LANE_GROW, why, cd_sql_i(l->hook), cd_sql_u(l->seq),
+                      cd_sql_b(cd_bytes_of(l->chain_hash, 32)), cd_sql_i(l->tail),
+                      cd_sql_i(l->in_hand), cd_sql_i(l->is_behind), cd_sql_u(l->last_ms)));
+        if (l->due != l->due_before) {
+            CD_TRY(WH_RUN(b->s, LANE_DUE_SET, why, cd_sql_i(l->hook), cd_sql_i(l->due)));
         }
     }
     return CD_OK;

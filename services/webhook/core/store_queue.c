@@ -275,7 +275,7 @@ static due_lane read_lane(cd_sql_stmt *st)
 static cd_err put_off(claim *c, i64 hook, cd_errinfo *why)
 {
     slow_push(c->s, hook);
-    return WH_RUN(c->s, LANE_PUT_OFF, why, cd_sql_i(hook),
+    return WH_RUN(c->s, LANE_DUE_SET, why, cd_sql_i(hook),
                   cd_sql_i(c->now + PUT_OFF_MS + hook % PUT_OFF_SPREAD * 1000));
 }
 
