@@ -1,16 +1,15 @@
 /* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
  *   bench-deliveries FOLDER [-s SECONDS] [-w WEBHOOKS] [-f IN_FLIGHT] [-o HOSTS] [-n STORED]
- *                            [-h HANGING] [-r ROUNDS] [-t TIMEOUT_MS]
+ *                            [-h HANGING] [-t TIMEOUT_MS]
  *
  * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
  * follow one another as they are done. The store is made in FOLDER, or goes on in the one that is there; before that it
  * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs, HOSTS 1 (of 250) leads to
  * their receiver.
  *
- * HANGING webhooks get a twentieth of the events and never answer: "beside_new" until every one has had a request. Then
- * they are paused and resumed in turn, ROUNDS times each, so that the same events are written with and without being
- * sent.
+ * HANGING further webhooks get a twentieth of the events. While their receivers answer, "beside_answering" counts what goes
+ * to the others; then they hang, and when each has hung once, "beside_hanging" does.
  *
  * One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the processor time of this process, all threads, by
  * deliveries; the receiver is a process of its own. [spec:webhooks#10] */
@@ -33,7 +32,7 @@ enum {
     AHEAD = 2 * BLOCK,
     HOSTS = 250,
     HANGING_EVERY = 20,
-    CALM_MS = 1500, /* beyond the time-out: from pausing or resuming to the measurement */
+    CALM_MS = 1500, /* beyond the time-out, before the measurement */
 };
 
 static const char body[] =
@@ -73,7 +72,7 @@ typedef struct load {
     u32 seconds;
     u64 begin_ns, until_ns;
     double begin_cpu;
-    u64 done, begin_done, begin_hanging;
+    u64 done, begin_done, begin_asked;
     phase phase;
     cd_timer *clock;
 
@@ -87,12 +86,10 @@ typedef struct load {
     u32 healthy, hanging;
     u32 in_flight; /* 0: as the service does it */
     u32 hosts;
-    u32 stored, rounds, timeout_ms;
-    bool is_paused;
-    cd_wh_job status_job;
+    u32 stored, timeout_ms;
     u64 block;
     u64 made; /* for healthy ones */
-    cd_wh_job job;
+    cd_wh_job job, last_job;
     cd_arena mem;
     cd_wh_event *events;
     cd_wh_enqueued enqueued;
@@ -102,7 +99,7 @@ typedef struct load {
 static void begin(load *l)
 {
     l->begin_done = l->done;
-    l->begin_hanging = atomic_load(&l->sink->hanging);
+    l->begin_asked = atomic_load(&l->sink->asked);
     l->begin_cpu = cpu_s();
     l->begin_ns = now_ns();
     l->until_ns = l->begin_ns + l->seconds * CD_NS_PER_SEC;
@@ -112,9 +109,9 @@ static void end(const load *l, const char *name)
 {
     double took = (double)(now_ns() - l->begin_ns) / 1e9;
     double n = (double)(l->done - l->begin_done);
-    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"hanging_per_s\":%.1f}\n", name,
+    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"asked_per_s\":%.1f}\n", name,
                  n / took, (cpu_s() - l->begin_cpu) * 1e6 / n,
-                 (double)(atomic_load(&l->sink->hanging) - l->begin_hanging) / took);
+                 (double)(atomic_load(&l->sink->asked) - l->begin_asked) / took);
     (void)fflush(stdout);
 }
 
@@ -335,40 +332,10 @@ static void more(load *l)
 static void on_settled(void *ctx, const cd_wh_settled *s)
 {
     load *l = ctx;
-    if (s->state == CD_WH_DELIVERED) {
+    if (s->state == CD_WH_DELIVERED && s->d->hook <= l->hooks[l->healthy - 1]) {
         l->done++;
     }
     more(l);
-}
-
-/* Pauses or resumes those that hang. */
-static cd_err turn_status(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
-{
-    load *l = cd_list_of(job, load, status_job);
-    bool changed = false;
-    for (u32 i = l->healthy; i < l->healthy + l->hanging; i++) {
-        CD_TRY(l->is_paused ? cd_wh_hook_pause(s, &changed, l->hooks[i], CD_WH_PAUSED, why)
-                            : cd_wh_hook_resume(s, &changed, l->hooks[i], why));
-    }
-    return CD_OK;
-}
-
-static void on_turned(cd_wh_job *job)
-{
-    load *l = cd_list_of(job, load, status_job);
-    if (job->err != CD_OK) {
-        die(job->why.msg);
-    }
-    cd_wh_deliver_due(l->deliverer);
-    l->phase = CALMING;
-    cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
-}
-
-static void next_status(load *l)
-{
-    l->is_paused = !l->is_paused;
-    l->status_job = (cd_wh_job){.run = turn_status, .done = on_turned};
-    cd_wh_db_write(l->db, &l->status_job);
 }
 
 static void on_clock(void *ctx)
@@ -376,12 +343,12 @@ static void on_clock(void *ctx)
     load *l = ctx;
     switch (l->phase) {
     case WARMING: /* until all have had a request */
-        if (l->hanging == 0 || atomic_load(&l->sink->hanging) < l->hanging) {
+        if (atomic_load(&l->sink->asked) < l->hanging) {
             cd_timer_start(l->clock, 100, 0);
-        } else {
-            end(l, "beside_new");
-            next_status(l);
+            return;
         }
+        l->phase = CALMING;
+        cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
         return;
     case POSTING:
     case CALMING:
@@ -390,21 +357,25 @@ static void on_clock(void *ctx)
         cd_timer_start(l->clock, (u64)l->seconds * 1000, 0);
         return;
     case MEASURING:
-        end(l, l->hanging == 0 ? "deliver" : l->is_paused ? "beside_paused" : "beside_hanging");
-        if (l->hanging == 0 || (!l->is_paused && --l->rounds == 0)) {
-            l->is_over = true;
-            cd_loop_stop(l->loop);
-        } else {
-            next_status(l);
-        }
+        break;
+    }
+    bool hangs = atomic_load(&l->sink->hangs);
+    end(l, l->hanging == 0 ? "deliver" : hangs ? "beside_hanging" : "beside_answering");
+    if (l->hanging == 0 || hangs) {
+        l->is_over = true;
+        cd_loop_stop(l->loop);
         return;
     }
+    atomic_store(&l->sink->hangs, true);
+    atomic_store(&l->sink->asked, 0);
+    l->phase = WARMING;
+    cd_timer_start(l->clock, 100, 0);
 }
 
 /* The receiver goes, and who comes next in this store shall not wait for it. */
 static cd_err remove_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 {
-    load *l = cd_list_of(job, load, status_job);
+    load *l = cd_list_of(job, load, last_job);
     for (u32 i = 0; i < l->healthy + l->hanging; i++) {
         CD_TRY(cd_wh_hook_delete(s, l->hooks[i], why));
     }
@@ -413,7 +384,7 @@ static cd_err remove_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 
 static void on_removed(cd_wh_job *job)
 {
-    load *l = cd_list_of(job, load, status_job);
+    load *l = cd_list_of(job, load, last_job);
     if (job->err != CD_OK) {
         die(job->why.msg);
     }
@@ -465,8 +436,8 @@ static void run_deliveries(load *l, const char *folder)
     cd_timer_free(l->clock);
     cd_wh_deliver_drain(l->deliverer, 100, on_drained, l->loop);
     cd_loop_run(l->loop);
-    l->status_job = (cd_wh_job){.run = remove_hooks, .done = on_removed};
-    cd_wh_db_write(l->db, &l->status_job);
+    l->last_job = (cd_wh_job){.run = remove_hooks, .done = on_removed};
+    cd_wh_db_write(l->db, &l->last_job);
     cd_loop_run(l->loop);
     cd_wh_db_close(l->db);
     cd_wh_deliver_free(l->deliverer);
@@ -476,9 +447,9 @@ static void run_deliveries(load *l, const char *folder)
 
 int main(int argc, char **argv)
 {
-    load l = {.seconds = 5, .healthy = 500, .hosts = HOSTS, .rounds = 1, .timeout_ms = 2000};
+    load l = {.seconds = 5, .healthy = 500, .hosts = HOSTS, .timeout_ms = 2000};
     cd_errinfo why;
-    for (int c; (c = getopt(argc, argv, "s:w:f:o:n:h:r:t:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "s:w:f:o:n:h:t:")) != -1;) {
         u32 n = optarg == NULL ? 0 : (u32)strtoul(optarg, NULL, 10);
         *(c == 's'   ? &l.seconds
           : c == 'w' ? &l.healthy
@@ -486,7 +457,6 @@ int main(int argc, char **argv)
           : c == 'o' ? &l.hosts
           : c == 'n' ? &l.stored
           : c == 'h' ? &l.hanging
-          : c == 'r' ? &l.rounds
                      : &l.timeout_ms) = n;
     }
     if (optind + 1 != argc) {

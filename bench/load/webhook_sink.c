@@ -57,8 +57,12 @@ static void serve(webhook_sink *s, conn *c)
     c->n += (usize)got;
     usize len;
     while ((len = request_len(c->buf, c->n)) != 0) {
-        if (memcmp(c->buf, "POST /hang", 10) == 0) {
-            atomic_fetch_add(&s->hanging, 1);
+        bool may_hang = memcmp(c->buf, "POST /hang", 10) == 0;
+        if (may_hang) {
+            atomic_fetch_add(&s->asked, 1);
+        }
+        if (may_hang && atomic_load(&s->hangs)) {
+            /* for ever */
         } else if (send(c->fd, answer, sizeof answer - 1, MSG_NOSIGNAL) == sizeof answer - 1) {
             atomic_fetch_add_explicit(&s->answered, 1, memory_order_relaxed);
         }
