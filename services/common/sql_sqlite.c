@@ -277,6 +277,7 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
                 (cfg->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
     int rc = sqlite3_open_v2(path, &l->db, flags, NULL);
     cd_err err = rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
+    /* temp_store: in memory, the way back of a statement is a list that each further one walks. */
     (void)snprintf(setup, sizeof setup,
                    "PRAGMA page_size=%d;"
                    "PRAGMA busy_timeout=%d;"
