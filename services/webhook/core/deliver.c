@@ -9,7 +9,7 @@ enum {
     TIMEOUT_MS = 15000,
     CONCURRENCY = 8,
     IN_FLIGHT = 8192,
-    CONNS_MAX = 16384, /* with those that are kept for the next: curl looks through all to end the oldest */
+    CONNS_MAX = 16384, /* with those that are kept for later */
     LEASE_MS = 60000,
     SLOW_MS = 500,    /* an attempt that takes longer counts for the suspects */
     PACE_MS = 20,     /* how often that is looked at, and whether there are enough */

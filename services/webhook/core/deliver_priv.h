@@ -61,7 +61,7 @@ typedef struct cd__wh_item {
     bool is_slow;
     u64 since_ms; /* of the loop: waits since, runs since */
     u64 since_round;
-    u64 at_ms;    /* wall clock at the beginning of the attempt */
+    u64 at_ms; /* wall clock at the beginning of the attempt */
     u64 begin_ns;
     cd_wh_vetting *vetting;
     u32 vet_ms;

@@ -1192,8 +1192,8 @@ int main(int argc, char **argv)
         T(test_events),  T(drain),
         T(crash),        T(many),
         T(hung_one),     T(hung_many),
-        T(enough_run),
-        T(late_once),    T(hung_before),
+        T(enough_run),   T(late_once),
+        T(hung_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
