@@ -21,10 +21,10 @@ typedef struct cd_explorer cd_explorer;
 typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
-    const char *network; /* "dev", for the top bar */
+    const char *network;     /* "dev", for the top bar */
     const cd_labels *labels; /* names of addresses; NULL: none */
-    cd_index *index;     /* NULL: there is none */
-    cd_loop *loop;       /* of the HTTP service; NULL: no live rows */
+    cd_index *index;         /* NULL: there is none */
+    cd_loop *loop;           /* of the HTTP service; NULL: no live rows */
 
     /* What the explorer asks of the process, each with ctx; NULL: it cannot be had, and a page says so.
      * run calls job(arg) on a thread that may take its time (CD_EFULL, CD_ECLOSED: not called).
