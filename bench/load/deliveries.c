@@ -1,18 +1,19 @@
 /* bench-deliveries - signed, durably logged deliveries to receivers on loopback, beside bare POSTs by the same client.
  *
  *   bench-deliveries FOLDER [-s SECONDS] [-w WEBHOOKS] [-f IN_FLIGHT] [-o HOSTS] [-n STORED]
- *                            [-h HANGING] [-t TIMEOUT_MS]
+ *                            [-h HANGING [-a | -p]] [-r WINDOWS] [-t TIMEOUT_MS]
  *
  * First POSTs over 64 kept connections, then deliveries of face B to WEBHOOKS webhooks, in blocks of 5,000 events that
  * follow one another as they are done. The store is made in FOLDER, or goes on in the one that is there; before that it
  * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs, HOSTS 1 (of 250) leads to
  * their receiver.
  *
- * HANGING further webhooks get a twentieth of the events. While their receivers answer, "beside_answering" counts what goes
- * to the others; then they hang, and when each has hung once, "beside_hanging" does.
+ * HANGING further webhooks get a twentieth of the events and never answer. When every one has been asked once, WINDOWS of
+ * SECONDS are measured, by what goes to the others. For comparison: with -a they do answer; with -p they are paused first,
+ * so that the same events are written and nothing is sent.
  *
- * One JSON line each: {"name", "per_s", "cpu_us"}; cpu_us is the processor time of this process, all threads, by
- * deliveries; the receiver is a process of its own. [spec:webhooks#10] */
+ * One JSON line each: {"name", "per_s", "cpu_us", "from_s", "to_s"}; cpu_us is the processor time of this process, all
+ * threads, by deliveries; the receiver is a process of its own. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
 #include "base/clock.h"
@@ -72,7 +73,7 @@ typedef struct load {
     u32 seconds;
     u64 begin_ns, until_ns;
     double begin_cpu;
-    u64 done, begin_done, begin_asked;
+    u64 done, begin_done, begin_hanging;
     phase phase;
     cd_timer *clock;
 
@@ -86,7 +87,8 @@ typedef struct load {
     u32 healthy, hanging;
     u32 in_flight; /* 0: as the service does it */
     u32 hosts;
-    u32 stored, timeout_ms;
+    u32 stored, windows, timeout_ms;
+    u32 answer, pauses; /* 1: those that hang otherwise */
     u64 block;
     u64 made; /* for healthy ones */
     cd_wh_job job, last_job;
@@ -99,7 +101,7 @@ typedef struct load {
 static void begin(load *l)
 {
     l->begin_done = l->done;
-    l->begin_asked = atomic_load(&l->sink->asked);
+    l->begin_hanging = atomic_load(&l->sink->hanging);
     l->begin_cpu = cpu_s();
     l->begin_ns = now_ns();
     l->until_ns = l->begin_ns + l->seconds * CD_NS_PER_SEC;
@@ -109,9 +111,11 @@ static void end(const load *l, const char *name)
 {
     double took = (double)(now_ns() - l->begin_ns) / 1e9;
     double n = (double)(l->done - l->begin_done);
-    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"asked_per_s\":%.1f}\n", name,
-                 n / took, (cpu_s() - l->begin_cpu) * 1e6 / n,
-                 (double)(atomic_load(&l->sink->asked) - l->begin_asked) / took);
+    (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"hanging_per_s\":%.1f,"
+                 "\"from_s\":%.3f,\"to_s\":%.3f}\n",
+                 name, n / took, (cpu_s() - l->begin_cpu) * 1e6 / n,
+                 (double)(atomic_load(&l->sink->hanging) - l->begin_hanging) / took,
+                 (double)l->begin_ns / 1e9, (double)l->begin_ns / 1e9 + took);
     (void)fflush(stdout);
 }
 
@@ -338,38 +342,64 @@ static void on_settled(void *ctx, const cd_wh_settled *s)
     more(l);
 }
 
+/* The receivers that hang are left alone. */
+static cd_err pause_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+{
+    load *l = cd_list_of(job, load, last_job);
+    bool changed = false;
+    for (u32 i = l->healthy; i < l->healthy + l->hanging; i++) {
+        CD_TRY(cd_wh_hook_pause(s, &changed, l->hooks[i], CD_WH_PAUSED, why));
+    }
+    return CD_OK;
+}
+
+static void calm(load *l)
+{
+    l->phase = CALMING;
+    cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
+}
+
+static void on_paused(cd_wh_job *job)
+{
+    load *l = cd_list_of(job, load, last_job);
+    if (job->err != CD_OK) {
+        die(job->why.msg);
+    }
+    calm(l);
+}
+
 static void on_clock(void *ctx)
 {
     load *l = ctx;
     switch (l->phase) {
     case WARMING: /* until all have had a request */
-        if (atomic_load(&l->sink->asked) < l->hanging) {
+        if (atomic_load(&l->sink->hanging) < l->hanging) {
             cd_timer_start(l->clock, 100, 0);
-            return;
+        } else if (l->pauses) {
+            l->last_job = (cd_wh_job){.run = pause_hooks, .done = on_paused};
+            cd_wh_db_write(l->db, &l->last_job);
+        } else {
+            calm(l);
         }
-        l->phase = CALMING;
-        cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
-        return;
-    case POSTING:
-    case CALMING:
-        l->phase = MEASURING;
-        begin(l);
-        cd_timer_start(l->clock, (u64)l->seconds * 1000, 0);
         return;
     case MEASURING:
+        end(l, l->hanging == 0 ? "deliver"
+               : l->answer     ? "beside_answering"
+               : l->pauses     ? "beside_paused"
+                               : "beside_hanging");
+        if (--l->windows == 0) {
+            l->is_over = true;
+            cd_loop_stop(l->loop);
+            return;
+        }
+        break;
+    case POSTING:
+    case CALMING:
         break;
     }
-    bool hangs = atomic_load(&l->sink->hangs);
-    end(l, l->hanging == 0 ? "deliver" : hangs ? "beside_hanging" : "beside_answering");
-    if (l->hanging == 0 || hangs) {
-        l->is_over = true;
-        cd_loop_stop(l->loop);
-        return;
-    }
-    atomic_store(&l->sink->hangs, true);
-    atomic_store(&l->sink->asked, 0);
-    l->phase = WARMING;
-    cd_timer_start(l->clock, 100, 0);
+    l->phase = MEASURING;
+    begin(l);
+    cd_timer_start(l->clock, (u64)l->seconds * 1000, 0);
 }
 
 /* The receiver goes, and who comes next in this store shall not wait for it. */
@@ -447,16 +477,19 @@ static void run_deliveries(load *l, const char *folder)
 
 int main(int argc, char **argv)
 {
-    load l = {.seconds = 5, .healthy = 500, .hosts = HOSTS, .timeout_ms = 2000};
+    load l = {.seconds = 5, .healthy = 500, .hosts = HOSTS, .windows = 1, .timeout_ms = 2000};
     cd_errinfo why;
-    for (int c; (c = getopt(argc, argv, "s:w:f:o:n:h:t:")) != -1;) {
-        u32 n = optarg == NULL ? 0 : (u32)strtoul(optarg, NULL, 10);
+    for (int c; (c = getopt(argc, argv, "s:w:f:o:n:h:apr:t:")) != -1;) {
+        u32 n = optarg == NULL ? 1 : (u32)strtoul(optarg, NULL, 10);
         *(c == 's'   ? &l.seconds
           : c == 'w' ? &l.healthy
           : c == 'f' ? &l.in_flight
           : c == 'o' ? &l.hosts
           : c == 'n' ? &l.stored
           : c == 'h' ? &l.hanging
+          : c == 'a' ? &l.answer
+          : c == 'p' ? &l.pauses
+          : c == 'r' ? &l.windows
                      : &l.timeout_ms) = n;
     }
     if (optind + 1 != argc) {
@@ -466,6 +499,7 @@ int main(int argc, char **argv)
     if (cd_loop_new(&l.loop, &why) != CD_OK) {
         die(why.msg);
     }
+    atomic_store(&l.sink->answers_all, l.answer != 0);
     run_posts(&l);
     run_deliveries(&l, argv[optind]);
     cd_arena_fini(&l.mem);

@@ -59,9 +59,9 @@ static void serve(webhook_sink *s, conn *c)
     while ((len = request_len(c->buf, c->n)) != 0) {
         bool may_hang = memcmp(c->buf, "POST /hang", 10) == 0;
         if (may_hang) {
-            atomic_fetch_add(&s->asked, 1);
+            atomic_fetch_add(&s->hanging, 1);
         }
-        if (may_hang && atomic_load(&s->hangs)) {
+        if (may_hang && !atomic_load(&s->answers_all)) {
             /* for ever */
         } else if (send(c->fd, answer, sizeof answer - 1, MSG_NOSIGNAL) == sizeof answer - 1) {
             atomic_fetch_add_explicit(&s->answered, 1, memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* bench/load/webhook_sink.h - a receiver of webhooks: answers every request with 200, in a process of its own.
  *
- * Counts what it gets in shared memory; one to a path that begins with /hang is not answered when `hangs` is set.
+ * Counts what it gets in shared memory; a path that begins with /hang is not answered, unless answers_all is set.
  * Threading: confined. */
 #ifndef CD_BENCH_LOAD_WEBHOOK_SINK_H
 #define CD_BENCH_LOAD_WEBHOOK_SINK_H
@@ -11,8 +11,8 @@
 
 typedef struct webhook_sink {
     _Atomic u64 answered;
-    _Atomic u64 asked;  /* on paths that may hang */
-    _Atomic bool hangs; /* these are never answered */
+    _Atomic u64 hanging; /* requests to such a path */
+    _Atomic bool answers_all;
     _Atomic u64 conns;
     _Atomic u64
         first_ns; /* CLOCK_MONOTONIC at the first byte of a request since somebody set it to 0 */
