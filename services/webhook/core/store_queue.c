@@ -114,7 +114,8 @@ static bool slow_pop(cd_wh_store *s, i64 *hook)
 
 /* ---- claim ---- */
 
-enum { PUT_OFF_MS = 30000, PUT_OFF_SPREAD = 32 };
+/* Long: each time is a write of three pages. */
+enum { PUT_OFF_MS = 120000, PUT_OFF_SPREAD = 128 };
 
 typedef struct due_lane {
     i64 hook, status, in_hand;

@@ -935,7 +935,7 @@ static void slow_ones_are_not_lost(usize engine)
     enqueue(&r, &made, hook, 1, 3);
     assert_int_equal(claim(&r, &got, 100, 4), 0);
     rig_again(&r);
-    rig_wait(&r, 100000);
+    rig_wait(&r, 250000);
     assert_int_equal(claim(&r, &got, 100, 4), 3);
     rig_close(&r);
 }
