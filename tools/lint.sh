@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 if [ "${ALL:-0}" = 1 ]; then
-    files=$(git ls-files 'src/*.c' 'src/*.h' 'apps/*.c' 'fuzz/*.c' 'tests/*.c')
+    files=$(git ls-files 'src/*.c' 'src/*.h' 'services/*.c' 'services/*.h' 'apps/*.c' 'fuzz/*.c' 'tests/*.c')
 else
     files=$(git diff --name-only --diff-filter=d HEAD -- '*.c' '*.h'; git ls-files -o --exclude-standard -- '*.c' '*.h')
 fi
