@@ -11,20 +11,23 @@ SERVICES = ROOT / "services"
 # Third-party headers and the one file (or folder) that may know each.
 WRAPPERS = {
     "yyjson.h": ["src/codec/json"],
-    "blst": ["src/crypto/bls", "src/crypto/kzg"],
-    "ckzg.h": ["src/crypto/kzg"],
-    "secp256k1": ["src/crypto/secp256k1"],
+    "blst": ["src/crypto/bls/"],
+    "ckzg.h": ["src/crypto/bls/kzg"],
+    "secp256k1": ["src/crypto/ec/secp256k1"],
     "openssl/": ["src/crypto/", "src/net/"],
+    "sodium": ["src/crypto/hash/scrypt", "src/crypto/zk/ristretto"],
     "gmp.h": ["src/crypto/modexp", "src/num/test/"],
     "rocksdb/": ["src/store/kv_rocksdb"],
+    "ares.h": ["src/net/dns"],
     "uv.h": ["src/net/"],
-    "curl/": ["src/net/http_client", "src/net/smtp"],
+    "curl/": ["src/net/http/client", "src/net/smtp"],
     "hiredis": ["src/net/redis"],
     "sqlite3.h": ["services/common/sql_sqlite"],
     "libpq-fe.h": ["services/common/sql_pg"],
+    "expat.h": ["services/adx/vast/tree"],
     "llhttp.h": ["src/net/"],
-    "nghttp2/": ["src/net/http2"],
-    "zlib.h": ["src/codec/gzip", "src/net/gzip", "src/net/ws_deflate"],
+    "nghttp2/": ["src/net/http/http2", "src/grpc/conn"],
+    "zlib.h": ["src/codec/gzip", "src/net/ws/deflate"],
     "cmocka.h": ["/test/", "tests/"],
 }
 
@@ -37,7 +40,7 @@ def table():
     """library -> (rank, allowed libraries), read from the one table."""
     rows = {}
     text = (ROOT / "cmake" / "layers.cmake").read_text()
-    for m in re.finditer(r'"([a-z0-9/]+) +(\d+) :([a-z0-9/ ]*)"', text):
+    for m in re.finditer(r'"([a-z0-9/]+) +(\d+) :([a-z0-9/\s]*)"', text):
         rows[m[1]] = (int(m[2]), set(m[3].split()))
     return rows
 

@@ -92,6 +92,13 @@ def check(path, flags):
     return run.returncode, run.stdout or run.stderr
 
 
+IS_SAMPLE = os.environ.get("CI") == "true" and os.environ.get("CANDELA_TEST_FULL") != "1"
+
+
+def in_sample(path):
+    return hashlib.sha256(path.relative_to(ROOT).as_posix().encode()).digest()[0] % 2 == 0
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     wanted = {pathlib.Path(f).resolve() for f in sys.argv[2:]}
@@ -108,8 +115,8 @@ def main():
         keys[path] = hashlib.sha256(text.encode()).hexdigest()
     known = KNOWN.read_text().split() if KNOWN.exists() else []
     clean = set(known)
-    # The longest first, so that the cores end together.
-    todo = sorted((p for p in keys if keys[p] not in clean), key=lambda p: -p.stat().st_size)
+    # The longest first, so that the cores end together. CI has no memory of what was clean: it looks at a half, fixed by name.
+    todo = sorted((p for p in keys if keys[p] not in clean and (not IS_SAMPLE or in_sample(p))), key=lambda p: -p.stat().st_size)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for path, (code, text) in zip(todo, pool.map(lambda p: check(p, rows[p]), todo)):
@@ -120,7 +127,7 @@ def main():
                 print(text.replace(str(ROOT) + "/", ""), flush=True)
     SCRATCH.mkdir(parents=True, exist_ok=True)
     KNOWN.write_text("\n".join(known[-KNOWN_MAX:]) + "\n")
-    print(f"{len(keys)} files, {len(todo)} looked at, {failed} with findings")
+    print(f"{len(keys)} files, {len(todo)} looked at{' (a sample)' if IS_SAMPLE else ''}, {failed} with findings")
     return 1 if failed else 0
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formatting, layers, spec anchors and clang-tidy. Looks at what differs from the last commit, at every file with ALL=1.
+# Formatting, layers, style, spec anchors and clang-tidy. Looks at what differs from the last commit, at every file with ALL=1.
 set -eu
 cd "$(dirname "$0")/.."
 if [ "${ALL:-0}" = 1 ]; then
@@ -8,6 +8,7 @@ else
     files=$(git diff --name-only --diff-filter=d HEAD -- '*.c' '*.h'; git ls-files -o --exclude-standard -- '*.c' '*.h')
 fi
 tools/check_layers.py
+tools/check_style.py
 tools/check_spec_anchors.py
 [ -n "$files" ] || exit 0
 echo "$files" | xargs clang-format --dry-run -Werror

@@ -25,6 +25,9 @@ SUITES = [
     ("threads", "tsan", "tsan"),
     ("fuzz replay", "asan", "fuzz"),
     ("vectors", "asan", "vector"),
+    # Once more as users have it: the optimiser makes other things of what a program may not rely on.
+    ("unit, release", "release", "unit"),
+    ("vectors, release", "release", "vector"),
     ("state tests", "release", "state"),
     ("end to end", "release", "e2e"),
 ]
@@ -72,9 +75,13 @@ def read_counts(log):
 
 
 def run_suite(name, preset, label, jobs, full):
+    """The counts of a suite; one that cannot be run, or has no tests, is a failure."""
+    nothing = Counts()
+    nothing.failed = 1
     build = ROOT / "build" / preset
-    if not build.exists():
-        return None
+    if not (build / "CTestTestfile.cmake").exists():
+        print(f"  failed: {name}: build/{preset} is missing or not configured", flush=True)
+        return nothing
     log_path = LOGS / (name.replace(" ", "-") + ".log")
     env = dict(os.environ, CANDELA_TEST_FULL="1" if full else "0")
     cmd = ["ctest", "--test-dir", str(build), "-L", f"^{label}$", "-V", "-j", str(jobs)]
@@ -83,9 +90,10 @@ def run_suite(name, preset, label, jobs, full):
     with open(log_path, "w") as log:
         code = subprocess.run(cmd, stdout=log, stderr=subprocess.STDOUT, env=env).returncode
     text = log_path.read_text(errors="replace")
-    if "No tests were found" in text:
-        return None
     counts = read_counts(text)
+    if "No tests were found" in text or not (counts.passed or counts.failed or counts.skipped):
+        print(f"  failed: {name}: no tests with the label {label} in build/{preset}", flush=True)
+        return nothing
     if code != 0 and counts.failed == 0:
         counts.failed = 1
     if counts.failed:
@@ -102,6 +110,8 @@ def main():
     args.add_argument("--only", help="one suite")
     args.add_argument("--jobs", type=int, default=2)
     opt = args.parse_args()
+    if opt.only and opt.only not in [name for name, _, _ in SUITES]:
+        args.error(f"no suite {opt.only!r}: {', '.join(name for name, _, _ in SUITES)}")
     LOGS.mkdir(parents=True, exist_ok=True)
     if opt.full:  # what the differential run compares with; it says so itself where none can be built
         subprocess.run([ROOT / "bench" / "run.py", "--build"])
@@ -111,8 +121,6 @@ def main():
             continue
         t = time.monotonic()
         counts = run_suite(name, preset, label, opt.jobs, opt.full)
-        if counts is None:
-            continue
         total.add(counts)
         state = f"{counts.passed:,} passed"
         if counts.failed:
@@ -120,6 +128,8 @@ def main():
         if counts.skipped:
             state += f", {counts.skipped:,} skipped"
         print(f"  {name:<14} {state:<40} {time.monotonic() - t:6.0f} s", flush=True)
+    if total.skipped:
+        print(f"  {total.skipped} tests were skipped: build/test/*.log say why, in lines with SKIP")
     if os.environ.get("CI") == "true" and total.skipped:
         print(f"  {total.skipped} tests were skipped: CI must not skip", flush=True)
         total.failed += 1
