@@ -14,6 +14,7 @@
 struct tm;
 struct _IO_FILE;
 
+/* Functions of libc that do not compile in our code; the message names what to use. */
 char *strcpy(char *restrict, const char *restrict) CD_BANNED("cd_buf or memcpy");
 char *strcat(char *restrict, const char *restrict) CD_BANNED("cd_buf");
 char *strncpy(char *restrict, const char *restrict, __SIZE_TYPE__) CD_BANNED("memcpy");
@@ -25,12 +26,12 @@ char *gets(char *) CD_BANNED("fgets");
 int atoi(const char *) CD_BANNED("base/num_text.h");
 long atol(const char *) CD_BANNED("base/num_text.h");
 double atof(const char *) CD_BANNED("base/num_text.h");
-int rand(void) CD_BANNED("base/rng.h");
-long random(void) CD_BANNED("base/rng.h");
-struct tm *localtime(const long *) CD_BANNED("gmtime_r or base/clock.h");
+int rand(void) CD_BANNED("base/os/rng.h");
+long random(void) CD_BANNED("base/os/rng.h");
+struct tm *localtime(const long *) CD_BANNED("gmtime_r or base/os/clock.h");
 struct tm *gmtime(const long *) CD_BANNED("gmtime_r");
-char *ctime(const long *) CD_BANNED("base/clock.h");
-char *asctime(const struct tm *) CD_BANNED("base/clock.h");
+char *ctime(const long *) CD_BANNED("base/os/clock.h");
+char *asctime(const struct tm *) CD_BANNED("base/os/clock.h");
 int system(const char *) CD_BANNED("a worker job");
 struct _IO_FILE *popen(const char *, const char *) CD_BANNED("a worker job");
 

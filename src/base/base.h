@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+/* Integers of so many bits; usize counts bytes and elements. */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -34,21 +35,21 @@ typedef unsigned __int128 u128;
 #define CD_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* CD_TRY returns early with the error of expr; only for functions that own nothing yet. */
-#define CD_TRY(expr)                                                                               \
-    do {                                                                                           \
-        cd_err cd_try_err_ = (expr);                                                               \
-        if (CD_UNLIKELY(cd_try_err_ != CD_OK)) {                                                   \
-            return cd_try_err_;                                                                    \
-        }                                                                                          \
+#define CD_TRY(expr)                                                                                                   \
+    do {                                                                                                               \
+        cd_err cd_try_err_ = (expr);                                                                                   \
+        if (CD_UNLIKELY(cd_try_err_ != CD_OK)) {                                                                       \
+            return cd_try_err_;                                                                                        \
+        }                                                                                                              \
     } while (0)
 
 /* CD_ASSERT states an invariant; a false one is a bug: it prints and aborts, in release builds too.
  * CD_UNREACHABLE marks a path that only a bug can take. */
-#define CD_ASSERT(cond)                                                                            \
-    do {                                                                                           \
-        if (CD_UNLIKELY(!(cond))) {                                                                \
-            cd_bug(__FILE__, __LINE__, #cond);                                                     \
-        }                                                                                          \
+#define CD_ASSERT(cond)                                                                                                \
+    do {                                                                                                               \
+        if (CD_UNLIKELY(!(cond))) {                                                                                    \
+            cd_bug(__FILE__, __LINE__, #cond);                                                                         \
+        }                                                                                                              \
     } while (0)
 #define CD_UNREACHABLE() cd_bug(__FILE__, __LINE__, "unreachable")
 

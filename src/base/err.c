@@ -11,8 +11,8 @@ const char *cd_err_name(cd_err e)
     switch (e) {
     case CD_OK:
         return "CD_OK";
-#define X(name, value, message)                                                                    \
-    case name:                                                                                     \
+#define X(name, value, message)                                                                                        \
+    case name:                                                                                                         \
         return #name;
 #include "base/err.def"
 #undef X
@@ -25,8 +25,8 @@ const char *cd_err_str(cd_err e)
     switch (e) {
     case CD_OK:
         return "ok";
-#define X(name, value, message)                                                                    \
-    case name:                                                                                     \
+#define X(name, value, message)                                                                                        \
+    case name:                                                                                                         \
         return message;
 #include "base/err.def"
 #undef X

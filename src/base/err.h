@@ -8,6 +8,7 @@
 #ifndef CD_BASE_ERR_H
 #define CD_BASE_ERR_H
 
+/* Rows of err.def: what a function that can fail returns. */
 typedef enum cd_err {
     CD_OK = 0,
 #define X(name, value, message) name = (value),
@@ -20,7 +21,7 @@ typedef struct cd_errinfo {
     cd_err code;
     int line;
     const char *file;
-    char msg[240];
+    char msg[496];
 } cd_errinfo;
 
 /* cd_err_name gives the code's identifier ("CD_ENOENT"), cd_err_str its lower-case message. */

@@ -4,7 +4,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-/* The value of a digit, or 0xff. */
+/* Gives the value of a hexadecimal digit, or 0xff for another character. */
 static u8 digit_value(u8 c)
 {
     if (c >= '0' && c <= '9') {
@@ -14,7 +14,7 @@ static u8 digit_value(u8 c)
     return low >= 'a' && low <= 'f' ? (u8)(low - 'a' + 10) : 0xff;
 }
 
-/* Sixteen bytes to 32 digits: their halves look up the digits, then are interleaved. */
+/* Writes sixteen bytes as 32 digits: looks up the digits of high and low nibbles, then interleaves them. */
 static void fmt16(char *out, const u8 *p)
 {
     __m128i table = _mm_loadu_si128((const __m128i *)(const void *)digits);
@@ -32,8 +32,7 @@ void cd_hex_fmt(char *out, cd_bytes b)
         for (usize i = 0; i < b.n - 16; i += 16) {
             fmt16(out + 2 * i, b.p + i);
         }
-        fmt16(out + 2 * (b.n - 16),
-              b.p + b.n - 16); /* over part of the one before when n % 16 != 0 */
+        fmt16(out + 2 * (b.n - 16), b.p + b.n - 16); /* overlaps the block before when n % 16 != 0 */
         return;
     }
     for (usize i = 0; i < b.n; i++) {

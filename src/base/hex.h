@@ -2,8 +2,8 @@
 #ifndef CD_BASE_HEX_H
 #define CD_BASE_HEX_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 
 /* cd_hex_fmt writes 2*b.n lower-case digits to out (no prefix, no NUL). */
 void cd_hex_fmt(char *out, cd_bytes b);

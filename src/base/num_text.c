@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Digits to a number; the caller has handled signs and prefixes. */
+/* Reads decimal digits; the caller has handled signs and prefixes. */
 static cd_err digits_parse(u64 *out, cd_bytes t)
 {
     if (t.n == 0) {
@@ -60,7 +60,7 @@ cd_err cd_i64_parse(i64 *out, cd_bytes text)
     return CD_OK;
 }
 
-/* The value of a hexadecimal digit, or 16. */
+/* Gives the value of a hexadecimal digit, or 16 for another character. */
 static u8 hex_value(u8 c)
 {
     u8 low = (u8)(c | 0x20);
@@ -176,7 +176,7 @@ static bool is_digit(u8 c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads one "12.5unit" from *t and moves on; the unit ends at the next digit or at the end. */
+/* Reads one "12.5unit" from the front of *t and drops it; the unit ends at the next digit or at the end. */
 static cd_err quantity_parse(u64 *out, cd_bytes *t, const unit *units, usize cnt)
 {
     usize whole = 0;
@@ -270,7 +270,7 @@ static bool gives_back(const decimal *d, double v)
     return strtod(text, NULL) == v;
 }
 
-/* The nearest decimal of cnt digits. */
+/* Gives the decimal of cnt digits that is nearest to v. */
 static decimal rounded(double v, int cnt)
 {
     char text[40];
@@ -286,7 +286,7 @@ static decimal rounded(double v, int cnt)
     return d;
 }
 
-/* The next larger decimal with as many digits; not for all nines. */
+/* Makes *d the next larger decimal with as many digits; false when all digits are nines. */
 static bool next_up(decimal *d)
 {
     for (int i = d->cnt - 1; i >= 0; i--) {
@@ -299,8 +299,9 @@ static bool next_up(decimal *d)
     return false;
 }
 
-/* Fifteen digits hold every shorter decimal, but for the numbers below the normal ones. At a power of two the nearest
- * decimal may miss while the one above, where the gap is twice as wide, does not. */
+/* Gives the decimal of the fewest digits that reads back as v. Fifteen digits hold every shorter decimal, except for
+ * subnormal numbers, so the search begins there. At a power of two the gap to the next double above is twice as wide as
+ * the one below, so the nearest decimal may fail to give v back while the next one above does. */
 static decimal shortest(double v)
 {
     decimal d;
@@ -320,7 +321,7 @@ static decimal shortest(double v)
 /* [ECMA-262 Number::toString] */
 usize cd_f64_fmt(char out[CD_F64_TEXT_MAX], double v)
 {
-    enum { POINT_MIN = -7, POINT_MAX = 21 }; /* exponents outside of these are written */
+    enum { POINT_MIN = -7, POINT_MAX = 21 }; /* an exponent is written at and beyond these */
     char *at = out;
     CD_ASSERT(isfinite(v));
     if (v < 0) {

@@ -28,8 +28,8 @@ usize cd_u64_fmt(char out[CD_U64_TEXT_MAX], u64 v);
 usize cd_i64_fmt(char out[CD_U64_TEXT_MAX], i64 v);
 usize cd_u64_fmt_hex(char out[CD_U64_TEXT_MAX], u64 v);
 
-/* cd_f64_fmt writes a finite number, without a NUL, in the fewest digits that give it back when read, as ECMAScript does:
- * "0.1", "97234.56", "1e-7", "1.5e+22"; zero is "0" whatever its sign. The length is returned. */
+/* cd_f64_fmt writes a finite number, without a NUL, in the fewest digits that give it back when read, as ECMAScript
+ * does: "0.1", "97234.56", "1e-7", "1.5e+22"; zero is "0" whatever its sign. The length is returned. */
 enum { CD_F64_TEXT_MAX = 32 };
 usize cd_f64_fmt(char out[CD_F64_TEXT_MAX], double v);
 

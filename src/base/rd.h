@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 
+/* A cursor over bytes with a sticky error: what remains is between p and end. */
 typedef struct cd_rd {
     const u8 *p;
     const u8 *end;

@@ -1,4 +1,4 @@
-#include "base/args.h"
+#include "base/args/args.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,23 +7,22 @@
 
 #include <cmocka.h>
 
-#define OPTIONS(X)                                                                                 \
-    X(OPT_PORT, .name = "http-port", .type = CD_ARG_U64, .dflt = "9630", .max = 65535,             \
-      .meta = "PORT", .help = "where the API listens", .group = "API")                             \
-    X(OPT_HOST, .name = "http-host", .type = CD_ARG_STR, .dflt = "127.0.0.1", .meta = "HOST",      \
-      .help = "address to listen on")                                                              \
-    X(OPT_QUORUM, .name = "consensus-quorum-size", .type = CD_ARG_U64, .dflt = "14", .min = 11,    \
-      .max = 20, .help = "nodes that have to agree in one poll before it counts for anything")     \
-    X(OPT_LEVEL, .name = "log-level", .type = CD_ARG_STR, .dflt = "info",                          \
-      .choices = "debug|info|off", .meta = "LEVEL", .help = "what is logged", .group = "Logs")     \
-    X(OPT_ADMIN, .name = "api-admin-enabled", .type = CD_ARG_BOOL, .dflt = "false",                \
-      .help = "serve the admin API")                                                               \
-    X(OPT_DIR, .name = "data-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela")                  \
-    X(OPT_DB, .name = "db-dir", .type = CD_ARG_PATH, .dflt = "${CANDELA_DATA_DIR}/db")             \
-    X(OPT_IPS, .name = "bootstrap-ips", .type = CD_ARG_LIST)                                       \
-    X(OPT_WAIT, .name = "http-read-timeout", .type = CD_ARG_DURATION, .dflt = "30s")               \
-    X(OPT_CACHE, .name = "cache-size", .type = CD_ARG_SIZE, .dflt = "64MiB")                       \
-    X(OPT_SHIFT, .name = "shift", .type = CD_ARG_I64, .min = (u64)-5, .max = 5, .alias = "offset") \
+#define OPTIONS(X)                                                                                                     \
+    X(OPT_PORT, .name = "http-port", .type = CD_ARG_U64, .dflt = "9630", .max = 65535, .meta = "PORT",                 \
+      .help = "where the API listens", .group = "API")                                                                 \
+    X(OPT_HOST, .name = "http-host", .type = CD_ARG_STR, .dflt = "127.0.0.1", .meta = "HOST",                          \
+      .help = "address to listen on")                                                                                  \
+    X(OPT_QUORUM, .name = "consensus-quorum-size", .type = CD_ARG_U64, .dflt = "14", .min = 11, .max = 20,             \
+      .help = "nodes that have to agree in one poll before it counts for anything")                                    \
+    X(OPT_LEVEL, .name = "log-level", .type = CD_ARG_STR, .dflt = "info", .choices = "debug|info|off",                 \
+      .meta = "LEVEL", .help = "what is logged", .group = "Logs")                                                      \
+    X(OPT_ADMIN, .name = "api-admin-enabled", .type = CD_ARG_BOOL, .dflt = "false", .help = "serve the admin API")     \
+    X(OPT_DIR, .name = "data-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela")                                      \
+    X(OPT_DB, .name = "db-dir", .type = CD_ARG_PATH, .dflt = "${CANDELA_DATA_DIR}/db")                                 \
+    X(OPT_IPS, .name = "bootstrap-ips", .type = CD_ARG_LIST)                                                           \
+    X(OPT_WAIT, .name = "http-read-timeout", .type = CD_ARG_DURATION, .dflt = "30s")                                   \
+    X(OPT_CACHE, .name = "cache-size", .type = CD_ARG_SIZE, .dflt = "64MiB")                                           \
+    X(OPT_SHIFT, .name = "shift", .type = CD_ARG_I64, .min = (u64)-5, .max = 5, .alias = "offset")                     \
     X(OPT_BIG, .name = "big", .type = CD_ARG_U64)
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
@@ -57,8 +56,8 @@ static cd_args *args_new(const char *const *env, u32 words)
     return cd_args_new(&info, options, OPT_CNT);
 }
 
-#define PARSE(a, why, ...)                                                                         \
-    cd_args_parse((a), (int)CD_COUNT(((const char *[]){"x", __VA_ARGS__})),                        \
+#define PARSE(a, why, ...)                                                                                             \
+    cd_args_parse((a), (int)CD_COUNT(((const char *[]){"x", __VA_ARGS__})),                                            \
                   (char *const *)(uintptr_t)(const char *[]){"x", __VA_ARGS__, NULL}, (why))
 
 static void test_values(void **state)
@@ -67,9 +66,8 @@ static void test_values(void **state)
     cd_args *a = args_new((const char *[]){"HOME=/home/me", NULL}, 2);
     cd_errinfo why = {0};
     const char *const *list;
-    assert_int_equal(PARSE(a, &why, "--http-port=8545", "run", "--http-host", "::1",
-                           "--api-admin-enabled", "--shift", "-3", "--bootstrap-ips=a:1, b:2",
-                           "--bootstrap-ips", "c:3,", "--http-read-timeout=1m30s",
+    assert_int_equal(PARSE(a, &why, "--http-port=8545", "run", "--http-host", "::1", "--api-admin-enabled", "--shift",
+                           "-3", "--bootstrap-ips=a:1, b:2", "--bootstrap-ips", "c:3,", "--http-read-timeout=1m30s",
                            "--cache-size=1GB", "--", "--odd"),
                      CD_OK);
     assert_int_equal(cd_args_u64(a, OPT_PORT), 8545);
@@ -147,24 +145,19 @@ static void test_messages(void **state)
                   "       all flags: candela help");
     check_refused("--zzzzzzzz", NULL, "unknown flag --zzzzzzzz\n       all flags: candela help");
     check_refused("-x", NULL, "unknown flag --x\n       all flags: candela help");
-    check_refused("--consensus-quorum-size=25", NULL,
-                  "--consensus-quorum-size must be between 11 and 20, got 25");
+    check_refused("--consensus-quorum-size=25", NULL, "--consensus-quorum-size must be between 11 and 20, got 25");
     check_refused("--http-port", "70000", "--http-port must be between 0 and 65535, got 70000");
     check_refused("--http-port", "-1", "--http-port must be a whole number, got \"-1\"");
     check_refused("--http-port=", NULL, "--http-port must be a whole number, got \"\"");
     check_refused("--http-port", NULL, "--http-port needs a value");
     check_refused("--big=18446744073709551616", NULL, "--big is too large: 18446744073709551616");
     check_refused("--shift=-6", NULL, "--shift must be between -5 and 5, got -6");
-    check_refused("--log-level=loud", NULL,
-                  "--log-level must be one of debug, info, off, got \"loud\"");
-    check_refused("--log-level=debug|info", NULL,
-                  "--log-level must be one of debug, info, off, got \"debug|info\"");
-    check_refused("--api-admin-enabled=maybe", NULL,
-                  "--api-admin-enabled must be true or false, got \"maybe\"");
+    check_refused("--log-level=loud", NULL, "--log-level must be one of debug, info, off, got \"loud\"");
+    check_refused("--log-level=debug|info", NULL, "--log-level must be one of debug, info, off, got \"debug|info\"");
+    check_refused("--api-admin-enabled=maybe", NULL, "--api-admin-enabled must be true or false, got \"maybe\"");
     check_refused("--http-read-timeout=30", NULL,
                   "--http-read-timeout must be a duration such as 30s or 2m, got \"30\"");
-    check_refused("--cache-size=lots", NULL,
-                  "--cache-size must be a size such as 64MiB or 10GB, got \"lots\"");
+    check_refused("--cache-size=lots", NULL, "--cache-size must be a size such as 64MiB or 10GB, got \"lots\"");
     check_refused("word", NULL, "unexpected argument \"word\"\n       all flags: candela help");
 
     cd_errinfo why = {0};
@@ -175,8 +168,7 @@ static void test_messages(void **state)
     assert_int_equal(PARSE(tool, &why, "-x"), CD_EINVAL);
     assert_string_equal(why.msg, "unknown flag --x\n       all flags: tool run --help");
     cd_args_free(tool);
-    assert_int_equal(cd_args_file_value(a, "consensus-quorum-size", cd_bytes_str("25"), &why),
-                     CD_EINVAL);
+    assert_int_equal(cd_args_file_value(a, "consensus-quorum-size", cd_bytes_str("25"), &why), CD_EINVAL);
     assert_string_equal(why.msg, "\"consensus-quorum-size\" must be between 11 and 20, got 25");
     assert_int_equal(cd_args_u64(a, OPT_QUORUM), 14);
     cd_args_free(a);
@@ -199,25 +191,24 @@ static void test_help(void **state)
     assert_true(cd_args_wants_help(a));
     assert_true(cd_args_wants_version(a));
     cd_args_help(a, &b, 60);
-    assert_string_equal(cd_buf_cstr(&b),
-                        "candela: runs a node\n"
-                        "\n"
-                        "  candela [flags]    run the node\n"
-                        "\n"
-                        "API\n"
-                        "  --http-port PORT     where the API listens [9630]\n"
-                        "  --http-host HOST     address to listen on [127.0.0.1]\n"
-                        "  --consensus-quorum-size VALUE\n"
-                        "                       nodes that have to agree in one poll\n"
-                        "                       before it counts for anything [14]\n"
-                        "\n"
-                        "Logs\n"
-                        "  --log-level LEVEL    what is logged: debug, info, off\n"
-                        "                       [info]\n"
-                        "  --api-admin-enabled  serve the admin API [false]\n"
-                        "\n"
-                        "Example: candela --network-id=dev\n"
-                        "Environment: CANDELA_HTTP_PORT and so on\n");
+    assert_string_equal(cd_buf_cstr(&b), "candela: runs a node\n"
+                                         "\n"
+                                         "  candela [flags]    run the node\n"
+                                         "\n"
+                                         "API\n"
+                                         "  --http-port PORT     where the API listens [9630]\n"
+                                         "  --http-host HOST     address to listen on [127.0.0.1]\n"
+                                         "  --consensus-quorum-size VALUE\n"
+                                         "                       nodes that have to agree in one poll\n"
+                                         "                       before it counts for anything [14]\n"
+                                         "\n"
+                                         "Logs\n"
+                                         "  --log-level LEVEL    what is logged: debug, info, off\n"
+                                         "                       [info]\n"
+                                         "  --api-admin-enabled  serve the admin API [false]\n"
+                                         "\n"
+                                         "Example: candela --network-id=dev\n"
+                                         "Environment: CANDELA_HTTP_PORT and so on\n");
     for (u32 width = 0; width < 120; width++) {
         cd_buf_clear(&b);
         cd_args_help(a, &b, width);
@@ -251,12 +242,9 @@ static void test_suggest(void **state)
 static void test_plain_env(void **state)
 {
     (void)state;
-    static const char *const env[] = {"CONSENSUS_QUORUM_SIZE=12", "OFFSET=-3",
-                                      "CACHE_SIZE=", "CANDELA_BIG=7", NULL};
-    const cd_args_info info = {.program = "candela",
-                               .env = env_of,
-                               .env_ctx = (void *)(uintptr_t)env,
-                               .is_plain_env = true};
+    static const char *const env[] = {"CONSENSUS_QUORUM_SIZE=12", "OFFSET=-3", "CACHE_SIZE=", "CANDELA_BIG=7", NULL};
+    const cd_args_info info = {
+        .program = "candela", .env = env_of, .env_ctx = (void *)(uintptr_t)env, .is_plain_env = true};
     cd_errinfo why = {0};
     cd_args *a = cd_args_new(&info, options, OPT_CNT);
     char *argv[] = {"candela", NULL};
@@ -271,9 +259,8 @@ static void test_plain_env(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_precedence),
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_help),
-        cmocka_unit_test(test_plain_env), cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_precedence), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_help),   cmocka_unit_test(test_plain_env),  cmocka_unit_test(test_suggest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-#include "base/fileio.h"
+#include "base/os/fileio.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,13 +57,19 @@ static void test_read(void **state)
     cd_buf_str(&b, "before ");
     assert_int_equal(cd_fs_read_file(fs, &b, at("none"), 10, &why), CD_ENOENT);
     assert_non_null(strstr(why.msg, "/none: cannot open: No such file"));
-    assert_int_equal(cd_fs_replace_file(fs, at("ten"), cd_bytes_str("0123456789"), 0640, NULL),
-                     CD_OK);
+    assert_int_equal(cd_fs_replace_file(fs, at("ten"), cd_bytes_str("0123456789"), 0640, NULL), CD_OK);
     assert_int_equal(cd_fs_read_file(fs, &b, at("ten"), 9, &why), CD_ELIMIT);
     assert_string_equal(cd_buf_cstr(&b), "before ");
     assert_int_equal(cd_fs_read_file(fs, &b, at("ten"), 10, &why), CD_OK);
     assert_string_equal(cd_buf_cstr(&b), "before 0123456789");
     assert_int_equal(cd_fs_read_file(fs, &b, root, 10, &why), CD_EIO);
+    cd_buf_clear(&b);
+    assert_int_equal(cd_fs_read_at(fs, &b, at("ten"), 3, 4, &why), CD_OK);
+    assert_int_equal(b.n, 4);
+    assert_int_equal(cd_fs_read_at(fs, &b, at("ten"), 7, 4, &why), CD_ESHORT);
+    assert_int_equal(cd_fs_read_at(fs, &b, at("ten"), 11, 1, &why), CD_ESHORT);
+    assert_int_equal(cd_fs_read_at(fs, &b, at("none"), 0, 1, &why), CD_ENOENT);
+    assert_int_equal(b.n, 4);
     struct stat st;
     assert_int_equal(stat(at("ten"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
@@ -117,12 +123,10 @@ static void test_replace_faults(void **state)
                 assert_int_equal(err, f.seen >= n ? errs[e].want : CD_OK);
                 failures += err != CD_OK;
                 /* The rename happened, the sync of the directory did not: new, but not yet durable. */
-                bool renamed =
-                    err == CD_OK || (op == CD_FS_OPEN && n == 2) || (op == CD_FS_SYNC && n == 2);
+                bool renamed = err == CD_OK || (op == CD_FS_OPEN && n == 2) || (op == CD_FS_SYNC && n == 2);
                 assert_holds(path, renamed ? "new" : "old");
                 assert_int_equal(access(at("file.new"), F_OK), -1);
-                assert_int_equal(cd_fs_replace_file(fs, path, cd_bytes_str("old"), 0600, NULL),
-                                 CD_OK);
+                assert_int_equal(cd_fs_replace_file(fs, path, cd_bytes_str("old"), 0600, NULL), CD_OK);
             }
         }
     }
@@ -161,15 +165,14 @@ static void test_out(void **state)
                 assert_holds(path, "one two");
                 assert_int_equal(unlink(path), 0);
             }
-            cd_fs_faulty_init(&f, op, n, 0); /* short */
+            cd_fs_faulty_init(&f, op, n, 0); /* the n-th call reads or writes only one byte */
             assert_int_equal(write_pieces(&f.fs, path), CD_OK);
             assert_holds(path, "one two");
             assert_int_equal(unlink(path), 0);
         }
     }
     assert_int_equal(failures, 6); /* 2 opens, 2 writes, 2 syncs */
-    assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_str("old"), 0600, NULL),
-                     CD_OK);
+    assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, cd_bytes_str("old"), 0600, NULL), CD_OK);
     assert_int_equal(write_pieces(cd_fs_real(), path), CD_EEXIST);
     assert_holds(path, "old");
 }
@@ -193,10 +196,7 @@ static void test_mkdirs(void **state)
 static cd_err visit_into(void *ctx, const char *path, cd_fs_kind kind)
 {
     cd_buf *b = ctx;
-    cd_buf_fmt(b, "%s%s ", path + strlen(root),
-               kind == CD_FS_DIR     ? "/"
-               : kind == CD_FS_OTHER ? "@"
-                                     : "");
+    cd_buf_fmt(b, "%s%s ", path + strlen(root), kind == CD_FS_DIR ? "/" : kind == CD_FS_OTHER ? "@" : "");
     return b->n > 1000 ? CD_ELIMIT : CD_OK;
 }
 
@@ -209,14 +209,11 @@ static void test_walk(void **state)
     assert_int_equal(cd_fs_mkdirs(fs, at("w/a"), 0700, NULL), CD_OK);
     assert_int_equal(cd_fs_mkdirs(fs, at("w/c/d"), 0700, NULL), CD_OK);
     for (usize i = 0; i < CD_COUNT(files); i++) {
-        assert_int_equal(cd_fs_replace_file(fs, at(files[i]), cd_bytes_str("x"), 0600, NULL),
-                         CD_OK);
+        assert_int_equal(cd_fs_replace_file(fs, at(files[i]), cd_bytes_str("x"), 0600, NULL), CD_OK);
     }
     assert_int_equal(symlink("..", at("w/c/up")), 0);
     assert_int_equal(cd_fs_walk(fs, at("w"), visit_into, &b, NULL), CD_OK);
-    assert_string_equal(
-        cd_buf_cstr(&b),
-        "/w/ /w/B /w/a/ /w/a/y /w/a/z /w/a.x /w/b /w/c/ /w/c/d/ /w/c/d/e /w/c/up@ ");
+    assert_string_equal(cd_buf_cstr(&b), "/w/ /w/B /w/a/ /w/a/y /w/a/z /w/a.x /w/b /w/c/ /w/c/d/ /w/c/d/e /w/c/up@ ");
     cd_buf_clear(&b);
     assert_int_equal(cd_fs_walk(fs, at("w/b"), visit_into, &b, NULL), CD_OK);
     assert_string_equal(cd_buf_cstr(&b), "/w/b ");
@@ -280,9 +277,8 @@ static void test_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read), cmocka_unit_test(test_replace_faults),
-        cmocka_unit_test(test_out),  cmocka_unit_test(test_mkdirs),
-        cmocka_unit_test(test_walk), cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_read),   cmocka_unit_test(test_replace_faults), cmocka_unit_test(test_out),
+        cmocka_unit_test(test_mkdirs), cmocka_unit_test(test_walk),           cmocka_unit_test(test_lock),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,7 +1,7 @@
-#include "base/hmap.h"
+#include "base/table/hmap.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@ typedef struct key {
     u8 b[24];
 } key;
 
-/* Few distinct homes, so that long runs, wrap-around and back-shifts happen all the time. */
+/* Makes the n-th key; crowded keys have few distinct home slots, so that long runs, wrap-around and back-shifts happen
+ * all the time. */
 static key key_make(u32 n, bool crowded)
 {
     key k = {{0}};
@@ -26,7 +27,7 @@ static key key_make(u32 n, bool crowded)
     return k;
 }
 
-/* Random puts, gets, dels and clears against a plain array. */
+/* Compares random puts, gets, dels and clears with a plain array. */
 static void against_model(cd_hash_kind kind, bool crowded, u64 seed)
 {
     cd_rng r = cd_rng_seeded(seed);

@@ -1,7 +1,7 @@
 /* A log's file: appended to, begun anew when it is full, earlier ones removed, opened again when somebody moved it. */
-#include "base/fileio.h"
-#include "base/log.h"
-#include "base/log_file.h"
+#include "base/log/log.h"
+#include "base/log/log_file.h"
+#include "base/os/fileio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,11 +37,8 @@ static cd_log_file *open_file(u64 bytes_max, usize files_max, u64 age_max_s)
 {
     cd_log_file *f = NULL;
     cd_errinfo why = {0};
-    const cd_log_file_cfg cfg = {.path = path,
-                                 .bytes_max = bytes_max,
-                                 .files_max = files_max,
-                                 .age_max_s = age_max_s,
-                                 .clock = &now.clock};
+    const cd_log_file_cfg cfg = {
+        .path = path, .bytes_max = bytes_max, .files_max = files_max, .age_max_s = age_max_s, .clock = &now.clock};
     if (cd_log_file_open(&f, &cfg, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
@@ -95,7 +92,7 @@ static void begins_anew(void **state)
 {
     (void)state;
     cd_log_file *f = open_file(10, 2, 0);
-    put(f, "a line of more than ten\n"); /* alone, it is not too long */
+    put(f, "a line of more than ten\n"); /* the first line of a file may be longer than the limit */
     assert_names("main.log ");
     for (int i = 0; i < 4; i++) {
         cd_clock_virtual_advance(&now, CD_NS_PER_SEC);
@@ -103,7 +100,7 @@ static void begins_anew(void **state)
     }
     assert_text("12345678\n");
     assert_names("main-2023-11-14T22-13-23.000.log main-2023-11-14T22-13-24.000.log main.log ");
-    put(f, "x\n"); /* in the same moment: no name is free, and nothing is lost */
+    put(f, "x\n"); /* at the same time of the clock the new name is taken: the file goes on, and nothing is lost */
     assert_text("12345678\nx\n");
     cd_log_file_close(f);
 }
@@ -142,12 +139,17 @@ static void follows_who_moves_it(void **state)
     assert_int_equal(cd_log_open(&log, &cfg, NULL), CD_OK);
     cd_log_info(log, "first", CD_F("n", 1));
     cd_log_debug(log, "nowhere");
-    assert_text(
-        "{\"ts\":\"2023-11-14T22:13:20.000Z\",\"level\":\"info\",\"msg\":\"first\",\"n\":1}\n");
+    assert_text("{\"ts\":\"2023-11-14T22:13:20.000Z\",\"level\":\"info\",\"msg\":\"first\",\"n\":1}\n");
     assert_int_equal(rename(path, moved), 0);
     assert_true(cd_log_reopen(log));
     cd_log_error(log, "second");
     assert_text("{\"ts\":\"2023-11-14T22:13:20.000Z\",\"level\":\"error\",\"msg\":\"second\"}\n");
+    cd_log_levels_set(log, (cd_log_levels){.shown = CD_LOG_ERROR, .kept = CD_LOG_DEBUG});
+    assert_int_equal(cd_log_levels_get(log).shown, CD_LOG_ERROR);
+    assert_int_equal(cd_log_levels_get(log).kept, CD_LOG_DEBUG);
+    cd_log_debug(log, "kept");
+    assert_text("{\"ts\":\"2023-11-14T22:13:20.000Z\",\"level\":\"error\",\"msg\":\"second\"}\n"
+                "{\"ts\":\"2023-11-14T22:13:20.000Z\",\"level\":\"debug\",\"msg\":\"kept\"}\n");
     cd_log_set_level(log, CD_LOG_ERROR);
     cd_log_info(log, "nowhere");
     cd_log_tell(log, CD_LOG_ERROR, cd_bytes_str("told"), "third", NULL, 0);
@@ -165,9 +167,7 @@ static void names_what_is_wrong(void **state)
     cd_errinfo why = {0};
     cd_log_file *f;
     assert_int_equal(cd_log_file_open(&f, &(cd_log_file_cfg){.path = "x"}, &why), CD_EINVAL);
-    assert_int_equal(
-        cd_log_file_open(&f, &(cd_log_file_cfg){.path = "/proc/nowhere/main.log"}, &why),
-        CD_ENOENT);
+    assert_int_equal(cd_log_file_open(&f, &(cd_log_file_cfg){.path = "/proc/nowhere/main.log"}, &why), CD_ENOENT);
     assert_non_null(strstr(why.msg, "/proc/nowhere"));
     assert_false(cd_log_reopen(NULL));
 }

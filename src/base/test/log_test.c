@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
-#include "base/log.h"
+#include "base/log/log.h"
 
-#include "base/buf.h"
-#include "base/thread.h"
+#include "base/mem/buf.h"
+#include "base/thread/thread.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,8 +30,7 @@ static void rig_open(rig *r, cd_log_form form, cd_log_level level, usize queue)
     *r = (rig){.fd = memfd_create("log", MFD_CLOEXEC)};
     assert_true(r->fd >= 0);
     cd_clock_virtual_init(&r->clock, 1795269902118000000ull);
-    cd_log_cfg cfg = {
-        .fd = r->fd, .level = level, .form = form, .clock = &r->clock.clock, .queue = queue};
+    cd_log_cfg cfg = {.fd = r->fd, .level = level, .form = form, .clock = &r->clock.clock, .queue = queue};
     assert_int_equal(cd_log_open(&r->log, &cfg, NULL), CD_OK);
 }
 
@@ -50,19 +49,16 @@ static void test_json(void **state)
     rig r;
     rig_open(&r, CD_LOG_AUTO, CD_LOG_INFO, 0); /* no terminal: JSON */
     u8 raw[] = {1, 0xff};
-    cd_log_info(r.log, "ready", CD_F("version", "candela/0.1.0"), CD_F("network_id", 1337),
-                CD_F_BOOL("ok", 1 < 2), CD_F("neg", -5), CD_F("big", UINT64_MAX), CD_F("f", 0.5),
-                CD_F("small", (u8)7), CD_F_HEX("hash", cd_bytes_of(raw, 2)),
-                CD_F_ERR("err", CD_ENOENT), CD_F("part", cd_bytes_of("abc", 2)));
+    cd_log_info(r.log, "ready", CD_F("version", "candela/0.1.0"), CD_F("network_id", 1337), CD_F_BOOL("ok", 1 < 2),
+                CD_F("neg", -5), CD_F("big", UINT64_MAX), CD_F("f", 0.5), CD_F("small", (u8)7),
+                CD_F_HEX("hash", cd_bytes_of(raw, 2)), CD_F_ERR("err", CD_ENOENT), CD_F("part", cd_bytes_of("abc", 2)));
     cd_log_debug(r.log, "not written", CD_F("x", 1));
     cd_log_error(r.log, "bare");
-    assert_string_equal(
-        rig_close(&r),
-        "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"info\",\"msg\":\"ready\","
-        "\"version\":\"candela/0.1.0\",\"network_id\":1337,\"ok\":true,\"neg\":-5,"
-        "\"big\":18446744073709551615,\"f\":0.5,\"small\":7,\"hash\":\"0x01ff\","
-        "\"err\":\"not found\",\"part\":\"ab\"}\n"
-        "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"error\",\"msg\":\"bare\"}\n");
+    assert_string_equal(rig_close(&r), "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"info\",\"msg\":\"ready\","
+                                       "\"version\":\"candela/0.1.0\",\"network_id\":1337,\"ok\":true,\"neg\":-5,"
+                                       "\"big\":18446744073709551615,\"f\":0.5,\"small\":7,\"hash\":\"0x01ff\","
+                                       "\"err\":\"not found\",\"part\":\"ab\"}\n"
+                                       "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"error\",\"msg\":\"bare\"}\n");
     cd_buf_fini(&r.text);
 }
 
@@ -72,14 +68,13 @@ static void test_escapes(void **state)
     rig r;
     rig_open(&r, CD_LOG_JSON, CD_LOG_INFO, 0);
     cd_log_info(r.log, "m", CD_F("a", "q\" b\\ n\n t\t e\x1b[31m"),
-                CD_F("ok", "\xc3\xa9\xe2\x82\xac"), CD_F("bad", "\xff\xc0\x80\xed\xa0\x80\xc3"),
-                CD_F("c1", "\xc2\x9b"), CD_F("nan", __builtin_nan("")));
-    assert_string_equal(rig_close(&r),
-                        "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"info\",\"msg\":\"m\","
-                        "\"a\":\"q\\\" b\\\\ n\\n t\\u0009 e\\u001b[31m\","
-                        "\"ok\":\"\xc3\xa9\xe2\x82\xac\","
-                        "\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-                        "\xef\xbf\xbd\xef\xbf\xbd\",\"c1\":\"\\u009b\",\"nan\":\"NaN\"}\n");
+                CD_F("ok", "\xc3\xa9\xe2\x82\xac\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"),
+                CD_F("bad", "\xff\xc0\x80\xed\xa0\x80\xc3"), CD_F("c1", "\xc2\x9b"), CD_F("nan", __builtin_nan("")));
+    assert_string_equal(rig_close(&r), "{\"ts\":\"2026-11-21T14:05:02.118Z\",\"level\":\"info\",\"msg\":\"m\","
+                                       "\"a\":\"q\\\" b\\\\ n\\n t\\u0009 e\\u001b[31m\","
+                                       "\"ok\":\"\xc3\xa9\xe2\x82\xac\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\","
+                                       "\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                                       "\xef\xbf\xbd\xef\xbf\xbd\",\"c1\":\"\\u009b\",\"nan\":\"NaN\"}\n");
     cd_buf_fini(&r.text);
 }
 
@@ -91,10 +86,9 @@ static void test_text(void **state)
     cd_log_info(r.log, "block accepted", CD_F("chain", "C"), CD_F("height", 1));
     cd_log_warn(r.log, "odd", CD_F("path", "a b=\"c\""), CD_F("none", ""));
     cd_log_trace(r.log, "forged\nline");
-    assert_string_equal(rig_close(&r),
-                        "14:05:02.118  info   block accepted  chain=C height=1\n"
-                        "14:05:02.118  warn   odd  path=\"a b=\\\"c\\\"\" none=\"\"\n"
-                        "14:05:02.118  trace  forged\\nline\n");
+    assert_string_equal(rig_close(&r), "14:05:02.118  info   block accepted  chain=C height=1\n"
+                                       "14:05:02.118  warn   odd  path=\"a b=\\\"c\\\"\" none=\"\"\n"
+                                       "14:05:02.118  trace  forged\\nline\n");
     cd_buf_fini(&r.text);
     rig_open(&r, CD_LOG_COLORS, CD_LOG_TRACE, 0);
     cd_log_error(r.log, "disk", CD_F("n", 1));
@@ -103,7 +97,7 @@ static void test_text(void **state)
     cd_buf_fini(&r.text);
 }
 
-/* For a person the text alone, for a program the fields alone. */
+/* cd_log_tell writes the text alone for a person, message and fields for a program. */
 static void test_tell(void **state)
 {
     (void)state;
@@ -134,8 +128,7 @@ static void test_secrets(void **state)
     rig r;
     rig_open(&r, CD_LOG_JSON, CD_LOG_INFO, 0);
     cd_log_info(r.log, "m", CD_F("Password", "hunter2"), CD_F("staking-private-key", "hunter2"),
-                CD_F_HEX("mnemonic_hash", cd_bytes_str("hunter2")), CD_F("JWT", "hunter2"),
-                CD_F("token", "0xabc"));
+                CD_F_HEX("mnemonic_hash", cd_bytes_str("hunter2")), CD_F("JWT", "hunter2"), CD_F("token", "0xabc"));
     const char *s = rig_close(&r);
     assert_null(strstr(s, "hunter2"));
     assert_null(strstr(s, "68756e746572"));
@@ -204,7 +197,11 @@ static void test_levels(void **state)
     assert_int_equal(level, CD_LOG_DEBUG);
     assert_int_equal(cd_log_level_parse(&level, cd_bytes_str("verbo")), CD_OK);
     assert_int_equal(level, CD_LOG_TRACE);
+    assert_int_equal(cd_log_level_parse(&level, cd_bytes_str("Error")), CD_OK);
+    assert_int_equal(level, CD_LOG_ERROR);
+    assert_string_equal(cd_log_level_name(level), "error");
     assert_int_equal(cd_log_level_parse(&level, cd_bytes_str("loud")), CD_EFORMAT);
+    assert_int_equal(cd_log_levels_get(NULL).shown, CD_LOG_OFF);
     cd_log_form form = CD_LOG_AUTO;
     assert_int_equal(cd_log_form_parse(&form, cd_bytes_str("colors")), CD_OK);
     assert_int_equal(form, CD_LOG_COLORS);
@@ -221,7 +218,7 @@ static void thread_main(void *arg)
     }
 }
 
-/* Every line whole, and none lost but those that the log itself counts. */
+/* Every line is whole, and none is lost but those that the log itself counts. */
 static void run_threads(usize queue)
 {
     rig r;
@@ -239,17 +236,15 @@ static void run_threads(usize queue)
         unsigned i;
         char end[8] = "";
         unsigned dropped;
-        if (sscanf(s, "14:05:02.118  info   a line of some length  i=%u pad=012345678%1[9]\n", &i,
-                   end) == 2) {
+        if (sscanf(s, "14:05:02.118  info   a line of some length  i=%u pad=012345678%1[9]\n", &i, end) == 2) {
             lines++;
         } else {
-            assert_int_equal(
-                sscanf(s, "14:05:02.118  warn   log lines dropped  lines=%u\n", &dropped), 1);
+            assert_int_equal(sscanf(s, "14:05:02.118  warn   log lines dropped  lines=%u\n", &dropped), 1);
             assert_true(queue != 0);
             lines += dropped;
         }
     }
-    /* Lines dropped after the last one written are not told. */
+    /* The log does not count lines that were dropped after the last one written. */
     assert_true(queue != 0 ? lines <= LINES_ALL : lines == LINES_ALL);
     assert_true(lines > 0);
     cd_buf_fini(&r.text);
@@ -266,10 +261,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_tell),
-        cmocka_unit_test(test_secrets), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_levels),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_escapes), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_tell),   cmocka_unit_test(test_secrets), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_levels), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-#include "base/lru.h"
+#include "base/table/lru.h"
 
-#include "base/list.h"
-#include "base/rng.h"
+#include "base/os/rng.h"
+#include "base/table/list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 enum { KEYS = 64 };
 
 typedef struct probe {
-    u32 alive[KEYS + 1]; /* values 1.. that the cache holds */
+    u32 alive[KEYS + 1]; /* how often the cache holds the value i, i >= 1 */
     u32 dropped;
 } probe;
 
@@ -69,7 +69,7 @@ static void test_order(void **state)
     cd_lru_free(NULL);
 }
 
-/* Against a model that keeps the time of last use of every key. */
+/* Compares with a model that keeps the time of last use of every key. */
 static void test_model(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-#include "base/mbox.h"
+#include "base/thread/mbox.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -167,13 +167,59 @@ static void test_wake(void **state)
     cd_mbox_free(l.m);
 }
 
+typedef struct beside {
+    cd_mbox *m; /* the mailbox that the thread sends to */
+    atomic_uint go;
+} beside;
+
+static void send_each_time(void *arg)
+{
+    beside *b = arg;
+    for (u32 i = 1; i <= 1000; i++) {
+        while (atomic_load(&b->go) < i) {
+            sched_yield();
+        }
+        assert_int_equal(cd_mbox_send(b->m, &i), CD_OK);
+    }
+}
+
+/* A receiver that sleeps for two is woken by either; the end of one does not hide the other. */
+static void test_beside(void **state)
+{
+    (void)state;
+    u32 v;
+    cd_thread t[2];
+    beside b[2] = {{.m = cd_mbox_new(4, sizeof v)}};
+    b[1].m = cd_mbox_new_beside(b[0].m, 4, sizeof v);
+    assert_false(cd_mbox_wait(b[0].m, 0));
+    assert_false(cd_mbox_wait(b[0].m, 5));
+    for (usize i = 0; i < 2; i++) {
+        assert_int_equal(cd_thread_start(&t[i], "sender", send_each_time, &b[i], NULL), CD_OK);
+    }
+    for (u32 i = 1; i <= 1000; i++) {
+        for (usize k = 0; k < 2; k++) {
+            atomic_store(&b[k].go, i);
+            assert_true(cd_mbox_wait(b[0].m, i % 2 == 0 ? -1 : 60000));
+            assert_int_equal(cd_mbox_try_recv(b[1 - k].m, &v), CD_EAGAIN);
+            assert_int_equal(cd_mbox_try_recv(b[k].m, &v), CD_OK);
+            assert_int_equal(v, i);
+        }
+    }
+    cd_thread_join(&t[0]);
+    cd_thread_join(&t[1]);
+    cd_mbox_close(b[1].m);
+    assert_true(cd_mbox_wait(b[0].m, -1));
+    assert_int_equal(cd_mbox_try_recv(b[1].m, &v), CD_ECLOSED);
+    assert_int_equal(cd_mbox_try_recv(b[0].m, &v), CD_EAGAIN);
+    cd_mbox_free(b[1].m);
+    cd_mbox_free(b[0].m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_and_order),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_close_race),
-        cmocka_unit_test(test_wake),
+        cmocka_unit_test(test_full_and_order), cmocka_unit_test(test_threads), cmocka_unit_test(test_close_race),
+        cmocka_unit_test(test_wake),           cmocka_unit_test(test_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* Arena, buffer, cursor, bytes, hex and errors: the modules everything else stands on. */
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/hex.h"
-#include "base/mem.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
 #include "base/rd.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "base/metrics.h"
+#include "base/log/metrics.h"
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,31 +42,30 @@ static void test_text(void **state)
 
     cd_buf out = {0};
     cd_metrics_fmt(m, &out);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "# HELP lux_load Load.\n"
-                        "# TYPE lux_load gauge\n"
-                        "lux_load 7.5\n"
-                        "# HELP lux_peers Peers.\n"
-                        "# TYPE lux_peers gauge\n"
-                        "lux_peers -2\n"
-                        "# HELP lux_rpc_calls Calls\\nby \\\\method.\n"
-                        "# TYPE lux_rpc_calls counter\n"
-                        "lux_rpc_calls{method=\"a\\\"b\\\\c\\nd\",code=\"7\"} 1\n"
-                        "lux_rpc_calls{method=\"eth_call\"} 3\n"
-                        "# HELP lux_size_bytes Sizes.\n"
-                        "# TYPE lux_size_bytes histogram\n"
-                        "lux_size_bytes_bucket{le=\"1024\"} 1\n"
-                        "lux_size_bytes_bucket{le=\"+Inf\"} 1\n"
-                        "lux_size_bytes_sum 1000\n"
-                        "lux_size_bytes_count 1\n"
-                        "# HELP lux_wait_seconds Waits.\n"
-                        "# TYPE lux_wait_seconds histogram\n"
-                        "lux_wait_seconds_bucket{method=\"eth_call\",le=\"0.005\"} 1\n"
-                        "lux_wait_seconds_bucket{method=\"eth_call\",le=\"1\"} 2\n"
-                        "lux_wait_seconds_bucket{method=\"eth_call\",le=\"2.5\"} 2\n"
-                        "lux_wait_seconds_bucket{method=\"eth_call\",le=\"+Inf\"} 3\n"
-                        "lux_wait_seconds_sum{method=\"eth_call\"} 3.010000001\n"
-                        "lux_wait_seconds_count{method=\"eth_call\"} 3\n");
+    assert_string_equal(cd_buf_cstr(&out), "# HELP lux_load Load.\n"
+                                           "# TYPE lux_load gauge\n"
+                                           "lux_load 7.5\n"
+                                           "# HELP lux_peers Peers.\n"
+                                           "# TYPE lux_peers gauge\n"
+                                           "lux_peers -2\n"
+                                           "# HELP lux_rpc_calls Calls\\nby \\\\method.\n"
+                                           "# TYPE lux_rpc_calls counter\n"
+                                           "lux_rpc_calls{method=\"a\\\"b\\\\c\\nd\",code=\"7\"} 1\n"
+                                           "lux_rpc_calls{method=\"eth_call\"} 3\n"
+                                           "# HELP lux_size_bytes Sizes.\n"
+                                           "# TYPE lux_size_bytes histogram\n"
+                                           "lux_size_bytes_bucket{le=\"1024\"} 1\n"
+                                           "lux_size_bytes_bucket{le=\"+Inf\"} 1\n"
+                                           "lux_size_bytes_sum 1000\n"
+                                           "lux_size_bytes_count 1\n"
+                                           "# HELP lux_wait_seconds Waits.\n"
+                                           "# TYPE lux_wait_seconds histogram\n"
+                                           "lux_wait_seconds_bucket{method=\"eth_call\",le=\"0.005\"} 1\n"
+                                           "lux_wait_seconds_bucket{method=\"eth_call\",le=\"1\"} 2\n"
+                                           "lux_wait_seconds_bucket{method=\"eth_call\",le=\"2.5\"} 2\n"
+                                           "lux_wait_seconds_bucket{method=\"eth_call\",le=\"+Inf\"} 3\n"
+                                           "lux_wait_seconds_sum{method=\"eth_call\"} 3.010000001\n"
+                                           "lux_wait_seconds_count{method=\"eth_call\"} 3\n");
     cd_buf_fini(&out);
     cd_metrics_free(m);
     cd_metrics_free(NULL);
@@ -118,11 +117,42 @@ static void test_threads(void **state)
     cd_metrics_free(m);
 }
 
+/* Metrics of a part stand in the whole's text, in order and with the part's label, and vanish with the part. */
+static void test_parts(void **state)
+{
+    (void)state;
+    const cd_label chain = {"chain", "B"};
+    const cd_label share = {"share", "tries"};
+    cd_buf out = {0};
+    cd_metrics *m = cd_metrics_new("x");
+    cd_metrics *plain = cd_metrics_part_new(m, NULL);
+    cd_metrics *other = cd_metrics_part_new(m, &chain);
+    cd_gauge_set(cd_metrics_gauge(m, "up", "One", NULL, 0), 1);
+    cd_gauge_set(cd_metrics_gauge(plain, "bytes", "Two", &share, 1), 2);
+    cd_gauge_set(cd_metrics_gauge(other, "bytes", "Two", &share, 1), 3);
+    cd_gauge_set(cd_metrics_gauge(other, "head", "Three", NULL, 0), 4);
+    assert_ptr_equal(cd_metrics_gauge(other, "head", "Three", NULL, 0), cd_metrics_gauge(other, "head", "", NULL, 0));
+    cd_metrics_fmt(m, &out);
+    assert_string_equal(cd_buf_cstr(&out), "# HELP x_bytes Two\n# TYPE x_bytes gauge\n"
+                                           "x_bytes{chain=\"B\",share=\"tries\"} 3\nx_bytes{share=\"tries\"} 2\n"
+                                           "# HELP x_head Three\n# TYPE x_head gauge\nx_head{chain=\"B\"} 4\n"
+                                           "# HELP x_up One\n# TYPE x_up gauge\nx_up 1\n");
+    cd_metrics_free(other);
+    cd_buf_clear(&out);
+    cd_metrics_fmt(m, &out);
+    assert_null(strstr(cd_buf_cstr(&out), "chain"));
+    assert_non_null(strstr(cd_buf_cstr(&out), "x_bytes{share=\"tries\"} 2\n"));
+    cd_metrics_free(plain);
+    cd_metrics_free(m);
+    cd_buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

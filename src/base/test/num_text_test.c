@@ -1,6 +1,6 @@
 #include "base/num_text.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,7 +183,7 @@ static void assert_f64(double v, const char *want)
     assert_memory_equal(text, want, n);
 }
 
-/* What JavaScript prints. */
+/* The texts are what JavaScript prints. */
 static void test_f64(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_f64(void **state)
     }
 }
 
-/* Whatever the bits: it comes back, and no shorter number does. */
+/* Any bits: the text reads back as the same number, and no text of fewer digits does. */
 static void test_f64_random(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void test_f64_random(void **state)
         text[cd_f64_fmt(text, v)] = '\0';
         assert_true(strtod(text, NULL) == v);
         int digits = 0;
-        int zeros = 0; /* at the end */
+        int zeros = 0; /* zeros at the end */
         for (const char *p = text; *p != '\0' && *p != 'e'; p++) {
             if (*p >= '0' && *p <= '9' && (digits != 0 || *p != '0')) {
                 digits++;
@@ -264,10 +264,9 @@ static void test_f64_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decimal),  cmocka_unit_test(test_signed),
-        cmocka_unit_test(test_hex),      cmocka_unit_test(test_fmt),
-        cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
-        cmocka_unit_test(test_f64),      cmocka_unit_test(test_f64_random),
+        cmocka_unit_test(test_decimal), cmocka_unit_test(test_signed),     cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_fmt),     cmocka_unit_test(test_duration),   cmocka_unit_test(test_size),
+        cmocka_unit_test(test_f64),     cmocka_unit_test(test_f64_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-#include "base/pool.h"
+#include "base/thread/pool.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -27,8 +27,7 @@ static void count(void *arg, usize i, u32 slot)
 {
     sum *s = arg;
     assert_true(slot < s->slots);
-    assert_false(
-        atomic_exchange(&s->busy[slot], true)); /* a slot belongs to one thread at a time */
+    assert_false(atomic_exchange(&s->busy[slot], true)); /* a slot belongs to one thread at a time */
     s->hits[i]++;
     assert_true(atomic_exchange(&s->busy[slot], false));
 }
@@ -142,11 +141,11 @@ static void test_submit(void **state)
     assert_int_equal(cd_pool_submit(p, ran, &g), CD_EFULL);
     run_for(p, 100); /* the only worker is busy: the caller does it all */
     assert_int_equal(atomic_load(&g.ran), 0);
-    assert_true(cd_pool_help(p)); /* and may take a job over */
+    assert_true(cd_pool_help(p)); /* the caller may also run a queued job */
     assert_int_equal(atomic_load(&g.ran), 1);
     assert_int_equal(cd_pool_submit(p, ran, &g), CD_OK);
     atomic_store(&g.is_open, true);
-    cd_pool_free(p); /* runs what is queued */
+    cd_pool_free(p); /* runs the queued jobs first */
     assert_int_equal(atomic_load(&g.ran), 4);
 
     assert_int_equal(cd_pool_submit(NULL, ran, &g), CD_OK);

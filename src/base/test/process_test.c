@@ -1,6 +1,6 @@
-#include "base/process.h"
+#include "base/os/process.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static u64 resident_pages(void)
 static const char *const relocated[] = {"pointers", "that the loader", "has filled in"};
 static u32 written = 7;
 
-/* Less memory, and everything is as it was: code, constants, pointers, variables, other libraries. */
+/* Trimming takes memory away, and everything works as before: code, constants, pointers, variables, other libraries. */
 static void test_trim(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* What a process knows of itself: threads by name, time that grows, memory that comes and goes. */
-#include "base/procstat.h"
-#include "base/thread.h"
+#include "base/os/procstat.h"
+#include "base/thread/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,11 +51,11 @@ static void threads(void **state)
     assert_null(find(&a, "odd) (name"));
     assert_int_equal(cd_thread_start(&t, "odd) (name", wait_at, &g, NULL), CD_OK);
     const cd_proc_thread *one = NULL;
-    while (one == NULL || one->state != 'S') { /* it is on its way there */
+    while (one == NULL || one->state != 'S') { /* until the thread sleeps at the gate */
         one = find(&a, "odd) (name");
     }
     assert_true(cd_proc_threads(&list, &a) >= 2);
-    assert_true(list[0].id == (u64)getpid()); /* the first thread */
+    assert_true(list[0].id == (u64)getpid()); /* the main thread's id is that of the process */
     u64 before = list[0].cpu_ns;
     for (int i = 0; i < 3000 && before == list[0].cpu_ns; i++) {
         (void)cd_proc_threads(&list, &a);

@@ -1,6 +1,6 @@
-#include "base/rng.h"
+#include "base/os/rng.h"
 
-#include "base/siphash.h"
+#include "base/table/siphash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void test_below(void **state)
         seen[cd_rng_below(&r, 6)]++;
     }
     for (usize i = 0; i < 6; i++) {
-        assert_in_range(seen[i], 9500, 10500); /* five sigma are 456 */
+        assert_in_range(seen[i], 9500, 10500); /* five standard deviations are 456 */
     }
     assert_int_equal(cd_rng_below(&r, 1), 0);
     for (u32 i = 0; i < 1000; i++) {
@@ -104,9 +104,8 @@ static void test_siphash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_xoshiro), cmocka_unit_test(test_seeding),
-        cmocka_unit_test(test_below),   cmocka_unit_test(test_os),
-        cmocka_unit_test(test_siphash),
+        cmocka_unit_test(test_xoshiro), cmocka_unit_test(test_seeding), cmocka_unit_test(test_below),
+        cmocka_unit_test(test_os),      cmocka_unit_test(test_siphash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

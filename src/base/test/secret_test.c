@@ -1,5 +1,5 @@
 /* Pages of secrets are writable, zeroed at first, and gone afterwards; comparison looks at every byte. */
-#include "base/secret.h"
+#include "base/mem/secret.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

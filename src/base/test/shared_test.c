@@ -1,5 +1,5 @@
 /* Shared bytes and the places where they go. */
-#include "base/shared.h"
+#include "base/mem/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void test_pieces(void **state)
     expect(pieces[3], "<33>");
     expect(pieces[4], "c");
 
-    cd_splices_cut(&l, 2); /* and what stands behind the place stays */
+    cd_splices_cut(&l, 2); /* the buffer's bytes behind the place that was cut stay */
     cd_splices_flatten(&l, &buf);
     expect(cd_buf_bytes(&buf), "<1>ab<2>c");
     assert_int_equal(l.cnt, 0);
