@@ -2,7 +2,7 @@
 
 #include "num/divcore.h"
 
-/* a / d and a % d for a one-limb d > 0. */
+/* Stores a / d in q and gives a % d, for a one-limb d > 0. */
 CD_INLINE u64 div_by_limb(u64 q[4], const u64 a[4], u64 d)
 {
     u64 rem = 0;
@@ -26,7 +26,8 @@ CD_INLINE u64 div_by_limb(u64 q[4], const u64 a[4], u64 d)
     return rem;
 }
 
-/* The three forms below: a >= d, n the exact number of limbs of d; q and r are complete. */
+/* The next three functions divide by a d of exactly two, three or four limbs, for a >= d; they set all limbs of q
+ * and r. */
 CD_INLINE void div_by_2(u64 q[4], u64 r[4], const u64 a[4], const u64 d[4])
 {
     u32 s = (u32)__builtin_clzll(d[1]);
@@ -84,7 +85,7 @@ CD_INLINE void div_by_4(u64 q[4], u64 r[4], const u64 a[4], const u64 d[4])
     cd__num_down(r, u, 4, s);
 }
 
-/* quot or rem may be NULL: the compiler then drops their half in each caller. */
+/* quot or rem may be NULL: in a caller that passes NULL the compiler drops what computes it. */
 CD_INLINE void divide(cd_u256 *quot, cd_u256 *rem, const cd_u256 *a, const cd_u256 *b)
 {
     cd_u256 q;

@@ -13,11 +13,11 @@
 void cd_u256_div(cd_u256 *out, const cd_u256 *a, const cd_u256 *b);
 void cd_u256_mod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b);
 
-/* cd_u256_divmod stores both. */
+/* cd_u256_divmod stores the quotient and the remainder. */
 void cd_u256_divmod(cd_u256 *quot, cd_u256 *rem, const cd_u256 *a, const cd_u256 *b);
 
 /* Two's complement division (SDIV, SMOD): rounded towards zero, the remainder has the sign of a;
- * by zero gives 0 and -2^255 / -1 gives -2^255. */
+ * division by zero gives 0, and -2^255 / -1 gives -2^255. */
 void cd_u256_sdiv(cd_u256 *out, const cd_u256 *a, const cd_u256 *b);
 void cd_u256_smod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b);
 

@@ -1,7 +1,7 @@
 /* num/divcore.h - the steps of long division shared by div.c, u512.c and modular.c (internal).
  *
  * Divisors are normalised (top bit set). A quotient digit comes from dividing the three leading limbs
- * by the two of the divisor with a precomputed reciprocal: two products and no hardware division.
+ * by the two leading ones of the divisor with a precomputed reciprocal: two products, no hardware division.
  * Source: Moeller and Granlund, "Improved division by invariant integers", algorithms 3 to 5.
  * Threading: pure. */
 #ifndef CD_NUM_DIVCORE_H
@@ -9,7 +9,7 @@
 
 #include "num/limb.h"
 
-/* cd__num_div2by1 divides hi:lo by d with hi < d. */
+/* cd__num_div2by1 divides hi:lo by d with hi < d: gives the quotient and stores the remainder. */
 CD_INLINE u64 cd__num_div2by1(u64 *rem, u64 hi, u64 lo, u64 d)
 {
 #if CD__LIMB_ASM
@@ -51,7 +51,8 @@ CD_INLINE u64 cd__num_recip2(u128 d)
     return v;
 }
 
-/* cd__num_div3by2 divides top:low by d, whose reciprocal is v; top < d. The remainder replaces *top. */
+/* cd__num_div3by2 divides top:low by d, whose reciprocal is v, and gives the quotient; top < d. The remainder
+ * replaces *top. */
 CD_INLINE u64 cd__num_div3by2(u128 *top, u64 low, u128 d, u64 v)
 {
     u64 u2 = (u64)(*top >> 64);
@@ -61,7 +62,7 @@ CD_INLINE u64 cd__num_div3by2(u128 *top, u64 low, u128 d, u64 v)
     u64 r1 = u1 - q1 * (u64)(d >> 64);
     u128 r = ((u128)r1 << 64 | low) - (u128)(u64)d * q1 - d;
     q1++;
-    /* Taken about half of the time: arithmetic instead of a branch. */
+    /* The quotient is one too big about half of the time: a mask corrects it, as a branch would be mispredicted. */
     u64 mask = 0 - (u64)((u64)(r >> 64) >= (u64)q);
     q1 += mask;
     r += (u128)((u64)(d >> 64) & mask) << 64 | ((u64)d & mask);
@@ -89,7 +90,8 @@ CD_INLINE u64 cd__num_mulsub(u64 *u, const u64 *d, u32 n, u64 q)
 }
 
 /* cd__num_digit divides the window u[0..n] by the normalised d[0..n-1] (n >= 3), leaves the remainder
- * in u[0..n-1] and gives the quotient digit. u[1..n] < d as numbers of n limbs. */
+ * in u[0..n-1] and gives the quotient digit. u[1..n] < d as numbers of n limbs; v is the reciprocal of d's two top
+ * limbs. */
 CD_INLINE u64 cd__num_digit(u64 *u, const u64 *d, u32 n, u64 v)
 {
     u128 dt = (u128)d[n - 1] << 64 | d[n - 2];

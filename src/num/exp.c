@@ -1,6 +1,6 @@
 #include "num/exp.h"
 
-/* Exponents below this many bits are done bit by bit; the table of a window costs 14 products. */
+/* Exponents of fewer bits are worked on bit by bit, because the table of the window method costs 14 products. */
 #define WINDOW_FROM_BITS 48
 
 /* r = r^(2^times). */
@@ -32,7 +32,8 @@ static void exp_short(cd_u256 *out, const cd_u256 *base, const cd_u256 *e, u32 b
     cd_u256_set(out, &r);
 }
 
-/* Four bits at a time, without looking at them: a product with 1 costs less than a wrong guess. */
+/* Takes four bits of the exponent at a time and multiplies even if they are 0: a product with 1 costs less than a
+ * mispredicted branch. */
 static void exp_window(cd_u256 *out, const cd_u256 *base, const cd_u256 *e, u32 bits)
 {
     cd_u256 table[16];
@@ -60,7 +61,7 @@ void cd_u256_exp(cd_u256 *out, const cd_u256 *base, const cd_u256 *exponent)
         return;
     }
     if (cd_u256_fits_u64(base) && (base->w[0] & (base->w[0] - 1)) == 0) {
-        /* A power of two (or zero): base 2 and 256 are what contracts use. */
+        /* The base is 0 or a power of two, as the bases 2 and 256 of most contracts: the power is a shift. */
         u64 b = base->w[0];
         u64 shift = b == 0 ? 256 : b == 1 ? 0 : UINT64_MAX;
         if (b > 1 && bits <= 9) {

@@ -149,8 +149,9 @@ CD_INLINE bool cd__num_slt4(const u64 *a, const u64 *b)
 #endif
 }
 
-/* cd__num_up4 moves four limbs up by n / 64 places (n < 256), zeros coming in below; cd__num_down4 down,
- * fill coming in above. Conditional moves: shift counts are data to the branch predictor. */
+/* cd__num_up4 moves four limbs up by n / 64 places (n < 256) and fills with zeros from below; cd__num_down4 moves
+ * them down and fills with copies of fill from above. They use conditional moves, as no branch predictor can guess
+ * shift counts. */
 CD_INLINE void cd__num_up4(u64 *w0, u64 *w1, u64 *w2, u64 *w3, u64 n)
 {
 #if CD__LIMB_ASM
@@ -241,10 +242,9 @@ CD_INLINE void cd__num_mul4lo(u64 *r, const u64 *a, const u64 *b)
             "addq %[t0], %[r2]\n\t"
             "adcq %[t1], %[r3]\n\t"
             "addq %[t2], %[r3]"
-            : [r0] "=&r"(r0), [r1] "=&r"(r1), [r2] "=&r"(r2), [r3] "=&r"(r3), [t0] "=&r"(t0),
-              [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)
-            : [a] "r"(a), [b] "r"(b), "m"(*(const cd__limb4 *)(const void *)a),
-              "m"(*(const cd__limb4 *)(const void *)b)
+            : [r0] "=&r"(r0), [r1] "=&r"(r1), [r2] "=&r"(r2), [r3] "=&r"(r3), [t0] "=&r"(t0), [t1] "=&r"(t1),
+              [t2] "=&r"(t2), [t3] "=&r"(t3)
+            : [a] "r"(a), [b] "r"(b), "m"(*(const cd__limb4 *)(const void *)a), "m"(*(const cd__limb4 *)(const void *)b)
             : "rdx", "cc");
     r[0] = r0;
     r[1] = r1;
@@ -266,8 +266,8 @@ CD_INLINE void cd__num_mul4lo(u64 *r, const u64 *a, const u64 *b)
 #endif
 }
 
-/* cd__num_sqr4lo replaces four limbs by the low four of their square: four full and two half products,
- * in registers throughout, so that squarings can follow each other without memory in between. */
+/* cd__num_sqr4lo replaces four limbs by the low four of their square, with four full and two half products. All stays
+ * in registers, so that squarings can follow each other without memory in between. */
 CD_INLINE void cd__num_sqr4lo(u64 *a0, u64 *a1, u64 *a2, u64 *a3)
 {
     u128 p00 = (u128)*a0 * *a0;
@@ -343,8 +343,8 @@ CD_INLINE u64 cd__num_mac4(u64 *p0, u64 *p1, u64 *p2, u64 *p3, u64 x, const u64 
             "adcq %[l2], %[p2]\n\t"
             "adcq %%rdx, %[p3]\n\t"
             "adcq $0, %[top]"
-            : [p0] "+&r"(*p0), [p1] "+&r"(*p1), [p2] "+&r"(*p2), [p3] "+&r"(*p3), [l0] "=&r"(l0),
-              [l1] "=&r"(l1), [l2] "=&r"(l2), [hi] "=&r"(hi), [top] "=&r"(top), "+&d"(x)
+            : [p0] "+&r"(*p0), [p1] "+&r"(*p1), [p2] "+&r"(*p2), [p3] "+&r"(*p3), [l0] "=&r"(l0), [l1] "=&r"(l1),
+              [l2] "=&r"(l2), [hi] "=&r"(hi), [top] "=&r"(top), "+&d"(x)
             : [y] "r"(y), "m"(*(const cd__limb4 *)(const void *)y)
             : "cc");
     return top;

@@ -4,7 +4,7 @@
 #include "num/divcore.h"
 #include "num/u512.h"
 
-/* x - m when that is not negative, else x; carry is the bit above x. */
+/* Subtracts m from x if the difference is not negative; carry is bit 256 of x. */
 CD_INLINE void reduce_once(cd_u256 *x, bool carry, const cd_u256 *m)
 {
     cd_u256 t;
@@ -15,9 +15,9 @@ CD_INLINE void reduce_once(cd_u256 *x, bool carry, const cd_u256 *m)
     x->w[3] = keep ? x->w[3] : t.w[3];
 }
 
-/* Operands that are not reduced. A top limb that does not exceed the modulus's says "below 2m". */
-static CD_NOINLINE void addmod_slow(cd_u256 *out, const cd_u256 *a, const cd_u256 *b,
-                                    const cd_u256 *m)
+/* For operands that may be m or more. An operand whose top limb does not exceed that of m, itself not 0, is below
+ * 2m: one subtraction reduces it. */
+static CD_NOINLINE void addmod_slow(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u256 *m)
 {
     cd_u512 sum = {.w = {0}};
     cd_u256 x;
@@ -53,7 +53,8 @@ void cd_u256_addmod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u
     cd_u256_set(out, &sum);
 }
 
-/* x mod 2^256 - 1: the two halves added, carries coming round. Solidity's 512-bit product uses it. */
+/* Stores x mod (2^256 - 1), the sum of the two halves of x with its carry added at the bottom. Solidity's 512-bit
+ * products use this modulus. */
 static void mod_all_ones(cd_u256 *out, const cd_u512 *x)
 {
     cd_u256 sum;
@@ -66,7 +67,7 @@ static void mod_all_ones(cd_u256 *out, const cd_u512 *x)
     }
 }
 
-/* acc + x * y + carry: the low word is given, the high one replaces *carry. */
+/* Computes acc + x * y + *carry: gives the low word and stores the high one in *carry. */
 CD_INLINE u64 mac(u64 acc, u64 x, u64 y, u64 *carry)
 {
     u128 t = (u128)x * y + acc + *carry;
@@ -79,8 +80,8 @@ CD_INLINE u64 mul_hi(u64 x, u64 y)
     return (u64)((u128)x * y >> 64);
 }
 
-/* The quotient of x by the modulus, at most three too small: limbs 3 to 7 of x times the reciprocal,
- * of which limbs 5 to 9 count. Of the products below limb 4 only the high halves are summed. */
+/* Stores the quotient of x by the modulus, or a value at most three below it: x from limb 3 on times the reciprocal
+ * v, of which limbs 5 to 9 count. Of the products below limb 4 only the high halves are summed. */
 CD_INLINE void barrett_quotient(u64 q[5], const u64 x[8], const u64 v[5])
 {
     u64 c = mul_hi(x[3], v[3]);
@@ -166,28 +167,51 @@ static void barrett(cd_u256 *out, const cd_u512 *x, const cd_u256 *m, const u64 
     out->w[3] = r[3];
 }
 
-/* Makes the reciprocal ready when this modulus was seen the last time, too. */
-static bool use_reciprocal(cd_modctx *c, const cd_u256 *m)
+/* Finds m in the context; if it is not there, m replaces the modulus that came first, and the answer is NULL. */
+static CD_NOINLINE cd_modulus *find_modulus(cd_modctx *c, const cd_u256 *m)
 {
-    if (CD_UNLIKELY(!cd_u256_eq(&c->modulus, m))) {
-        cd_u256_set(&c->modulus, m);
-        c->uses = 1;
-        return false;
+    for (u32 i = 0; i < CD_MODULI; i++) {
+        if (cd_u256_eq(&c->known[i].m, m)) {
+            c->last = i;
+            return &c->known[i];
+        }
     }
-    if (CD_UNLIKELY(c->uses == 1)) {
-        u64 ones[8];
-        u64 rem[4];
-        u64 q[5];
-        memset(ones, 0xff, sizeof ones);
-        cd__num_divide(q, rem, ones, 8, m->w, 4);
-        memcpy(c->recip, q, sizeof q);
-        c->uses = 2;
-    }
-    return true;
+    cd_modulus *x = &c->known[c->next];
+    c->last = c->next;
+    c->next = (c->next + 1) % CD_MODULI;
+    cd_u256_set(&x->m, m);
+    x->has_recip = false;
+    return NULL;
 }
 
-void cd_u256_mulmod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u256 *m,
-                    cd_modctx *cache)
+static CD_NOINLINE void make_reciprocal(cd_modulus *x)
+{
+    u64 ones[8];
+    u64 rem[4];
+    u64 q[5];
+    memset(ones, 0xff, sizeof ones);
+    cd__num_divide(q, rem, ones, 8, x->m.w, 4);
+    memcpy(x->recip, q, sizeof q);
+    x->has_recip = true;
+}
+
+/* Gives the reciprocal of m if the context knows m; else stores m there and gives NULL. */
+CD_INLINE const u64 *reciprocal(cd_modctx *c, const cd_u256 *m)
+{
+    cd_modulus *x = &c->known[c->last];
+    if (CD_UNLIKELY(!cd_u256_eq(&x->m, m))) {
+        x = find_modulus(c, m);
+        if (x == NULL) {
+            return NULL;
+        }
+    }
+    if (CD_UNLIKELY(!x->has_recip)) {
+        make_reciprocal(x);
+    }
+    return x->recip;
+}
+
+void cd_u256_mulmod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u256 *m, cd_modctx *cache)
 {
     cd_u512 x;
     cd_u512_mul(&x, a, b);
@@ -196,9 +220,12 @@ void cd_u256_mulmod(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u
         cd_u256_mod(out, &low, m);
     } else if ((m->w[0] & m->w[1] & m->w[2] & m->w[3]) == UINT64_MAX) {
         mod_all_ones(out, &x);
-    } else if (cache != NULL && m->w[3] != 0 && use_reciprocal(cache, m)) {
-        barrett(out, &x, m, cache->recip);
     } else {
-        cd_u512_mod(out, &x, m);
+        const u64 *recip = cache != NULL && m->w[3] != 0 ? reciprocal(cache, m) : NULL;
+        if (recip != NULL) {
+            barrett(out, &x, m, recip);
+        } else {
+            cd_u512_mod(out, &x, m);
+        }
     }
 }

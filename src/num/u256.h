@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "num/limb.h"
 
+/* An unsigned number of 256 bits, least significant word first. */
 typedef struct cd_u256 {
     u64 w[4];
 } cd_u256;
@@ -109,19 +110,19 @@ CD_INLINE bool cd_u256_slt(const cd_u256 *a, const cd_u256 *b)
     return cd__num_slt4(a->w, b->w);
 }
 
-/* cd_u256_cmp orders as unsigned numbers: <0, 0, >0. */
+/* cd_u256_cmp compares a and b as unsigned numbers and gives < 0, 0 or > 0. */
 CD_INLINE int cd_u256_cmp(const cd_u256 *a, const cd_u256 *b)
 {
     return (int)cd__num_lt4(b->w, a->w) - (int)cd__num_lt4(a->w, b->w);
 }
 
-/* cd_u256_is_neg: the sign bit. */
+/* cd_u256_is_neg gives the sign bit. */
 CD_INLINE bool cd_u256_is_neg(const cd_u256 *a)
 {
     return a->w[3] >> 63;
 }
 
-/* cd_u256_bits gives the bit length, 0 for zero; cd_u256_bytes the same in whole bytes. */
+/* cd_u256_bits gives the length in bits without leading zeros; cd_u256_bytes the length in bytes. */
 CD_INLINE u32 cd_u256_bits(const cd_u256 *a)
 {
     for (u32 i = 4; i > 0; i--) {
@@ -153,7 +154,7 @@ CD_INLINE void cd_u256_mul(cd_u256 *out, const cd_u256 *a, const cd_u256 *b)
     cd__num_mul4lo(out->w, a->w, b->w);
 }
 
-/* cd_u256_add_u64 adds a word and gives the carry. */
+/* cd_u256_add_u64 stores a + b modulo 2^256 and gives the carry. */
 CD_INLINE bool cd_u256_add_u64(cd_u256 *out, const cd_u256 *a, u64 b)
 {
     cd_u256 t = cd_u256_from_u64(b);
@@ -277,8 +278,8 @@ CD_INLINE void cd_u256_not(cd_u256 *out, const cd_u256 *a)
     out->w[3] = w3;
 }
 
-/* cd_u256_shl / shr / sar shift by n bits: n >= 256 gives 0, or the sign for sar. The _by forms take
- * the count as a word, as SHL, SHR and SAR do [EIP-145]. */
+/* cd_u256_shl / shr / sar shift by n bits: n >= 256 gives 0; for sar it gives copies of the sign bit. The _by forms
+ * take the count as a 256-bit word, as SHL, SHR and SAR do [EIP-145]. */
 CD_INLINE void cd_u256_shl(cd_u256 *out, const cd_u256 *a, u64 n)
 {
     if (CD_UNLIKELY(n > 255)) {
@@ -304,7 +305,7 @@ CD_INLINE void cd_u256_shl(cd_u256 *out, const cd_u256 *a, u64 n)
     out->w[3] = w3;
 }
 
-/* cd__u256_shr_fill shifts right by n < 256, bringing in copies of fill (0 or all ones). */
+/* cd__u256_shr_fill shifts right by n < 256 bits and brings in bits of fill (0 or all ones). */
 CD_INLINE void cd__u256_shr_fill(cd_u256 *out, const cd_u256 *a, u64 n, u64 fill)
 {
     u64 w0 = a->w[0];
@@ -366,7 +367,7 @@ CD_INLINE void cd_u256_sar_by(cd_u256 *out, const cd_u256 *a, const cd_u256 *n)
     cd_u256_sar(out, a, cd_u256_to_u64_sat(n));
 }
 
-/* cd_u256_byte gives byte idx of a counted from the most significant one, 0 from index 32 on (BYTE). */
+/* cd_u256_byte gives byte idx of a, counted from the most significant one, and 0 from index 32 on (BYTE). */
 CD_INLINE u64 cd_u256_byte(const cd_u256 *a, u64 idx)
 {
     return idx > 31 ? 0 : (a->w[3 - (idx >> 3)] >> (56 - 8 * (idx & 7))) & 0xff;
@@ -389,7 +390,7 @@ CD_INLINE void cd_u256_signextend(cd_u256 *x, u64 k)
     }
 }
 
-/* Bytes: big-endian, 32 of them, or n <= 32 of them with zeros understood in front. */
+/* Words as big-endian bytes: 32 of them; cd_u256_load_be_n reads n <= 32 bytes as the low ones of a word. */
 CD_INLINE void cd_u256_load_be(cd_u256 *out, const u8 *p)
 {
     u64 w3 = cd_be64(p);
@@ -445,7 +446,7 @@ CD_INLINE cd_hash32 cd_u256_to_hash(const cd_u256 *a)
     return h;
 }
 
-/* cd_u256_from_addr zero-extends an address; cd_u256_to_addr keeps the low 20 bytes. */
+/* cd_u256_from_addr takes an address as the low 20 bytes of a word; cd_u256_to_addr gives the low 20 bytes. */
 CD_INLINE cd_u256 cd_u256_from_addr(const cd_addr20 *a)
 {
     return (cd_u256){.w = {cd_be64(a->b + 12), cd_be64(a->b + 4), cd_be32(a->b), 0}};

@@ -3,7 +3,7 @@
 #include "base/hex.h"
 #include "num/div.h"
 
-/* The largest power of ten in a word, and its digits: text is converted a word at a time. */
+/* The largest power of ten that 64 bits hold, and its zeros: text is converted in pieces of so many digits. */
 #define DEC_CHUNK        UINT64_C(10000000000000000000)
 #define DEC_CHUNK_DIGITS 19
 

@@ -10,7 +10,7 @@
 /* cd_u256_parse_dec reads one or more decimal digits; leading zeros are allowed.
  * cd_u256_parse_hex reads one or more hexadecimal digits without prefix, upper or lower case.
  * cd_u256_parse reads hexadecimal after "0x" or "0X" and decimal otherwise.
- * Errors: CD_EFORMAT on no digit or a character that is none, CD_ERANGE from 2^256 on. */
+ * Errors: CD_EFORMAT for a text without digits or with another character, CD_ERANGE for 2^256 and more. */
 cd_err cd_u256_parse_dec(cd_u256 *out, cd_bytes text) CD_CHECK;
 cd_err cd_u256_parse_hex(cd_u256 *out, cd_bytes text) CD_CHECK;
 cd_err cd_u256_parse(cd_u256 *out, cd_bytes text) CD_CHECK;

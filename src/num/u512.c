@@ -2,8 +2,8 @@
 
 #include "num/divcore.h"
 
-/* Divides u[0..un-1] (normalised by s bits, u[un] set) by dn[0..n-1]; digits go to q when it is not
- * NULL; the remainder stays in u[0..n-1]. */
+/* Divides u[0..un] by dn[0..n-1], both shifted up so that the top bit of dn is set; u[un] is below dn[n-1]. The
+ * quotient digits go to q unless that is NULL; the remainder stays in u[0..n-1]. */
 static void long_div(u64 *q, u64 *u, u32 un, const u64 *dn, u32 n)
 {
     if (n == 1) {

@@ -4,6 +4,7 @@
 
 #include "num/u256.h"
 
+/* An unsigned number of 512 bits. */
 typedef struct cd_u512 {
     u64 w[8]; /* w[0] least significant */
 } cd_u512;
@@ -22,7 +23,7 @@ void cd_u512_mod(cd_u256 *out, const cd_u512 *a, const cd_u256 *m);
 bool cd_u512_div(cd_u256 *out, const cd_u512 *a, const cd_u256 *d);
 
 /* cd_u256_muldiv stores floor(a * b / d) with an exact product: true when the quotient fits, else
- * (or when d is 0) false and *out untouched. */
+ * (or when d is 0) false, and *out stays as it was. */
 bool cd_u256_muldiv(cd_u256 *out, const cd_u256 *a, const cd_u256 *b, const cd_u256 *d) CD_CHECK;
 
 #endif

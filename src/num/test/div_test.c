@@ -37,8 +37,8 @@ static void expect(const cd_u256 *got, mpz_t want, const u64 *a, const cd_u256 *
     mpz_fdiv_r_2exp(want, want, 256);
     cd_u256 w = gen_from_mpz(want);
     if (memcmp(&w, got, sizeof w) != 0) {
-        fail_msg("%s: a ... %016lx %016lx %016lx %016lx, b %016lx %016lx %016lx %016lx", what, a[3],
-                 a[2], a[1], a[0], b->w[3], b->w[2], b->w[1], b->w[0]);
+        fail_msg("%s: a ... %016lx %016lx %016lx %016lx, b %016lx %016lx %016lx %016lx", what, a[3], a[2], a[1], a[0],
+                 b->w[3], b->w[2], b->w[1], b->w[0]);
     }
 }
 

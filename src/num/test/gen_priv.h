@@ -54,8 +54,7 @@ static inline cd_u256 gen_u256(u64 *rng)
         return v;
     case 1:
         v.w[bit >> 6] = UINT64_C(1) << (bit & 63);
-        v = (cd_u256){.w = {v.w[0] - 1, v.w[1] - (v.w[0] == 0),
-                            v.w[2] - (v.w[0] == 0 && v.w[1] == 0),
+        v = (cd_u256){.w = {v.w[0] - 1, v.w[1] - (v.w[0] == 0), v.w[2] - (v.w[0] == 0 && v.w[1] == 0),
                             v.w[3] - (v.w[0] == 0 && v.w[1] == 0 && v.w[2] == 0)}};
         return v;
     case 2:

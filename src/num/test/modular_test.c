@@ -30,15 +30,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect(const cd_u256 *got, const cd_u256 *a, const cd_u256 *b, const cd_u256 *mod,
-                   const char *what)
+static void expect(const cd_u256 *got, const cd_u256 *a, const cd_u256 *b, const cd_u256 *mod, const char *what)
 {
     cd_u256 w = gen_from_mpz(r);
     if (memcmp(&w, got, sizeof w) != 0) {
         fail_msg("%s: a %016lx %016lx %016lx %016lx, b %016lx %016lx %016lx %016lx, "
                  "m %016lx %016lx %016lx %016lx",
-                 what, a->w[3], a->w[2], a->w[1], a->w[0], b->w[3], b->w[2], b->w[1], b->w[0],
-                 mod->w[3], mod->w[2], mod->w[1], mod->w[0]);
+                 what, a->w[3], a->w[2], a->w[1], a->w[0], b->w[3], b->w[2], b->w[1], b->w[0], mod->w[3], mod->w[2],
+                 mod->w[1], mod->w[0]);
     }
 }
 
@@ -139,6 +138,41 @@ static void notable_moduli(void **state)
     }
 }
 
+/* A few moduli in turn, as mulDiv takes two, through one context: as many as it knows, and more; each keeps its own
+ * reciprocal. */
+static void moduli_in_turn(void **state)
+{
+    (void)state;
+    enum { MOST = CD_MODULI + 2 };
+    u64 rng = 4;
+    for (u64 cnt = 1; cnt <= MOST; cnt++) {
+        cd_modctx ctx = {0};
+        cd_u256 mods[MOST];
+        for (u64 k = 0; k < cnt; k++) {
+            mods[k] = gen_u256(&rng);
+            mods[k].w[3] |= 1;
+        }
+        for (u64 i = 0; i < 2000; i++) {
+            const cd_u256 *mod = &mods[i % 3 == 0 ? gen_u64(&rng) % cnt : i % cnt];
+            cd_u256 a = gen_u256(&rng);
+            cd_u256 b = gen_u256(&rng);
+            cd_u256 got;
+            gen_to_mpz(x, a.w, 4);
+            gen_to_mpz(y, b.w, 4);
+            gen_to_mpz(m, mod->w, 4);
+            mpz_mul(r, x, y);
+            mpz_mod(r, r, m);
+            cd_u256_mulmod(&got, &a, &b, mod, &ctx);
+            expect(&got, &a, &b, mod, "mulmod, moduli in turn");
+        }
+        usize ready = 0;
+        for (usize k = 0; k < CD_MODULI; k++) {
+            ready += ctx.known[k].has_recip ? 1 : 0;
+        }
+        assert_true(cnt > CD_MODULI || ready == cnt);
+    }
+}
+
 static void powers_match_gmp(void **state)
 {
     (void)state;
@@ -171,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_products_match_gmp),
         cmocka_unit_test(notable_moduli),
+        cmocka_unit_test(moduli_in_turn),
         cmocka_unit_test(powers_match_gmp),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -30,14 +30,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The expected value in z, any sign, against what was computed modulo 2^256. */
+/* Compares the exact value in z, which may have any sign, modulo 2^256 with what was computed. */
 static void expect(const cd_u256 *got, const cd_u256 *a, const cd_u256 *b, const char *what)
 {
     mpz_fdiv_r_2exp(z, z, 256);
     cd_u256 want = gen_from_mpz(z);
     if (memcmp(&want, got, sizeof want) != 0) {
-        fail_msg("%s: a %016lx %016lx %016lx %016lx, b %016lx %016lx %016lx %016lx", what, a->w[3],
-                 a->w[2], a->w[1], a->w[0], b->w[3], b->w[2], b->w[1], b->w[0]);
+        fail_msg("%s: a %016lx %016lx %016lx %016lx, b %016lx %016lx %016lx %016lx", what, a->w[3], a->w[2], a->w[1],
+                 a->w[0], b->w[3], b->w[2], b->w[1], b->w[0]);
     }
 }
 
