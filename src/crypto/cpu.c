@@ -17,7 +17,7 @@ __attribute__((constructor)) static void ask(void)
     cd__cpu.sha = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & SHA_BIT) != 0;
     cd__cpu.avx2 = __builtin_cpu_supports("avx2");
     cd__cpu.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
-    cd__cpu.ifma = cd__cpu.avx512 && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512ifma");
+    cd__cpu.ifma = cd__cpu.avx512 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512ifma");
 }
 #endif

@@ -7,13 +7,15 @@
 
 #include "base/base.h"
 
+/* What this CPU can do. */
 typedef struct cd__cpu_features {
     bool sha;    /* SHA-NI */
     bool avx2;   /* AVX2 */
     bool avx512; /* AVX-512 F and VL, with the operating system's support */
-    bool ifma;   /* AVX-512 F, VL, DQ, BW and IFMA: 52-bit multiply-add in eight lanes */
+    bool ifma;   /* AVX-512 F, VL, DQ, BW and IFMA: 52-bit multiply-add in eight ways */
 } cd__cpu_features;
 
+/* The features of the machine that this runs on; set before main. */
 extern cd__cpu_features cd__cpu;
 
 #endif

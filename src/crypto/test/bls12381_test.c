@@ -1,7 +1,7 @@
-#include "crypto/bls12381.h"
+#include "crypto/bls/bls12381.h"
 
 #include "base/hex.h"
-#include "crypto/bls.h"
+#include "crypto/bls/bls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,7 @@ static void bad_lengths(void **state)
     assert_int_equal(cd_bls12381_g1_msm(out, huge), CD_EINVAL); /* refused before it is read */
 }
 
-/* ---- signatures ---- */
+/* --- signatures --- */
 
 static cd_bytes text(const char *s)
 {
@@ -231,7 +231,7 @@ static void aggregates(void **state)
         assert_false(cd_bls_agg_verify(&sum, CD_BLS_POP, msgs, pks, cnt - 1));
         assert_true(cd_bls_batch_verify(each, CD_BLS_POP, msgs, pks, cnt, seed));
     }
-    /* Two wrong signatures that cancel out: an aggregate does not see it, a batch does. */
+    /* Two wrong signatures cancel out: checking the aggregate does not notice it, checking the batch does. */
     cd_bls_sig swap = each[0];
     each[0] = each[1];
     each[1] = swap;
@@ -258,7 +258,7 @@ static void bls_refusals(void **state)
     assert_int_equal(cd_bls_agg_sigs(&sig, NULL, 0), CD_EINVAL);
     assert_int_equal(cd_bls_agg_pks(&sum, NULL, 0), CD_EINVAL);
 
-    enc[0] = 0xc0; /* infinity: a signature, no key */
+    enc[0] = 0xc0; /* infinity is a signature, but no key */
     assert_int_equal(cd_bls_pk_dec(&sum, cd_bytes_of(enc, 48)), CD_EKEY);
     assert_int_equal(cd_bls_sig_dec(&sig, cd_bytes_of(enc, 96)), CD_OK);
     assert_int_equal(cd_bls_pk_dec(&sum, cd_bytes_of(enc, 96)), CD_EPOINT);
@@ -282,9 +282,8 @@ static void bls_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(msm_equals_additions), cmocka_unit_test(scalar_edges),
-        cmocka_unit_test(bad_lengths),          cmocka_unit_test(sign_and_verify),
-        cmocka_unit_test(possession),           cmocka_unit_test(aggregates),
+        cmocka_unit_test(msm_equals_additions), cmocka_unit_test(scalar_edges), cmocka_unit_test(bad_lengths),
+        cmocka_unit_test(sign_and_verify),      cmocka_unit_test(possession),   cmocka_unit_test(aggregates),
         cmocka_unit_test(bls_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-#include "crypto/bn254.h"
+#include "crypto/bn254/bn254.h"
 
 #include "base/hex.h"
-#include "base/rng.h"
-#include "crypto/bn254_priv.h"
-#include "crypto/bn254_x8.h"
+#include "base/os/rng.h"
+#include "crypto/bn254/bn254_priv.h"
+#include "crypto/bn254/x8.h"
 #include "crypto/cpu.h"
 
 #include <setjmp.h>
@@ -23,19 +23,18 @@ static const char G2_HEX[] = "198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297
                              "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed"
                              "090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b"
                              "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa";
-/* On the twist, outside the group of prime order. */
-static const char G2_STRAY_HEX[] =
-    "0000000000000000000000000000000000000000000000000000000000000000"
-    "0000000000000000000000000000000000000000000000000000000000000001"
-    "0d1271953ed9ea0836846e70a1934187998c7f790cb4d7511b7f8da82de048a4"
-    "2869111d5381f072f8e2728fdb825a51aadd70e52c9830e9ab4b871c0531f1bb";
+/* A point on the twist, outside the group of prime order. */
+static const char G2_STRAY_HEX[] = "0000000000000000000000000000000000000000000000000000000000000000"
+                                   "0000000000000000000000000000000000000000000000000000000000000001"
+                                   "0d1271953ed9ea0836846e70a1934187998c7f790cb4d7511b7f8da82de048a4"
+                                   "2869111d5381f072f8e2728fdb825a51aadd70e52c9830e9ab4b871c0531f1bb";
 
 static void from_hex(u8 *out, const char *text)
 {
     assert_int_equal(cd_hex_parse(out, cd_bytes_str(text)), CD_OK);
 }
 
-/* ---- field ---- */
+/* --- field --- */
 
 static void to_mpz(mpz_t z, const fp *a)
 {
@@ -66,7 +65,7 @@ static void expect(const fp *got, const mpz_t want)
     mpz_clear(z);
 }
 
-/* Every kernel, in both versions, against GMP. */
+/* Compares every kernel, in both versions, with GMP. */
 static void field_kernels(void **state)
 {
     (void)state;
@@ -202,7 +201,7 @@ static void field_codec(void **state)
     assert_int_equal(cd__bn254_fp_dec(&a, in), CD_EPOINT);
 }
 
-/* ---- tower ---- */
+/* --- tower --- */
 
 static void random_fp12(cd_rng *rng, fp12 *out)
 {
@@ -276,7 +275,7 @@ static void tower_laws(void **state)
     }
 }
 
-/* The same number up to a factor in fp: all cross products with one coefficient agree. */
+/* Checks that a and b are the same up to a factor in fp: all cross products with one coefficient agree. */
 static void expect_multiple(const fp12 *a, const fp12 *b)
 {
     const fp *x = (const fp *)a;
@@ -295,8 +294,8 @@ static void expect_multiple(const fp12 *a, const fp12 *b)
     }
 }
 
-/* The vector lanes against the scalar tower. */
-static void tower_lanes(void **state)
+/* Compares the vector ways with the scalar tower. */
+static void tower_ways(void **state)
 {
     (void)state;
     if (!cd__cpu.ifma) {
@@ -324,8 +323,7 @@ static void tower_lanes(void **state)
         }
 
         /* a^3, a^-5 and a longer power by signed digits, against squarings and products. */
-        static const int8_t digits[][12] = {
-            {1, 1}, {1, -7, 0, 0}, {1, 0, 0, -3, 0, 7, 0, 0, 5, -1, 0, -5}};
+        static const int8_t digits[][12] = {{1, 1}, {1, -7, 0, 0}, {1, 0, 0, -3, 0, 7, 0, 0, 5, -1, 0, -5}};
         static const usize lens[] = {2, 4, 12};
         fp12 t;
         fp12 g;
@@ -353,7 +351,7 @@ static void tower_lanes(void **state)
     }
 }
 
-/* ---- G1 ---- */
+/* --- G1 --- */
 
 /* out = k * G, with the scalar of mpz or of 64 bits. */
 static void mul_g1(u8 out[64], const u8 point[64], const mpz_t k)
@@ -510,7 +508,7 @@ static void addition_cases(void **state)
     assert_int_equal(cd_bn254_mul(out, in), CD_EPOINT);
 }
 
-/* ---- pairing ---- */
+/* --- pairing --- */
 
 enum { PAIR = 192, PAIRS_MAX = 40 };
 
@@ -571,7 +569,7 @@ static void pairing_sums(void **state)
     mpz_clears(k, sum, r, NULL);
 }
 
-/* e(aP, bQ) = e(abP, Q) needs multiples of Q: taken from the reduced pairing value itself. */
+/* Checking e(aP, bQ) = e(abP, Q) needs multiples of Q; the powers of the reduced pairing value take their place. */
 static void pairing_bilinear(void **state)
 {
     (void)state;
@@ -645,8 +643,8 @@ static void pairing_refusals(void **state)
     assert_false(check(pairs, 2));
 }
 
-/* The pairing tests once more without vector lanes. */
-static int lanes_off(void **state)
+/* The pairing tests once more without vector ways. */
+static int ways_off(void **state)
 {
     static bool had;
     had = cd__cpu.ifma;
@@ -655,7 +653,7 @@ static int lanes_off(void **state)
     return 0;
 }
 
-static int lanes_back(void **state)
+static int ways_back(void **state)
 {
     cd__cpu.ifma = *(const bool *)*state;
     return 0;
@@ -668,7 +666,7 @@ int main(void)
         cmocka_unit_test(field_inverse),
         cmocka_unit_test(field_codec),
         cmocka_unit_test(tower_laws),
-        cmocka_unit_test(tower_lanes),
+        cmocka_unit_test(tower_ways),
         cmocka_unit_test(small_multiples),
         cmocka_unit_test(scalar_edges),
         cmocka_unit_test(scalar_eigenvalues),
@@ -676,9 +674,9 @@ int main(void)
         cmocka_unit_test(pairing_sums),
         cmocka_unit_test(pairing_bilinear),
         cmocka_unit_test(pairing_refusals),
-        cmocka_unit_test_setup_teardown(pairing_sums, lanes_off, lanes_back),
-        cmocka_unit_test_setup_teardown(pairing_bilinear, lanes_off, lanes_back),
-        cmocka_unit_test_setup_teardown(pairing_refusals, lanes_off, lanes_back),
+        cmocka_unit_test_setup_teardown(pairing_sums, ways_off, ways_back),
+        cmocka_unit_test_setup_teardown(pairing_bilinear, ways_off, ways_back),
+        cmocka_unit_test_setup_teardown(pairing_refusals, ways_off, ways_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-#include "crypto/kzg.h"
+#include "crypto/bls/kzg.h"
 
 #include "base/hex.h"
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

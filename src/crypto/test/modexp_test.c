@@ -127,8 +127,7 @@ static void check(usize bn, usize en, usize mn)
             mpz_export(want + mn - n, NULL, 1, 1, 1, 0, x);
         }
     }
-    assert_int_equal(cd_modexp(got, cd_bytes_of(base, bn), cd_bytes_of(e, en), cd_bytes_of(m, mn)),
-                     CD_OK);
+    assert_int_equal(cd_modexp(got, cd_bytes_of(base, bn), cd_bytes_of(e, en), cd_bytes_of(m, mn)), CD_OK);
     if (memcmp(got, want, mn) != 0) {
         fail_msg("lengths %zu %zu %zu, seed %lu", bn, en, mn, (unsigned long)rng);
     }
@@ -154,7 +153,66 @@ static void matches_gmp(void **state)
     }
 }
 
-/* Operands much longer than others, as gas alone bounds them. */
+/* Moduli of one word: each number of twos, with the smallest and the largest odd parts; then exponents that are done
+ * without Montgomery's method. */
+static void words_and_small_exponents(void **state)
+{
+    (void)state;
+    mpz_t x;
+    mpz_t y;
+    mpz_t z;
+    mpz_inits(x, y, z, NULL);
+    for (u32 k = 0; k < 64; k++) {
+        for (u32 i = 0; i < 40; i++) {
+            u8 m[8];
+            u8 b[24];
+            u8 e[20];
+            u8 got[8];
+            u64 odd = i == 0 ? 1 : i == 1 ? UINT64_MAX : next_u64() | 1;
+            u64 word = odd << k;
+            cd_put_be64(m, word);
+            for (usize j = 0; j < sizeof b; j++) {
+                b[j] = i % 3 == 0 ? 0xff : (u8)next_u64();
+            }
+            for (usize j = 0; j < sizeof e; j++) {
+                e[j] = (u8)next_u64();
+            }
+            mpz_import(x, sizeof b, 1, 1, 1, 0, b);
+            mpz_import(y, sizeof e, 1, 1, 1, 0, e);
+            mpz_import(z, sizeof m, 1, 1, 1, 0, m);
+            mpz_powm(x, x, y, z);
+            assert_int_equal(cd_modexp(got, cd_bytes_of(b, sizeof b), cd_bytes_of(e, sizeof e), cd_bytes_of(m, 8)),
+                             CD_OK);
+            assert_int_equal(cd_be64(got), mpz_get_ui(x));
+        }
+    }
+    mpz_clears(x, y, z, NULL);
+    for (usize n = 0; n < 200; n += 9) {
+        for (u8 e = 0; e < 20; e++) {
+            u8 *base = operand(n);
+            u8 *m = operand(100);
+            u8 got[100];
+            u8 want[100] = {0};
+            m[0] |= 1;
+            m[99] |= e & 1;
+            mpz_inits(x, y, z, NULL);
+            mpz_import(x, n, 1, 1, 1, 0, base);
+            mpz_import(z, 100, 1, 1, 1, 0, m);
+            mpz_set_ui(y, e);
+            mpz_powm(x, x, y, z);
+            if (mpz_sgn(x) != 0) {
+                mpz_export(want + 100 - (mpz_sizeinbase(x, 2) + 7) / 8, NULL, 1, 1, 1, 0, x);
+            }
+            assert_int_equal(cd_modexp(got, cd_bytes_of(base, n), cd_bytes_of(&e, 1), cd_bytes_of(m, 100)), CD_OK);
+            assert_memory_equal(got, want, 100);
+            mpz_clears(x, y, z, NULL);
+            free(base);
+            free(m);
+        }
+    }
+}
+
+/* One operand much longer than the others, as only gas bounds their lengths. */
 static void long_operands(void **state)
 {
     (void)state;
@@ -169,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_values),
         cmocka_unit_test(matches_gmp),
+        cmocka_unit_test(words_and_small_exponents),
         cmocka_unit_test(long_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
 
 #include "base/hex.h"
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,7 +152,7 @@ static void key_encodings(void **state)
         memcpy(full + 1, pub, 64);
         assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 65)), CD_OK);
         assert_memory_equal(got, pub, 64);
-        full[0] = 6; /* the hybrid form is not ours */
+        full[0] = 6; /* the hybrid form is refused */
         assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 65)), CD_EPOINT);
         assert_int_equal(cd_secp256k1_pub_dec(got, cd_bytes_of(full, 64)), CD_EPOINT);
         pub[5] ^= 1;
@@ -161,7 +161,7 @@ static void key_encodings(void **state)
     assert_int_equal(cd_secp256k1_pub_dec((u8[64]){0}, cd_bytes_of(NULL, 0)), CD_EPOINT);
 }
 
-/* ---- batches, with the one-by-one code as the oracle ---- */
+/* --- batches, with the one-by-one code as the oracle --- */
 
 enum { BATCH = 40 };
 
@@ -178,6 +178,35 @@ static void check_batch(const cd_secp256k1_query *q, usize cnt)
         assert_int_equal(ok[i], e == CD_OK);
         assert_memory_equal(&got[i], &want, sizeof want);
     }
+    memset(got, 0xee, sizeof got);
+    cd_secp256k1_recover_short_many(got, ok, q, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        cd_addr20 want;
+        u8 pub[64];
+        memset(&want, 0xee, sizeof want);
+        cd_err e = cd_secp256k1_recover(pub, &q[i].msg, q[i].sig, q[i].recid);
+        if (e == CD_OK) {
+            cd_secp256k1_short_addr(&want, pub);
+        }
+        assert_int_equal(ok[i], e == CD_OK);
+        assert_memory_equal(&got[i], &want, sizeof want);
+    }
+}
+
+/* The key "ewoq" that the network's tests use. [spec:pchain-xchain#10] */
+static void short_address(void **state)
+{
+    (void)state;
+    static const u8 secret[32] = {0x56, 0x28, 0x9e, 0x99, 0xc9, 0x4b, 0x69, 0x12, 0xbf, 0xc1, 0x2a,
+                                  0xdc, 0x09, 0x3c, 0x9b, 0x51, 0x12, 0x4f, 0x0d, 0xc5, 0x4a, 0xc7,
+                                  0xa7, 0x66, 0xb2, 0xbc, 0x5c, 0xcf, 0x55, 0x8d, 0x80, 0x27};
+    static const u8 want[20] = {0x3c, 0xb7, 0xd3, 0x84, 0x2e, 0x8c, 0xee, 0x6a, 0x0e, 0xbd,
+                                0x09, 0xf1, 0xfe, 0x88, 0x4f, 0x68, 0x61, 0xe1, 0xb2, 0x9c};
+    u8 pub[64];
+    cd_addr20 got;
+    assert_int_equal(cd_secp256k1_pub(pub, secret), CD_OK);
+    cd_secp256k1_short_addr(&got, pub);
+    assert_memory_equal(got.b, want, 20);
 }
 
 static void random_query(cd_rng *rng, cd_secp256k1_query *q)
@@ -199,7 +228,7 @@ static void batch_random(void **state)
         }
         check_batch(q, cnt);
     }
-    for (int round = 0; round < 50; round++) { /* anything that is no signature between good ones */
+    for (int round = 0; round < 50; round++) { /* mixes things that are no signature with good ones */
         for (usize i = 0; i < BATCH; i++) {
             random_query(&rng, &q[i]);
             usize part = 32 * cd_rng_below(&rng, 2);
@@ -266,7 +295,7 @@ static void batch_collisions(void **state)
                 u1 = -u2 * k[31]; /* infinity */
             }
             if (cd_rng_below(&rng, 3) == 0) {
-                k[15] = k[31]; /* and k G + k 2^128 G */
+                k[15] = k[31]; /* R = (k + k 2^128) G */
             }
             assert_int_equal(cd_secp256k1_pub(pub, k), CD_OK);
             memcpy(q[i].sig, pub, 32);
@@ -287,10 +316,9 @@ static void batch_collisions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),        cmocka_unit_test(sign_and_recover),
-        cmocka_unit_test(refusals),         cmocka_unit_test(half_order),
-        cmocka_unit_test(key_encodings),    cmocka_unit_test(batch_random),
-        cmocka_unit_test(batch_collisions),
+        cmocka_unit_test(addresses),        cmocka_unit_test(sign_and_recover), cmocka_unit_test(refusals),
+        cmocka_unit_test(half_order),       cmocka_unit_test(key_encodings),    cmocka_unit_test(batch_random),
+        cmocka_unit_test(batch_collisions), cmocka_unit_test(short_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
