@@ -1,12 +1,12 @@
 #include "codec/abi.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
 enum { WORD = 32 };
 
-/* --- types from text -------------------------------------------------------------------------- */
+/* --- types from text --- */
 
-/* What is left of the type's text. */
+/* The text of a type, of which the bytes from `at` on are still to be read. */
 typedef struct parser {
     cd_arena *arena;
     cd_bytes text;
@@ -37,8 +37,7 @@ static bool accept_number(parser *p, u32 *out)
 {
     u32 v = 0;
     usize start = p->at;
-    while (p->at < p->text.n && p->at - start < 7 && p->text.p[p->at] >= '0' &&
-           p->text.p[p->at] <= '9') {
+    while (p->at < p->text.n && p->at - start < 7 && p->text.p[p->at] >= '0' && p->text.p[p->at] <= '9') {
         v = v * 10 + (u32)(p->text.p[p->at++] - '0');
     }
     if (p->at == start || p->text.p[start] == '0') {
@@ -51,7 +50,7 @@ static bool accept_number(parser *p, u32 *out)
 
 static cd_err parse_type(parser *p, cd_abi_type *out, int depth);
 
-/* The members of a tuple, behind its opening bracket. */
+/* Reads the members of a tuple; p stands behind its opening bracket. */
 static cd_err parse_members(parser *p, cd_abi_type *out, int depth)
 {
     enum { MEMBERS_MAX = 64 };
@@ -85,7 +84,7 @@ static cd_err parse_members(parser *p, cd_abi_type *out, int depth)
     return CD_OK;
 }
 
-/* Everything but tuples and array suffixes. */
+/* Reads a type that is no tuple, without array suffixes. */
 static cd_err parse_simple(parser *p, cd_abi_type *out)
 {
     cd_abi_type t = {.head = WORD};
@@ -141,12 +140,11 @@ static cd_err parse_type(parser *p, cd_abi_type *out, int depth)
         *inner = t;
         u32 n = 0;
         bool is_fixed = accept_number(p, &n);
-        /* Elements without size would make any count plausible. */
+        /* Elements that take no bytes are refused: input of any length could then claim any count of them. */
         if (!accept(p, ']') || inner->head == 0) {
             return CD_EFORMAT;
         }
-        if (is_fixed &&
-            (n > CD_ABI_ARRAY_MAX || inner->head > (usize)CD_ABI_ARRAY_MAX * WORD / n)) {
+        if (is_fixed && (n > CD_ABI_ARRAY_MAX || inner->head > (usize)CD_ABI_ARRAY_MAX * WORD / n)) {
             return CD_ELIMIT;
         }
         t = (cd_abi_type){
@@ -170,16 +168,16 @@ cd_err cd_abi_parse(cd_abi_type *out, cd_arena *a, cd_bytes text, cd_errinfo *wh
         e = CD_EFORMAT;
     }
     if (e != CD_OK) {
-        return cd_fail(why, e, "ABI type \"%.*s\": %s at character %zu",
-                       (int)(text.n > 80 ? 80 : text.n), (const char *)text.p, cd_err_str(e), p.at);
+        return cd_fail(why, e, "ABI type \"%.*s\": %s at character %zu", (int)(text.n > 80 ? 80 : text.n),
+                       (const char *)text.p, cd_err_str(e), p.at);
     }
     *out = t;
     return CD_OK;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- words --- */
 
-/* Whether v is a number of the type: unused high bits are zero, or copies of the sign. */
+/* Says whether v is a number of the type: its unused high bits are zero, or copies of the sign. */
 static bool fits(const cd_abi_type *t, const cd_u256 *v)
 {
     if (t->kind == CD_ABI_INT) {
@@ -207,9 +205,9 @@ static void put_padded(cd_buf *out, cd_bytes b)
     cd_buf_fill(out, 0, (WORD - b.n % WORD) % WORD);
 }
 
-/* --- encoding --------------------------------------------------------------------------------- */
+/* --- encoding --- */
 
-/* The i-th of the member types of a tuple or array. */
+/* Gives the type of the i-th member of a tuple, or of the elements of an array. */
 static const cd_abi_type *member(const cd_abi_type *t, usize i)
 {
     return t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner;
@@ -217,7 +215,7 @@ static const cd_abi_type *member(const cd_abi_type *t, usize i)
 
 static cd_err enc_value(cd_buf *out, const cd_abi_type *t, const cd_abi_val *v);
 
-/* Heads, then tails, of cnt values. */
+/* Appends the heads, then the tails, of the items of v. */
 static cd_err enc_sequence(cd_buf *out, const cd_abi_type *t, const cd_abi_val *v)
 {
     usize start = out->n;
@@ -235,7 +233,7 @@ static cd_err enc_sequence(cd_buf *out, const cd_abi_type *t, const cd_abi_val *
             cd_u256 offset = cd_u256_from_u64(tail - start);
             cd_u256_store_be(out->p + at, &offset);
         } else if (m->head != 0) {
-            /* Written behind everything else; its place is in the head. */
+            /* A static value was appended behind the tails; it is moved to its place in the head. */
             memcpy(out->p + at, out->p + tail, m->head);
             out->n = tail;
         }
@@ -288,7 +286,7 @@ cd_err cd_abi_enc(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val)
     return e;
 }
 
-/* --- decoding --------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
 /* budget: bytes of input that sequences behind offsets may still take. Honest tails do not overlap,
  * so together they are no longer than the input. */
@@ -336,7 +334,7 @@ static cd_err get_padded(cd_bytes *out, cd_bytes in, usize at, usize n)
 
 static cd_err dec_value(decoder *d, cd_abi_val *out, const cd_abi_type *t, cd_bytes in, usize at);
 
-/* The bytes that the heads of cnt members take; false when that is more than left. */
+/* Gives the bytes that the heads of cnt members take; false when they are more than left. */
 static bool heads_size(usize *out, const cd_abi_type *t, usize cnt, usize left)
 {
     usize n = 0;
@@ -351,9 +349,8 @@ static bool heads_size(usize *out, const cd_abi_type *t, usize cnt, usize left)
     return n <= left;
 }
 
-/* cnt values whose heads start at `at`, with offsets counted from there. */
-static cd_err dec_sequence(decoder *d, cd_abi_val *out, const cd_abi_type *t, usize cnt,
-                           cd_bytes in, usize at)
+/* Reads cnt values whose heads start at `at`; their offsets are counted from there. */
+static cd_err dec_sequence(decoder *d, cd_abi_val *out, const cd_abi_type *t, usize cnt, cd_bytes in, usize at)
 {
     usize size;
     if (at > in.n || !heads_size(&size, t, cnt, in.n - at)) {
@@ -382,7 +379,7 @@ static cd_err dec_sequence(decoder *d, cd_abi_val *out, const cd_abi_type *t, us
     return CD_OK;
 }
 
-/* The value whose head (static) or tail (dynamic) starts at `at`. */
+/* Reads the value whose head (static) or tail (dynamic) starts at `at`. */
 static cd_err dec_value(decoder *d, cd_abi_val *out, const cd_abi_type *t, cd_bytes in, usize at)
 {
     usize n;
@@ -414,14 +411,14 @@ cd_err cd_abi_dec(cd_abi_val *out, cd_arena *a, const cd_abi_type *type, cd_byte
     decoder d = {.arena = a, .budget = in.n};
     cd_abi_val v = {0};
     if (in.n == 0) {
-        in = cd_bytes_str(""); /* not NULL: positions in it are computed */
+        in = cd_bytes_str(""); /* not NULL, for the code computes pointers into it */
     }
     CD_TRY(dec_value(&d, &v, type, in, 0));
     *out = v;
     return CD_OK;
 }
 
-/* --- selectors and revert reasons ------------------------------------------------------------- */
+/* --- selectors and revert reasons --- */
 
 void cd_abi_selector(u8 out[4], const char *signature)
 {
@@ -448,8 +445,7 @@ bool cd_abi_reason(cd_bytes *out, cd_bytes data)
     cd_bytes in = cd_bytes_sub(data, 4, data.n - 4);
     usize at;
     usize n;
-    if (get_size(&at, in, 0, in.n) != CD_OK || get_size(&n, in, at, in.n) != CD_OK ||
-        n > in.n - at - WORD) {
+    if (get_size(&at, in, 0, in.n) != CD_OK || get_size(&n, in, at, in.n) != CD_OK || n > in.n - at - WORD) {
         return false;
     }
     *out = cd_bytes_sub(in, at + WORD, n);

@@ -13,13 +13,14 @@
 #ifndef CD_CODEC_ABI_H
 #define CD_CODEC_ABI_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 #include "num/u256.h"
 
 /* Limits of cd_abi_parse. */
 enum { CD_ABI_DEPTH_MAX = 16, CD_ABI_ARRAY_MAX = 1 << 20 };
 
+/* Types of values, and which member of cd_abi_val holds one. */
 typedef enum cd_abi_kind {
     CD_ABI_UINT,    /* uintN: num */
     CD_ABI_INT,     /* intN: num in two's complement */
@@ -33,18 +34,19 @@ typedef enum cd_abi_kind {
     CD_ABI_TUPLE,   /* (T1,T2,…): items */
 } cd_abi_kind;
 
+/* A parsed type; what it refers to lies in the arena that was given. */
 typedef struct cd_abi_type cd_abi_type;
 
 struct cd_abi_type {
     cd_abi_kind kind;
     u32 size;                 /* bits of integers, bytes of bytesN */
     bool is_dynamic;          /* its head is an offset */
-    usize head;               /* bytes in the head of its tuple */
+    usize head;               /* bytes that it takes in the head of the tuple around it */
     usize cnt;                /* elements of T[n], members of a tuple */
-    const cd_abi_type *inner; /* element type, or cnt member types in a row */
+    const cd_abi_type *inner; /* the element type, or an array of cnt member types */
 };
 
-/* Which member is used depends on the kind (see there). */
+/* A value; cd_abi_kind says which member holds it. */
 typedef struct cd_abi_val cd_abi_val;
 
 struct cd_abi_val {

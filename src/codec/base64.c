@@ -1,8 +1,7 @@
 #include "codec/base64.h"
 
-void cd_base64_enc(cd_buf *out, cd_bytes bytes)
+static void enc(cd_buf *out, cd_bytes bytes, const char *digits, bool is_padded)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (usize i = 0; i < bytes.n; i += 3) {
         usize n = cd_min_u64(3, bytes.n - i);
         u32 v = 0;
@@ -13,11 +12,21 @@ void cd_base64_enc(cd_buf *out, cd_bytes bytes)
         for (usize k = 0; k <= n; k++) {
             text[k] = digits[v >> (18 - 6 * k) & 63];
         }
-        cd_buf_put(out, cd_bytes_of(text, sizeof text));
+        cd_buf_put(out, cd_bytes_of(text, is_padded ? sizeof text : n + 1));
     }
 }
 
-/* The six bits of a character; 64 for one that has none. */
+void cd_base64_enc(cd_buf *out, cd_bytes bytes)
+{
+    enc(out, bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", true);
+}
+
+void cd_base64url_enc(cd_buf *out, cd_bytes bytes)
+{
+    enc(out, bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", false);
+}
+
+/* Gives the six bits of a character; 64 for one that is not of the alphabet. */
 static u32 bits_of(u8 c)
 {
     if (c >= 'A' && c <= 'Z') {
@@ -58,7 +67,7 @@ cd_err cd_base64_dec(cd_buf *out, cd_bytes text)
             acc = 0;
         }
     }
-    /* Bits behind the last byte are zero: one text for one value. */
+    /* Bits behind the last byte must be zero, so that each value has only one text. */
     bool is_whole = chars % 4 == 0 && pads <= 2;
     u8 last = 0;
     usize seen = 0;
@@ -73,4 +82,24 @@ cd_err cd_base64_dec(cd_buf *out, cd_bytes text)
         return CD_EFORMAT;
     }
     return CD_OK;
+}
+
+cd_err cd_base64url_dec(cd_buf *out, cd_bytes text)
+{
+    cd_buf standard = {0};
+    cd_err err = CD_OK;
+    u8 *p = cd_buf_extend(&standard, text.n);
+    for (usize i = 0; i < text.n && err == CD_OK; i++) {
+        u8 c = text.p[i];
+        p[i] = c == '-' ? '+' : c == '_' ? '/' : c;
+        if (c == '+' || c == '/' || c == '=' || c == '\n' || c == '\r') {
+            err = CD_EFORMAT;
+        }
+    }
+    if (err == CD_OK) {
+        cd_buf_fill(&standard, '=', (4 - text.n % 4) % 4);
+        err = cd_base64_dec(out, cd_buf_bytes(&standard));
+    }
+    cd_buf_fini(&standard);
+    return err;
 }

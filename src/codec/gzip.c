@@ -4,7 +4,7 @@
 
 enum {
     WINDOW_BITS = 15,
-    GZIP_WRAP = 16, /* added to the window bits */
+    GZIP_WRAP = 16, /* added to the window bits, it tells zlib to write or read gzip's head and tail */
     MEM_LEVEL = 8,
     STEP = 64 * 1024,
 };
@@ -12,12 +12,11 @@ enum {
 void cd_gzip_enc(cd_buf *out, cd_bytes in, cd_gzip_level level)
 {
     z_stream z = {0};
-    int rc = deflateInit2(&z, (int)level, Z_DEFLATED, WINDOW_BITS + GZIP_WRAP, MEM_LEVEL,
-                          Z_DEFAULT_STRATEGY);
+    int rc = deflateInit2(&z, (int)level, Z_DEFLATED, WINDOW_BITS + GZIP_WRAP, MEM_LEVEL, Z_DEFAULT_STRATEGY);
     CD_ASSERT(rc == Z_OK && in.n <= UINT32_MAX);
     uLong bound = deflateBound(&z, in.n);
     CD_ASSERT(bound <= UINT32_MAX);
-    z.next_in = (u8 *)(uintptr_t)in.p; /* zlib does not write there */
+    z.next_in = (u8 *)(uintptr_t)in.p; /* zlib only reads its input */
     z.avail_in = (uInt)in.n;
     z.next_out = cd_buf_reserve(out, bound);
     z.avail_out = (uInt)bound;

@@ -1,7 +1,7 @@
 #include "codec/json.h"
 
 #include "base/hex.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "num/u256_text.h"
 
 #include <yyjson.h>
@@ -14,7 +14,7 @@ struct cd_json_doc {
 /* Longest number text that cd_json_f64 reads. */
 enum { F64_TEXT_MAX = 400 };
 
-/* A reader's memory on the stack, and what of it keeps its books. */
+/* Bytes of a reader's memory on the stack, and how many of them yyjson's allocator needs for itself. */
 enum { NEAR_SIZE = 8192, NEAR_OWN = 256 };
 
 static void *heap_alloc(void *ctx, size_t n)
@@ -49,7 +49,7 @@ static bool is_too_deep(cd_bytes text, u32 depth_max)
     i64 depth = 0;
     bool in_str = false;
     if (text.n <= depth_max) {
-        return false; /* a level takes a byte */
+        return false; /* each level takes at least one byte */
     }
     for (usize i = 0; i < text.n; i++) {
         u8 c = text.p[i];
@@ -73,8 +73,7 @@ cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_err
     return cd_json_parse_deep(out, a, text, max, CD_JSON_DEPTH_MAX, why);
 }
 
-cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max,
-                          cd_errinfo *why)
+cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max, cd_errinfo *why)
 {
     const yyjson_read_flag flags = YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW;
     if (text.n > (max == 0 ? CD_JSON_SIZE_MAX : max)) {
@@ -89,7 +88,7 @@ cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u
         memcpy(copy, text.p, text.n);
     }
     memset(copy + text.n, 0, YYJSON_PADDING_SIZE);
-    /* What the reader needs for a request of usual length lies here, so that it takes no memory. */
+    /* The reader works in this array for a request of usual length, so that it takes nothing from the heap. */
     u8 near[NEAR_SIZE];
     yyjson_alc alc = heap;
     if (yyjson_read_max_memory_usage(text.n, flags) <= sizeof near - NEAR_OWN) {
@@ -146,7 +145,7 @@ cd_json cd_json_get(cd_json v, const char *key)
 {
     cd_json found = {
         .doc = v.doc,
-        /* Of a chain of missing keys the first is the one to report. */
+        /* Where several keys in a chain are missing, the first one is reported. */
         .parent = v.val != NULL ? v.val : v.parent,
         .key = v.val != NULL ? key : v.key,
     };
@@ -207,7 +206,7 @@ bool cd_json_next(cd_json_it *it)
     return true;
 }
 
-/* Appends the way from the root down to target, which lies in the document. */
+/* Appends the path from `at`, the root, down to target, which lies in the document. */
 static void put_path(cd_buf *out, yyjson_val *at, const yyjson_val *target)
 {
     while (at != target) {
@@ -252,20 +251,19 @@ void cd__json_blame(cd_json v, cd_err code, const char *message, cd_errinfo *why
 {
     cd_buf path = {0};
     cd_json_path(&path, v);
-    /* Keys are as long as the sender likes; the end of the path says most. */
+    /* The sender chooses how long keys are, so the path is cut; its end says most. */
     const char *text = cd_buf_cstr(&path);
     enum { SHOWN = 120 };
     bool cut = path.n > SHOWN;
-    (void)cd_fail(why, code, "%s%s%s%s", cut ? "..." : "", cut ? text + path.n - SHOWN : text,
-                  path.n == 0 ? "" : ": ", message);
+    (void)cd_fail(why, code, "%s%s%s%s", cut ? "..." : "", cut ? text + path.n - SHOWN : text, path.n == 0 ? "" : ": ",
+                  message);
     cd_buf_fini(&path);
 }
 
-/* The complaint about a value of the wrong kind, or about a missing one. */
+/* Fails with "missing" when there is no value, else with wanted, as the value is of the wrong kind. */
 static cd_err wrong_kind(cd_json v, const char *wanted, cd_errinfo *why)
 {
-    return v.val == NULL ? cd_json_fail(v, CD_ENOENT, "missing", why)
-                         : cd_json_fail(v, CD_ETYPE, wanted, why);
+    return v.val == NULL ? cd_json_fail(v, CD_ENOENT, "missing", why) : cd_json_fail(v, CD_ETYPE, wanted, why);
 }
 
 cd_err cd_json_bool(bool *out, cd_json v, cd_errinfo *why)
@@ -277,7 +275,7 @@ cd_err cd_json_bool(bool *out, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
-/* The text of a string or number. */
+/* Borrows the text of a string or number. */
 static cd_bytes text_of(cd_json v)
 {
     return cd_bytes_of(unsafe_yyjson_get_str(val_of(v)), unsafe_yyjson_get_len(val_of(v)));
@@ -312,6 +310,15 @@ cd_err cd_json_f64(double *out, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
+cd_err cd_json_num(cd_bytes *out, cd_json v, cd_errinfo *why)
+{
+    if (!yyjson_is_raw(val_of(v))) {
+        return wrong_kind(v, "not a number", why);
+    }
+    *out = text_of(v);
+    return CD_OK;
+}
+
 cd_err cd_json_obj(cd_json v, cd_errinfo *why)
 {
     return yyjson_is_obj(val_of(v)) ? CD_OK : wrong_kind(v, "not an object", why);
@@ -341,8 +348,7 @@ cd_err cd_json_u256(cd_u256 *out, cd_json v, cd_errinfo *why)
     }
     cd_err e = cd_u256_parse(out, text);
     if (e != CD_OK) {
-        return cd_json_fail(v, e, e == CD_ERANGE ? "number does not fit 256 bits" : "not a number",
-                            why);
+        return cd_json_fail(v, e, e == CD_ERANGE ? "number does not fit 256 bits" : "not a number", why);
     }
     return CD_OK;
 }
@@ -379,8 +385,7 @@ cd_err cd_json_qty_u256(cd_u256 *out, cd_json v, cd_errinfo *why)
     }
     cd_err e = cd_u256_parse_hex(out, text);
     if (e != CD_OK) {
-        return cd_json_fail(v, e, e == CD_ERANGE ? "hex number > 256 bits" : "invalid hex string",
-                            why);
+        return cd_json_fail(v, e, e == CD_ERANGE ? "hex number > 256 bits" : "invalid hex string", why);
     }
     return CD_OK;
 }

@@ -15,15 +15,15 @@
 #ifndef CD_CODEC_JSON_H
 #define CD_CODEC_JSON_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 #include "num/u256.h"
 
-/* Deepest nesting of arrays and objects, and the largest input taken unless the caller says
- * otherwise. */
-enum { CD_JSON_DEPTH_MAX = 512 };
+enum { CD_JSON_DEPTH_MAX = 512 }; /* deepest nesting of arrays and objects */
+/* Bytes of the largest input that is taken unless the caller says otherwise. */
 #define CD_JSON_SIZE_MAX ((usize)1 << 30)
 
+/* Types of JSON. */
 typedef enum cd_json_kind {
     CD_JSON_NONE, /* the key or index is not there */
     CD_JSON_NULL,
@@ -40,19 +40,19 @@ typedef struct cd_json_doc cd_json_doc;
 typedef struct cd_json {
     const cd_json_doc *doc;
     const void *val;    /* NULL = none */
-    const void *parent; /* where it was looked for, when none */
+    const void *parent; /* when val is NULL: where the value was looked for */
     const char *key;
 } cd_json;
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* cd_json_parse reads one document of at most max bytes (0 = CD_JSON_SIZE_MAX) into the arena.
  * Errors: CD_EFORMAT with place and reason, CD_EDEPTH, CD_ELIMIT. */
 cd_err cd_json_parse(cd_json *out, cd_arena *a, cd_bytes text, usize max, cd_errinfo *why) CD_CHECK;
 
-/* cd_json_parse_deep is cd_json_parse with another limit on nesting, for documents that are walked without recursion. */
-cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max,
-                          cd_errinfo *why) CD_CHECK;
+/* cd_json_parse_deep is cd_json_parse with another limit on nesting, for documents that are walked without
+ * recursion. */
+cd_err cd_json_parse_deep(cd_json *out, cd_arena *a, cd_bytes text, usize max, u32 depth_max, cd_errinfo *why) CD_CHECK;
 
 /* cd_json_kind_of gives the kind of a value; CD_JSON_NONE where one is missing. */
 cd_json_kind cd_json_kind_of(cd_json v);
@@ -105,6 +105,9 @@ cd_err cd_json_bool(bool *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_str(cd_bytes *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_f64(double *out, cd_json v, cd_errinfo *why) CD_CHECK;
 
+/* cd_json_num gives a number as it was written, for callers that must not lose a digit. */
+cd_err cd_json_num(cd_bytes *out, cd_json v, cd_errinfo *why) CD_CHECK;
+
 /* cd_json_obj / cd_json_arr only check the kind. */
 cd_err cd_json_obj(cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_arr(cd_json v, cd_errinfo *why) CD_CHECK;
@@ -120,20 +123,20 @@ cd_err cd_json_qty_u64(u64 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_qty_u256(cd_u256 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 
 /* cd_json_hex decodes a string of hexadecimal pairs, "0x" in front optional, into the arena;
- * cd_json_fixed one of exactly n bytes into out. */
+ * cd_json_fixed decodes a string of exactly n bytes into out. */
 cd_err cd_json_hex(cd_bytes *out, cd_arena *a, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_json_fixed(void *out, usize n, cd_json v, cd_errinfo *why) CD_CHECK;
 
 /* cd_json_raw appends v as compact JSON (for echoing ids, storing sub-documents). */
 void cd_json_raw(cd_buf *out, cd_json v);
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 /* A writer: {.out = buf} starts one. Keys and values must alternate inside objects; the caller sees
  * to it. */
 typedef struct cd_json_w {
     cd_buf *out;
-    bool comma; /* a value precedes at this level */
+    bool comma; /* a value precedes at this level, so a comma comes before the next one */
 } cd_json_w;
 
 /* cd_json_w_obj / _arr open an object or array as the next value, _end closes it. */
@@ -166,5 +169,18 @@ void cd_json_w_qty_u256(cd_json_w *w, const cd_u256 *v);
 
 /* cd_json_w_raw writes text that is already JSON. */
 void cd_json_w_raw(cd_json_w *w, cd_bytes json);
+
+/* cd_json_put_… write a member of an object, its key and its value: as cd_json_w_key and the function of the same end
+ * above do. _hash writes the 32 bytes as hexadecimal. */
+void cd_json_put_null(cd_json_w *w, const char *key);
+void cd_json_put_bool(cd_json_w *w, const char *key, bool v);
+void cd_json_put_u64(cd_json_w *w, const char *key, u64 v);
+void cd_json_put_str(cd_json_w *w, const char *key, cd_bytes s);
+void cd_json_put_cstr(cd_json_w *w, const char *key, const char *s);
+void cd_json_put_hex(cd_json_w *w, const char *key, cd_bytes b);
+void cd_json_put_hash(cd_json_w *w, const char *key, const cd_hash32 *hash);
+void cd_json_put_qty(cd_json_w *w, const char *key, u64 v);
+void cd_json_put_qty_u256(cd_json_w *w, const char *key, const cd_u256 *v);
+void cd_json_put_raw(cd_json_w *w, const char *key, cd_bytes json);
 
 #endif

@@ -3,7 +3,8 @@
 #include "codec/json.h"
 #include "num/u256_text.h"
 
-/* Room for n bytes of the next value or key, the comma before it written; end() takes what was used. */
+/* Writes the comma if one is due, and gives room for n bytes of the next value or key; end() is told how far it was
+ * used. */
 static u8 *begin(cd_json_w *w, usize n)
 {
     cd_buf *b = w->out;
@@ -58,7 +59,7 @@ void cd_json_w_arr_end(cd_json_w *w)
     close_with(w, ']');
 }
 
-/* The length of the well-formed UTF-8 sequence at p, 0 when there is none (RFC 3629). */
+/* Gives the length of the well-formed UTF-8 sequence at p, 0 when there is none (RFC 3629). */
 static usize utf8_len(const u8 *p, usize left)
 {
     u8 c = p[0];
@@ -69,7 +70,7 @@ static usize utf8_len(const u8 *p, usize left)
     if (c < 0xc2 || c > 0xf4 || left < n) {
         return 0;
     }
-    /* The second byte excludes overlong forms, surrogates and what lies beyond U+10FFFF. */
+    /* The bounds of the second byte exclude overlong forms, surrogates and what lies beyond U+10FFFF. */
     u8 lo = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
     u8 hi = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
     if (p[1] < lo || p[1] > hi) {
@@ -83,10 +84,35 @@ static usize utf8_len(const u8 *p, usize left)
     return n;
 }
 
-/* Bytes that need no change inside a string. */
+/* Says whether a byte stands in a string as it is. */
 static bool is_plain(u8 c)
 {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* Gives bit 7 of each byte of w that is zero; above a zero byte, bits of other bytes may be set as well. */
+static u64 zero_bytes(u64 w)
+{
+    return (w - 0x0101010101010101ull) & ~w & 0x8080808080808080ull;
+}
+
+/* Counts the bytes from p on that need no change; looks at eight at a time. */
+static usize plain_run(const u8 *p, usize left)
+{
+    const u64 ones = 0x0101010101010101ull;
+    usize i = 0;
+    for (; left - i >= 8; i += 8) {
+        u64 w = cd_le64(p + i);
+        u64 odd = (w & (ones << 7)) | ((w - ones * 0x20) & ~w & (ones << 7)) | zero_bytes(w ^ (ones * '"')) |
+                  zero_bytes(w ^ (ones * '\\'));
+        if (odd != 0) {
+            break;
+        }
+    }
+    while (i < left && is_plain(p[i])) {
+        i++;
+    }
+    return i;
 }
 
 static void put_escaped(cd_buf *out, u8 c)
@@ -107,12 +133,9 @@ static void put_string(cd_buf *out, cd_bytes s)
     cd_buf_u8(out, '"');
     usize i = 0;
     while (i < s.n) {
-        usize run = i;
-        while (run < s.n && is_plain(s.p[run])) {
-            run++;
-        }
-        cd_buf_put(out, cd_bytes_of(s.p + i, run - i));
-        i = run;
+        usize run = plain_run(s.p + i, s.n - i);
+        cd_buf_put(out, cd_bytes_of(s.p + i, run));
+        i += run;
         if (i == s.n) {
             break;
         }
@@ -227,4 +250,66 @@ void cd_json_w_qty(cd_json_w *w, u64 v)
     p += cd_u64_fmt_hex((char *)p, v);
     *p++ = '"';
     end(w, p);
+}
+
+/* --- members --- */
+
+void cd_json_put_null(cd_json_w *w, const char *key)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_null(w);
+}
+
+void cd_json_put_bool(cd_json_w *w, const char *key, bool v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_bool(w, v);
+}
+
+void cd_json_put_u64(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_u64(w, v);
+}
+
+void cd_json_put_str(cd_json_w *w, const char *key, cd_bytes s)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_str(w, s);
+}
+
+void cd_json_put_cstr(cd_json_w *w, const char *key, const char *s)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_cstr(w, s);
+}
+
+void cd_json_put_hex(cd_json_w *w, const char *key, cd_bytes b)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_hex(w, b);
+}
+
+void cd_json_put_hash(cd_json_w *w, const char *key, const cd_hash32 *hash)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_hex(w, cd_bytes_of(hash->b, sizeof hash->b));
+}
+
+void cd_json_put_qty(cd_json_w *w, const char *key, u64 v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty(w, v);
+}
+
+void cd_json_put_qty_u256(cd_json_w *w, const char *key, const cd_u256 *v)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_qty_u256(w, v);
+}
+
+void cd_json_put_raw(cd_json_w *w, const char *key, cd_bytes json)
+{
+    cd_json_w_key(w, key);
+    cd_json_w_raw(w, json);
 }

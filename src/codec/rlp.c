@@ -261,7 +261,7 @@ void cd_rlp_put_list_head(cd_buf *out, usize n)
 
 usize cd_rlp_begin(cd_buf *out)
 {
-    /* Most lists need one byte; close makes room for longer headers. */
+    /* Most lists need a header of one byte; cd_rlp_close makes room for a longer one. */
     cd_buf_u8(out, 0xc0);
     return out->n - 1;
 }

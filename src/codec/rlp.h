@@ -17,7 +17,7 @@
 #ifndef CD_CODEC_RLP_H
 #define CD_CODEC_RLP_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "num/u256.h"
 
 /* Deepest nesting that cd_rlp_check follows. */
@@ -37,7 +37,7 @@ typedef struct cd_rlp_item {
     cd_bytes raw;
 } cd_rlp_item;
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* cd_rlp_init starts reading b, which is borrowed. */
 CD_INLINE cd_rlp cd_rlp_init(cd_bytes b)
@@ -85,7 +85,7 @@ cd_err cd_rlp_end(const cd_rlp *r) CD_CHECK;
  * Errors: as above; CD_EDEPTH beyond CD_RLP_DEPTH_MAX nested lists. */
 cd_err cd_rlp_check(cd_bytes item) CD_CHECK;
 
-/* --- sizes ------------------------------------------------------------------------------------ */
+/* --- sizes --- */
 
 /* cd_rlp_head_size gives the bytes of the header of a list with n bytes of items, or of a string of
  * n bytes that is not a single byte below 0x80. */
@@ -109,7 +109,7 @@ CD_INLINE usize cd_rlp_u256_size(const cd_u256 *v)
     return cd_u256_fits_u64(v) ? cd_rlp_u64_size(v->w[0]) : 1 + (usize)cd_u256_bytes(v);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 /* cd_rlp_put_str appends a string, cd_rlp_put_u64 / _u256 an integer. */
 void cd_rlp_put_str(cd_buf *out, cd_bytes s);

@@ -109,7 +109,7 @@ static void test_nested_example(void **state)
     assert_true(cd_bytes_eq(v.items[1].items[2].bytes, cd_bytes_str("three")));
     assert_int_equal(cd_abi_enc(&out, &t, &v), CD_OK);
     assert_true(cd_bytes_eq(cd_buf_bytes(&out), want));
-    /* Cut anywhere, it is refused. */
+    /* Cut short anywhere, the encoding is refused. */
     for (usize n = 0; n < want.n; n++) {
         assert_int_not_equal(cd_abi_dec(&v, &a, &t, cd_bytes_sub(want, 0, n)), CD_OK);
     }
@@ -131,8 +131,7 @@ static void test_strict(void **state)
         {"(uint8)", "0000000000000000000000000000000000000000000000000000000000000100", CD_ECANON},
         {"(int8)", "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff80", CD_OK},
         {"(int8)", "0000000000000000000000000000000000000000000000000000000000000080", CD_ECANON},
-        {"(address)", "0000000000000000000000010000000000000000000000000000000000000000",
-         CD_ECANON},
+        {"(address)", "0000000000000000000000010000000000000000000000000000000000000000", CD_ECANON},
         {"(bytes2)", "aabb000000000000000000000000000000000000000000000000000000000000", CD_OK},
         {"(bytes2)", "aabb010000000000000000000000000000000000000000000000000000000000", CD_ECANON},
         {"(bytes)", "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", CD_ERANGE},

@@ -52,11 +52,33 @@ static void test_enc(void **state)
     }
 }
 
+static void test_url(void **state)
+{
+    static const char *const rows[][2] = {
+        {"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"\xfb\xff\xbf", "-_-_"}};
+    static const char *const bad[] = {"Z", "Zg==", "Zh", "+/+/", "Zm9v\n", "Zm9vZ"};
+    (void)state;
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        cd_buf b = {0};
+        cd_base64url_enc(&b, cd_bytes_str(rows[i][0]));
+        assert_string_equal(cd_buf_cstr(&b), rows[i][1]);
+        cd_buf_clear(&b);
+        assert_int_equal(cd_base64url_dec(&b, cd_bytes_str(rows[i][1])), CD_OK);
+        assert_string_equal(cd_buf_cstr(&b), rows[i][0]);
+        cd_buf_fini(&b);
+    }
+    for (usize i = 0; i < CD_COUNT(bad); i++) {
+        cd_buf b = {0};
+        assert_int_equal(cd_base64url_dec(&b, cd_bytes_str(bad[i])), CD_EFORMAT);
+        assert_int_equal(b.n, 0);
+        cd_buf_fini(&b);
+    }
+}
+
 static void test_refused(void **state)
 {
     static const char *const texts[] = {
-        "Z",        "Zg",   "Zg=",   "Zh==", "Zm9=",  "=",    "====",
-        "Zg==Zg==", "Z===", "Zm9v=", "Zm-v", "Zm 9v", "Zg=v", "Zg==="};
+        "Z", "Zg", "Zg=", "Zh==", "Zm9=", "=", "====", "Zg==Zg==", "Z===", "Zm9v=", "Zm-v", "Zm 9v", "Zg=v", "Zg==="};
     (void)state;
     for (usize i = 0; i < CD_COUNT(texts); i++) {
         cd_buf b = {0};
@@ -73,6 +95,7 @@ int main(void)
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_enc),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_url),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,10 @@
 
 #include <cmocka.h>
 
-/* What gzip(1) makes of "abc" and of nothing. */
+/* The output of gzip(1) for "abc" and for no bytes. */
 static const u8 abc[] = {0x1f, 0x8b, 0x08, 0,    0,    0,    0,    0,    0, 0x03, 0x4b, 0x4c,
                          0x4a, 0x06, 0,    0xc2, 0x41, 0x24, 0x35, 0x03, 0, 0,    0};
-static const u8 nothing[] = {0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0x03,
-                             0x03, 0,    0,    0, 0, 0, 0, 0, 0, 0};
+static const u8 nothing[] = {0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 static void test_from_gzip(void **state)
 {

@@ -17,10 +17,9 @@ static void test_getters(void **state)
 {
     (void)state;
     cd_arena a = {0};
-    cd_json d = parse(
-        &a, "{\"n\":18446744073709551615,\"h\":\"0x00ff\",\"d\":\"0012\",\"t\":true,"
-            "\"s\":\"a\\u00e9\",\"f\":-1.5e2,\"l\":[1,[2,3]],\"z\":null,\"big\":"
-            "115792089237316195423570985008687907853269984665640564039457584007913129639936}");
+    cd_json d = parse(&a, "{\"n\":18446744073709551615,\"h\":\"0x00ff\",\"d\":\"0012\",\"t\":true,"
+                          "\"s\":\"a\\u00e9\",\"f\":-1.5e2,\"l\":[1,[2,3]],\"z\":null,\"big\":"
+                          "115792089237316195423570985008687907853269984665640564039457584007913129639936}");
     u64 n;
     cd_u256 w;
     bool t;
@@ -38,8 +37,10 @@ static void test_getters(void **state)
     assert_true(cd_bytes_eq(s, cd_bytes_str("a\xc3\xa9")));
     assert_int_equal(cd_json_f64(&f, cd_json_get(d, "f"), NULL), CD_OK);
     assert_true(f == -150.0);
-    assert_int_equal(cd_json_u64(&n, cd_json_at(cd_json_at(cd_json_get(d, "l"), 1), 1), NULL),
-                     CD_OK);
+    assert_int_equal(cd_json_num(&s, cd_json_get(d, "f"), NULL), CD_OK);
+    assert_true(cd_bytes_eq(s, cd_bytes_str("-1.5e2")));
+    assert_int_equal(cd_json_num(&s, cd_json_get(d, "s"), NULL), CD_ETYPE);
+    assert_int_equal(cd_json_u64(&n, cd_json_at(cd_json_at(cd_json_get(d, "l"), 1), 1), NULL), CD_OK);
     assert_int_equal(n, 3);
     assert_int_equal(cd_json_u256(&w, cd_json_get(d, "big"), NULL), CD_ERANGE);
     assert_int_equal(cd_json_u64(&n, cd_json_get(d, "f"), NULL), CD_EFORMAT);
@@ -104,7 +105,7 @@ static void test_paths(void **state)
     assert_string_equal(why.msg, "x.list[1].a: not a number");
     assert_int_equal(cd_json_str(&s, cd_json_get(cd_json_at(list, 0), "b"), &why), CD_ENOENT);
     assert_string_equal(why.msg, "x.list[0].b: missing");
-    /* Of a chain of missing keys the first is named. */
+    /* Where several keys in a chain are missing, the first one is named. */
     assert_int_equal(cd_json_str(&s, cd_json_get(cd_json_get(d, "no"), "where"), &why), CD_ENOENT);
     assert_string_equal(why.msg, "no: missing");
     assert_int_equal(cd_json_obj(cd_json_get(d, "y"), &why), CD_ETYPE);
@@ -143,8 +144,7 @@ static void test_limits(void **state)
         cd_buf_clear(&text);
         cd_buf_fill(&text, '[', CD_JSON_DEPTH_MAX + extra);
         cd_buf_fill(&text, ']', CD_JSON_DEPTH_MAX + extra);
-        assert_int_equal(cd_json_parse(&d, &a, cd_buf_bytes(&text), 0, NULL),
-                         extra == 0 ? CD_OK : CD_EDEPTH);
+        assert_int_equal(cd_json_parse(&d, &a, cd_buf_bytes(&text), 0, NULL), extra == 0 ? CD_OK : CD_EDEPTH);
     }
     /* Brackets and escaped quotes inside strings do not count. */
     cd_buf_clear(&text);
@@ -187,34 +187,52 @@ static void test_writer(void **state)
     cd_json_w_arr_end(&w);
     cd_json_w_key_str(&w, cd_bytes_str("q\"k"));
     cd_json_w_hex(&w, cd_bytes_of("\x00\xff", 2));
-    cd_json_w_key(&w, "q");
-    cd_json_w_qty(&w, 0);
-    cd_json_w_key(&w, "r");
-    cd_json_w_qty_u256(&w, &big);
-    cd_json_w_key(&w, "s");
-    cd_json_w_cstr(&w, "\"\\/\b\f\n\r\t\x01\x7f\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
-    cd_json_w_key(&w, "bad");
-    cd_json_w_cstr(&w, "\xff\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82");
-    cd_json_w_key(&w, "raw");
-    cd_json_w_raw(&w, cd_bytes_str("{\"x\":1}"));
+    cd_json_put_qty(&w, "q", 0);
+    cd_json_put_qty_u256(&w, "r", &big);
+    cd_json_put_cstr(&w, "s", "\"\\/\b\f\n\r\t\x01\x7f\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    cd_json_put_cstr(&w, "bad", "\xff\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82");
+    cd_json_put_raw(&w, "raw", cd_bytes_str("{\"x\":1}"));
     cd_json_w_obj_end(&w);
-    assert_string_equal(
-        cd_buf_cstr(&out),
-        "{\"a\":[18446744073709551615,-5,null,true,[]],\"q\\\"k\":\"0x00ff\",\"q\":\"0x0\","
-        "\"r\":\"0x10000000000000000\",\"s\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9"
-        "\xe2\x82\xac\xf0\x9f\x98\x80\",\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-        "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-        "\xef\xbf\xbd\",\"raw\":{\"x\":1}}");
+    assert_string_equal(cd_buf_cstr(&out),
+                        "{\"a\":[18446744073709551615,-5,null,true,[]],\"q\\\"k\":\"0x00ff\",\"q\":\"0x0\","
+                        "\"r\":\"0x10000000000000000\",\"s\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9"
+                        "\xe2\x82\xac\xf0\x9f\x98\x80\",\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                        "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                        "\xef\xbf\xbd\",\"raw\":{\"x\":1}}");
     cd_buf_fini(&out);
+}
+
+/* A byte that needs escaping is changed wherever it stands, and the plain bytes around it are not. */
+static void test_write_odd_places(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } odd[] = {{"\"", "\\\""}, {"\\", "\\\\"},           {"\n", "\\n"},           {"\x1f", "\\u001f"}, {"\x7f", "\x7f"},
+               {" ", " "},     {"\xc3\xa9", "\xc3\xa9"}, {"\xff", "\xef\xbf\xbd"}};
+    (void)state;
+    for (usize k = 0; k < CD_COUNT(odd); k++) {
+        for (int before = 0; before < 20; before++) {
+            cd_buf in = {0};
+            cd_buf want = {0};
+            cd_buf got = {0};
+            cd_json_w w = {.out = &got};
+            cd_buf_fmt(&in, "%.*s%s%s", before, "abcdefghijklmnopqrst", odd[k].in, "0123456789");
+            cd_buf_fmt(&want, "\"%.*s%s%s\"", before, "abcdefghijklmnopqrst", odd[k].out, "0123456789");
+            cd_json_w_str(&w, cd_buf_bytes(&in));
+            assert_string_equal(cd_buf_cstr(&got), cd_buf_cstr(&want));
+            cd_buf_fini(&in);
+            cd_buf_fini(&want);
+            cd_buf_fini(&got);
+        }
+    }
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_getters),    cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_quantities), cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_duplicates), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_raw),        cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_getters), cmocka_unit_test(test_hex),        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_paths),   cmocka_unit_test(test_duplicates), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_raw),     cmocka_unit_test(test_writer),     cmocka_unit_test(test_write_odd_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ static void test_typed_refusals(void **state)
     cd_rlp_fixed(&r, fixed, sizeof fixed);
     assert_int_equal(fixed[0] | fixed[1] | fixed[2], 0);
     assert_int_equal(cd_rlp_end(&r), CD_ERANGE);
-    /* The error of a list sticks to what holds it, and so do left-overs. */
+    /* The error of a list sticks to the list around it, and so do left-overs. */
     cd_rlp top = cd_rlp_init(LIT("\xc2\x01\x02"));
     r = cd_rlp_list(&top);
     assert_int_equal(cd_rlp_u64(&r), 1);
@@ -185,12 +185,8 @@ static void test_depth(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put),
-        cmocka_unit_test(test_sizes_agree),
-        cmocka_unit_test(test_read_list),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_typed_refusals),
-        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_put),     cmocka_unit_test(test_sizes_agree),    cmocka_unit_test(test_read_list),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_typed_refusals), cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
