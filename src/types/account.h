@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "num/u256.h"
 
+/* An account without its storage and code. */
 typedef struct cd_account {
     cd_u256 balance; /* wei */
     u64 nonce;

@@ -26,7 +26,8 @@ static u8 *put_hash(u8 *p, const cd_hash32 *h)
 usize cd_account_enc(u8 out[CD_ACCOUNT_RLP_MAX], const cd_account *a, cd_account_form form)
 {
     u8 be[32];
-    /* The two hashes alone make the list longer than 55 and shorter than 256 bytes. */
+    /* The two hashes alone make the list longer than 55 bytes, and all fields together stay below 256: its head is two
+ * bytes. */
     u8 *p = out + 2;
     cd_put_be64(be, a->nonce);
     p = put_int(p, be, 8);

@@ -11,6 +11,7 @@
 #include "codec/rlp.h"
 #include "types/account.h"
 
+/* Fields of an account in the trie: four as in Ethereum, or five with the flag isMultiCoin. */
 typedef enum cd_account_form {
     CD_ACCOUNT_4,
     CD_ACCOUNT_5,

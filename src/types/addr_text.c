@@ -1,7 +1,7 @@
 #include "types/addr_text.h"
 
 #include "base/hex.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
 const char *cd_addr_fmt(char out[CD_ADDR_TEXT_SIZE], const cd_addr20 *addr)
 {

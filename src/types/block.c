@@ -1,11 +1,11 @@
 #include "types/block.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
-/* Shortest encodings, to bound counts before memory is taken. */
+/* Bytes of the shortest encodings, which bound counts before memory is taken. */
 enum { TX_MIN = 10, UNCLE_MIN = 400, WITHDRAWAL_MIN = 25 };
 
-/* Gives the number of items in a list, or CD_ERANGE when they cannot be that many. */
+/* Gives the number of items in a list; CD_ERANGE when so many items of item_min bytes do not fit into it. */
 static cd_err count(usize *out, const cd_rlp *list, usize item_min)
 {
     usize cnt = cd_rlp_count(list);
@@ -31,8 +31,7 @@ static cd_err dec_txs(cd_block *b, cd_arena *a, cd_rlp *r, cd_errinfo *why)
     return r->err;
 }
 
-static cd_err dec_uncles(cd_block *b, cd_arena *a, cd_header_layout layout, cd_rlp *r,
-                         cd_errinfo *why)
+static cd_err dec_uncles(cd_block *b, cd_arena *a, cd_header_layout layout, cd_rlp *r, cd_errinfo *why)
 {
     cd_rlp list = cd_rlp_list(r);
     usize cnt;
@@ -80,7 +79,7 @@ static cd_err dec_ext_data(cd_block *b, cd_rlp *r)
     return r->err;
 }
 
-/* What follows the uncles depends on the layout. */
+/* Reads what follows the uncles, which depends on the layout. */
 static cd_err dec_rest(cd_block *b, cd_arena *a, cd_header_layout layout, cd_rlp *r)
 {
     switch (layout) {
@@ -96,8 +95,7 @@ static cd_err dec_rest(cd_block *b, cd_arena *a, cd_header_layout layout, cd_rlp
     CD_UNREACHABLE();
 }
 
-static cd_err dec_block(cd_block *b, cd_arena *a, cd_header_layout layout, cd_bytes in,
-                        cd_errinfo *why)
+static cd_err dec_block(cd_block *b, cd_arena *a, cd_header_layout layout, cd_bytes in, cd_errinfo *why)
 {
     cd_rlp top = cd_rlp_init(in);
     cd_rlp r = cd_rlp_list(&top);
@@ -112,8 +110,7 @@ static cd_err dec_block(cd_block *b, cd_arena *a, cd_header_layout layout, cd_by
     return cd_rlp_end(&top);
 }
 
-cd_err cd_block_dec(cd_block *out, cd_arena *a, cd_header_layout layout, cd_bytes in,
-                    cd_errinfo *why)
+cd_err cd_block_dec(cd_block *out, cd_arena *a, cd_header_layout layout, cd_bytes in, cd_errinfo *why)
 {
     if (in.n > CD_BLOCK_SIZE_MAX) {
         return cd_fail(why, CD_ELIMIT, "block of %zu bytes is too long", in.n);

@@ -22,25 +22,25 @@ typedef struct cd_withdrawal {
     u64 amount; /* gwei */
 } cd_withdrawal;
 
+/* A decoded block; its lists lie in the arena that cd_block_dec was given. */
 typedef struct cd_block {
     cd_header header;
-    cd_hash32 hash; /* of the header */
+    cd_hash32 hash; /* the header's hash */
     cd_tx *txs;
     usize tx_cnt;
     cd_header *uncles;
     usize uncle_cnt;
-    bool has_withdrawals; /* a list is there, perhaps empty */
+    bool has_withdrawals; /* the block has a list of withdrawals, which may be empty */
     cd_withdrawal *withdrawals;
     usize withdrawal_cnt;
-    bool has_ext_data; /* version and ext_data are there */
+    bool has_ext_data; /* the block has version and ext_data */
     u32 version;
     cd_bytes ext_data;
 } cd_block;
 
 /* cd_block_dec reads one block, all of in. Arrays lie in the arena, byte strings are borrowed from
  * in. Errors: CD_ELIMIT, those of codec/rlp.h and types/tx_codec.h; *why says in which part. */
-cd_err cd_block_dec(cd_block *out, cd_arena *a, cd_header_layout layout, cd_bytes in,
-                    cd_errinfo *why) CD_CHECK;
+cd_err cd_block_dec(cd_block *out, cd_arena *a, cd_header_layout layout, cd_bytes in, cd_errinfo *why) CD_CHECK;
 
 /* cd_block_enc appends the encoding. */
 void cd_block_enc(cd_buf *out, cd_header_layout layout, const cd_block *b);

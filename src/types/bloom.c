@@ -1,6 +1,6 @@
 #include "types/bloom.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
 /* The three bits of an entry: the low 11 bits of the first three byte pairs of its hash, counted
  * from the end of the filter (yellow paper, 4.3.1). */

@@ -4,6 +4,7 @@
 
 #include "types/log.h"
 
+/* The bloom filter of logs, 2048 bits. */
 typedef struct cd_bloom {
     u8 b[256];
 } cd_bloom;
@@ -11,7 +12,7 @@ typedef struct cd_bloom {
 /* cd_bloom_add sets the three bits of an entry (an address or a topic). */
 void cd_bloom_add(cd_bloom *bloom, cd_bytes entry);
 
-/* cd_bloom_add_logs adds address and topics of each log; cd_bloom_or unites. */
+/* cd_bloom_add_logs adds address and topics of each log; cd_bloom_or adds all bits of another filter. */
 void cd_bloom_add_logs(cd_bloom *bloom, const cd_log *logs, usize cnt);
 void cd_bloom_or(cd_bloom *bloom, const cd_bloom *other);
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* --- keys of objects that are addresses or words --------------------------------------------- */
+/* --- keys of objects that are addresses or words --- */
 
 static cd_bytes drop_prefix(cd_bytes text)
 {
@@ -19,7 +19,7 @@ cd_err cd_genesis_addr_parse(cd_addr20 *out, cd_bytes key)
     return text.n == 40 ? cd_hex_parse(out->b, text) : CD_ERANGE;
 }
 
-/* A storage key or value: up to 64 hexadecimal digits, zeros understood in front. */
+/* Reads a storage key or value: up to 64 hexadecimal digits; where there are fewer, zeros come in front. */
 static cd_err parse_word(cd_hash32 *out, cd_bytes text)
 {
     cd_u256 v = cd_u256_zero();
@@ -31,10 +31,9 @@ static cd_err parse_word(cd_hash32 *out, cd_bytes text)
     return CD_OK;
 }
 
-/* --- alloc ----------------------------------------------------------------------------------- */
+/* --- alloc --- */
 
-cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *slot_cnt, cd_arena *a,
-                                cd_json v, cd_errinfo *why)
+cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *slot_cnt, cd_arena *a, cd_json v, cd_errinfo *why)
 {
     usize cnt = 0;
     if (!cd_json_has(v)) {
@@ -48,8 +47,7 @@ cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *slot_cnt, cd
     while (cd_json_next(&it)) {
         cd_bytes text;
         CD_TRY(cd_json_str(&text, it.val, why));
-        if (parse_word(&slots[cnt].key, it.key) != CD_OK ||
-            parse_word(&slots[cnt].value, text) != CD_OK) {
+        if (parse_word(&slots[cnt].key, it.key) != CD_OK || parse_word(&slots[cnt].value, text) != CD_OK) {
             return cd_json_fail(it.val, CD_EFORMAT, "not a 32-byte word", why);
         }
         cnt++;
@@ -64,7 +62,7 @@ static cd_err parse_account(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_
     CD_TRY(cd_json_obj(v, why));
     cd_json balance = cd_json_get(v, "balance");
     if (!cd_json_has(balance)) {
-        balance = cd_json_get(v, "wei"); /* its name in the oldest documents */
+        balance = cd_json_get(v, "wei"); /* the name of the balance in the oldest documents */
     }
     cd_json nonce = cd_json_get(v, "nonce");
     cd_json code = cd_json_get(v, "code");
@@ -80,7 +78,7 @@ static cd_err parse_account(cd_genesis_account *acc, cd_arena *a, cd_json v, cd_
     return cd_genesis_storage_parse(&acc->slots, &acc->slot_cnt, a, cd_json_get(v, "storage"), why);
 }
 
-/* An account and its place in the document, which decides between two of the same address. */
+/* An account and its place in the document; of two with the same address the later one counts. */
 typedef struct entry {
     cd_genesis_account acc;
     usize place;
@@ -94,8 +92,7 @@ static int entry_cmp(const void *a, const void *b)
     return c != 0 ? c : (x->place > y->place) - (x->place < y->place);
 }
 
-cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a,
-                              cd_json alloc, cd_errinfo *why)
+cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a, cd_json alloc, cd_errinfo *why)
 {
     CD_TRY(cd_json_obj(alloc, why));
     usize n = cd_json_len(alloc);
@@ -124,11 +121,10 @@ cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_are
     return CD_OK;
 }
 
-/* --- config ---------------------------------------------------------------------------------- */
+/* --- config --- */
 
-/* Reads the first of the two spellings that is there; NULL = only one. */
-static cd_err parse_when(cd_when *out, cd_json config, const char *key, const char *other,
-                         cd_errinfo *why)
+/* Reads the value of key, or of its other spelling where key is missing; other may be NULL. */
+static cd_err parse_when(cd_when *out, cd_json config, const char *key, const char *other, cd_errinfo *why)
 {
     cd_json v = cd_json_get(config, key);
     if (!cd_json_has(v) && other != NULL) {
@@ -165,8 +161,7 @@ cd_err cd_fee_config_parse(cd_fee_config *out, cd_json v, cd_errinfo *why)
     CD_TRY(parse_opt_u64(&f.target_block_rate, cd_json_get(v, "targetBlockRate"), why));
     CD_TRY(parse_opt_u256(&f.min_base_fee, cd_json_get(v, "minBaseFee"), why));
     CD_TRY(parse_opt_u256(&f.target_gas, cd_json_get(v, "targetGas"), why));
-    CD_TRY(parse_opt_u256(&f.base_fee_change_denominator,
-                          cd_json_get(v, "baseFeeChangeDenominator"), why));
+    CD_TRY(parse_opt_u256(&f.base_fee_change_denominator, cd_json_get(v, "baseFeeChangeDenominator"), why));
     CD_TRY(parse_opt_u256(&f.min_block_gas_cost, cd_json_get(v, "minBlockGasCost"), why));
     CD_TRY(parse_opt_u256(&f.max_block_gas_cost, cd_json_get(v, "maxBlockGasCost"), why));
     CD_TRY(parse_opt_u256(&f.block_gas_cost_step, cd_json_get(v, "blockGasCostStep"), why));
@@ -178,15 +173,14 @@ static cd_err parse_blob_schedule(cd_blob_schedule *out, cd_json v, cd_errinfo *
 {
     CD_TRY(cd_json_u64(&out->target, cd_json_get(v, "target"), why));
     CD_TRY(cd_json_u64(&out->max, cd_json_get(v, "max"), why));
-    cd_json fraction =
-        cd_json_get(v, "updateFraction"); /* as the original's published files write it */
+    cd_json fraction = cd_json_get(v, "updateFraction"); /* the spelling in the original's published files */
     if (!cd_json_has(fraction)) {
         fraction = cd_json_get(v, "baseFeeUpdateFraction");
     }
     return cd_json_u64(&out->update_fraction, fraction, why);
 }
 
-/* The keys that hold one block number or timestamp each. */
+/* Reads the keys that hold one block number or timestamp each. */
 static cd_err parse_whens(cd_chain_config *c, cd_errinfo *why)
 {
     const struct {
@@ -251,7 +245,7 @@ cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *w
     return CD_OK;
 }
 
-/* --- the document ---------------------------------------------------------------------------- */
+/* --- the document --- */
 
 static cd_err parse_opt_fixed(void *out, usize n, cd_json v, cd_errinfo *why)
 {

@@ -16,7 +16,7 @@ typedef struct cd_when {
     u64 at;
 } cd_when;
 
-/* [spec:evm-chain#3.1]; wei and gas. */
+/* The fee configuration of a chain [spec:evm-chain#3.1], in wei and gas. */
 typedef struct cd_fee_config {
     cd_u256 gas_limit;
     u64 target_block_rate; /* seconds */
@@ -35,6 +35,7 @@ typedef struct cd_blob_schedule {
     u64 update_fraction;
 } cd_blob_schedule;
 
+/* The member "config" of a genesis document. */
 typedef struct cd_chain_config {
     bool has_chain_id;
     u64 chain_id;
@@ -57,7 +58,7 @@ typedef struct cd_chain_config {
     cd_u256 ttd; /* terminalTotalDifficulty */
     cd_when shanghai;
     cd_when cancun;
-    cd_when prague; /* of Ethereum's own chains only */
+    cd_when prague; /* set by Ethereum's own chains only */
     bool has_blob_cancun;
     cd_blob_schedule blob_cancun;
     /* Upgrades of our own networks: timestamps. Both spellings of a key are accepted. */
@@ -74,23 +75,26 @@ typedef struct cd_chain_config {
     cd_json json;            /* the whole config object, for further keys */
 } cd_chain_config;
 
+/* A slot of storage. */
 typedef struct cd_genesis_slot {
     cd_hash32 key;
     cd_hash32 value;
 } cd_genesis_slot;
 
+/* An account that exists from the beginning. */
 typedef struct cd_genesis_account {
     cd_addr20 addr;
     cd_u256 balance; /* wei */
     u64 nonce;
     cd_bytes code;
-    const cd_genesis_slot *slots; /* as in the document: zero values and any order */
+    const cd_genesis_slot *slots; /* in the order of the document, zero values included */
     usize slot_cnt;
 } cd_genesis_account;
 
+/* A genesis document that was read; what it refers to lies in the arena that was given. */
 typedef struct cd_genesis {
     cd_chain_config config;
-    cd_header header; /* the fields given; roots and defaults are filled in by the chain */
+    cd_header header; /* the fields that the document gives; the chain fills in roots and defaults */
     bool skip_post_merge_fields;
     bool has_airdrop;
     cd_hash32 airdrop_hash;
@@ -106,11 +110,11 @@ cd_err cd_genesis_parse(cd_genesis *out, cd_arena *a, cd_bytes text, cd_errinfo 
 /* cd_chain_config_parse reads the config object alone; cd_genesis_alloc_parse an alloc object (also
  * the "pre" of state tests and the alloc of t8n): accounts ascending by address. */
 cd_err cd_chain_config_parse(cd_chain_config *out, cd_json config, cd_errinfo *why) CD_CHECK;
-cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a,
-                              cd_json alloc, cd_errinfo *why) CD_CHECK;
+cd_err cd_genesis_alloc_parse(const cd_genesis_account **out, usize *cnt, cd_arena *a, cd_json alloc,
+                              cd_errinfo *why) CD_CHECK;
 
 /* cd_genesis_addr_parse reads a key that is an address, "0x" optional; cd_genesis_storage_parse an object of slots, in
- * the order of the document (nothing when it is missing). */
+ * the order of the document (no slots when v is missing). */
 cd_err cd_genesis_addr_parse(cd_addr20 *out, cd_bytes key) CD_CHECK;
 cd_err cd_genesis_storage_parse(const cd_genesis_slot **out, usize *cnt, cd_arena *a, cd_json v,
                                 cd_errinfo *why) CD_CHECK;

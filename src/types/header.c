@@ -1,6 +1,6 @@
 #include "types/header.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
 typedef enum field_kind {
     F_HASH,
@@ -17,15 +17,17 @@ typedef struct row {
     const char *name;
     field_kind kind;
     usize off;
-    u32 bit;          /* in cd_header.has; 0: always there */
-    bool is_optional; /* may be cut off at the end */
-    bool can_skip;    /* a hash that may be empty before a later field */
+    u32 bit;          /* its bit in cd_header.has; 0: the field is always present */
+    bool is_optional; /* may be missing at the end of the header */
+    bool can_skip;    /* a hash that may be an empty string although a later field is present */
 } row;
 
 // clang-format off
 #define MUST(label, k, member)       {.name = label, .kind = k, .off = offsetof(cd_header, member)}
-#define OPT(label, k, member, flag)  {.name = label, .kind = k, .off = offsetof(cd_header, member), .bit = flag, .is_optional = true}
-#define SKIP(label, k, member, flag) {.name = label, .kind = k, .off = offsetof(cd_header, member), .bit = flag, .is_optional = true, .can_skip = true}
+#define OPT(label, k, member, flag) \
+    {.name = label, .kind = k, .off = offsetof(cd_header, member), .bit = flag, .is_optional = true}
+#define SKIP(label, k, member, flag) \
+    {.name = label, .kind = k, .off = offsetof(cd_header, member), .bit = flag, .is_optional = true, .can_skip = true}
 
 #define COMMON                                   \
     MUST("parentHash", F_HASH, parent_hash),         \

@@ -9,13 +9,14 @@
 #ifndef CD_TYPES_HEADER_H
 #define CD_TYPES_HEADER_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "codec/rlp.h"
 #include "types/bloom.h"
 
+/* Which fields a header has, and in which order. */
 typedef enum cd_header_layout {
-    CD_HEADER_ETHEREUM, /* up to Cancun */
-    CD_HEADER_L1,       /* with the Granite fields of sovereign chains */
+    CD_HEADER_ETHEREUM,  /* Ethereum's fields up to Cancun */
+    CD_HEADER_L1,        /* of sovereign chains, with the fields of Granite */
     CD_HEADER_L1_ATOMIC, /* of a primary-network C-Chain: with the atomic data fields [spec:evm-chain#0] */
     CD_HEADER_C,
 } cd_header_layout;
@@ -35,6 +36,7 @@ enum {
     CD_HEADER_MIN_DELAY_EXCESS = 1 << 10,
 };
 
+/* A block's header; wei and gas where nothing else is said. */
 typedef struct cd_header {
     cd_hash32 parent_hash;
     cd_hash32 uncle_hash;
@@ -51,7 +53,7 @@ typedef struct cd_header {
     cd_bytes extra; /* borrowed from the input of the decoder */
     cd_hash32 mix_hash;
     u8 nonce[8];
-    u32 has; /* which of the following are there */
+    u32 has; /* bits of the fields below that are present */
     cd_u256 base_fee;
     cd_u256 block_gas_cost;
     cd_hash32 withdrawals_root;
@@ -68,11 +70,10 @@ typedef struct cd_header {
 /* cd_header_dec reads a header from a list of headers or a block; cd_header_dec_all a whole
  * encoding. Errors: those of codec/rlp.h; *why names the field. */
 cd_err cd_header_dec(cd_header *out, cd_header_layout layout, cd_rlp *in, cd_errinfo *why) CD_CHECK;
-cd_err cd_header_dec_all(cd_header *out, cd_header_layout layout, cd_bytes in,
-                         cd_errinfo *why) CD_CHECK;
+cd_err cd_header_dec_all(cd_header *out, cd_header_layout layout, cd_bytes in, cd_errinfo *why) CD_CHECK;
 
 /* cd_header_enc appends the encoding; cd_header_hash is its keccak256, the block hash. Fields that
- * the layout does not have are left out whatever has says. */
+ * the layout does not have are left out, even where their bit in has is set. */
 void cd_header_enc(cd_buf *out, cd_header_layout layout, const cd_header *h);
 void cd_header_hash(cd_hash32 *out, cd_header_layout layout, const cd_header *h);
 

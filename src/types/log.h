@@ -6,12 +6,12 @@
 
 enum { CD_LOG_TOPICS_MAX = 4 };
 
+/* A log of a contract. */
 typedef struct cd_log {
     cd_addr20 addr;
-    u32 topic_cnt; /* 0..4 */
-    cd_bytes data; /* borrowed from whoever hands out the log */
-    cd_hash32
-        topics[CD_LOG_TOPICS_MAX]; /* last: most logs leave some of them unused and untouched */
+    u32 topic_cnt;                       /* 0..4 */
+    cd_bytes data;                       /* borrowed from whoever hands out the log */
+    cd_hash32 topics[CD_LOG_TOPICS_MAX]; /* the last member, for most logs leave some topics unused and unwritten */
 } cd_log;
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { WORD = 32, DELIMITER = 0xff, VERSION = 0 };
 
-/* --- messages as words ---------------------------------------------------------------------- */
+/* --- messages as words --- */
 
 void cd_predicate_pack(cd_buf *out, cd_bytes b)
 {
@@ -35,9 +35,9 @@ cd_err cd_predicate_unpack(cd_bytes *out, const cd_hash32 *words, usize cnt, cd_
     return CD_OK;
 }
 
-/* --- results -------------------------------------------------------------------------------- */
+/* --- results --- */
 
-/* place gives where hash is, or would be inserted. */
+/* place gives the index of hash, or the index at which to insert it. */
 static usize place(const cd_predicate_results *r, const cd_hash32 *hash)
 {
     usize lo = 0;
@@ -69,8 +69,7 @@ void cd_predicate_results_add(cd_predicate_results *r, cd_arena *a, const cd_pre
     r->cnt++;
 }
 
-bool cd_predicate_failed(const cd_predicate_results *r, const cd_hash32 *hash,
-                         const cd_addr20 *addr, u64 idx)
+bool cd_predicate_failed(const cd_predicate_results *r, const cd_hash32 *hash, const cd_addr20 *addr, u64 idx)
 {
     usize at = place(r, hash);
     if (at == r->cnt || !cd_hash32_eq(&r->txs[at].hash, hash)) {

@@ -8,8 +8,8 @@
 #ifndef CD_TYPES_PREDICATE_H
 #define CD_TYPES_PREDICATE_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 
 /* Largest encoding of results. */
 enum { CD_PREDICATE_RESULTS_MAX = 1 << 20 };
@@ -19,15 +19,15 @@ void cd_predicate_pack(cd_buf *out, cd_bytes b);
 
 /* cd_predicate_unpack borrows the message from words. Errors: CD_EFORMAT with the words of
  * [spec:precompiles-core#9]. */
-cd_err cd_predicate_unpack(cd_bytes *out, const cd_hash32 *words, usize cnt,
-                           cd_errinfo *why) CD_CHECK;
+cd_err cd_predicate_unpack(cd_bytes *out, const cd_hash32 *words, usize cnt, cd_errinfo *why) CD_CHECK;
 
 /* Failed predicates of one transaction for one precompile. */
 typedef struct cd_predicate_bits {
     cd_addr20 addr;
-    cd_bytes failed; /* bitset (types/warp.h): bit i = the i-th tuple of that address failed */
+    cd_bytes failed; /* bitset (types/warp.h): bit i is set when the predicate in the i-th tuple of addr failed */
 } cd_predicate_bits;
 
+/* The failed predicates of one transaction. */
 typedef struct cd_predicate_tx {
     cd_hash32 hash;
     const cd_predicate_bits *items; /* ascending by address */
@@ -45,8 +45,7 @@ typedef struct cd_predicate_results {
 void cd_predicate_results_add(cd_predicate_results *r, cd_arena *a, const cd_predicate_tx *tx);
 
 /* cd_predicate_failed: bit idx of (hash, addr) is set; false for what is not in the results. */
-bool cd_predicate_failed(const cd_predicate_results *r, const cd_hash32 *hash,
-                         const cd_addr20 *addr, u64 idx);
+bool cd_predicate_failed(const cd_predicate_results *r, const cd_hash32 *hash, const cd_addr20 *addr, u64 idx);
 
 /* cd_predicate_results_dec / _enc: the part of a header's extra data behind the fee prefix. Errors:
  * CD_ESHORT, CD_ETRAIL, CD_EVERSION, CD_ECANON (order, bitset), CD_ELIMIT. */

@@ -1,8 +1,8 @@
 #include "types/receipt.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
-/* Shortest encodings, to bound counts before memory is taken. */
+/* Bytes of the shortest encodings, which bound counts before memory is taken. */
 enum { LOG_MIN = 24, TOPIC_ITEM = 33 };
 
 void cd_log_enc(cd_buf *out, const cd_log *log)
@@ -81,7 +81,7 @@ static void dec_logs(cd_receipt *out, cd_arena *a, cd_rlp *r)
     out->log_cnt = cnt;
 }
 
-/* Status 0 or 1, or a state root. */
+/* Reads the status, 0 or 1, or a state root. */
 static void dec_status(cd_receipt *out, cd_rlp *r)
 {
     cd_bytes s = cd_rlp_str(r);

@@ -6,11 +6,12 @@
 #ifndef CD_TYPES_RECEIPT_H
 #define CD_TYPES_RECEIPT_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "codec/rlp.h"
 #include "types/bloom.h"
 #include "types/tx.h"
 
+/* A receipt, and what is kept of the transaction beside it. */
 typedef struct cd_receipt {
     cd_tx_type type;
     bool ok;       /* the outermost message succeeded */
@@ -20,7 +21,7 @@ typedef struct cd_receipt {
     cd_bloom bloom;
     const cd_log *logs; /* borrowed */
     usize log_cnt;
-    /* Not part of the encoding. */
+    /* The members from here on are not part of the encoding. */
     u64 gas_used;
     cd_u256 effective_gas_price; /* wei */
     bool has_created;

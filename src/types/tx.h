@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "num/u256.h"
 
+/* Types of transactions [EIP-2718]. */
 typedef enum cd_tx_type {
     CD_TX_LEGACY = 0,
     CD_TX_ACCESS_LIST = 1,
@@ -25,17 +26,18 @@ typedef struct cd_access_tuple {
     usize key_cnt;
 } cd_access_tuple;
 
-/* One tuple of an authorization list: whoever signed it wants the code of addr to be run in place
+/* One tuple of an authorization list: the account that signed it wants the code of addr to be run in place
  * of its own. */
 typedef struct cd_authorization {
     cd_u256 chain_id; /* 0: valid on every chain */
-    cd_addr20 addr;   /* 0: no code any more */
-    u64 nonce;        /* of who signed */
-    u8 y_parity;      /* any byte; over 1 nobody signed */
+    cd_addr20 addr;   /* 0: the account's code is taken away */
+    u64 nonce;        /* nonce of the account that signed */
+    u8 y_parity;      /* any byte; above 1 the signature is invalid */
     cd_u256 r;
     cd_u256 s;
 } cd_authorization;
 
+/* A decoded transaction; bytes and lists are borrowed from the input and the arena. */
 typedef struct cd_tx {
     cd_tx_type type;
     bool is_create;    /* no recipient */
@@ -60,7 +62,7 @@ typedef struct cd_tx {
     cd_u256 r;
     cd_u256 s;
     /* Filled by the decoder and by recovery. */
-    cd_bytes raw;             /* canonical encoding it was decoded from; empty when made by hand */
+    cd_bytes raw;             /* the canonical encoding that it was decoded from; empty when it was not decoded */
     cd_bytes unsigned_fields; /* within raw: the fields before the signature */
     cd_hash32 hash;
     cd_addr20 sender;

@@ -1,14 +1,14 @@
 #include "types/tx_codec.h"
 
-#include "crypto/keccak.h"
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/keccak.h"
 
-/* Shortest encodings, to bound counts before memory is taken. */
+/* Bytes of the shortest encodings, which bound counts before memory is taken. */
 enum { ACCESS_TUPLE_MIN = 23, HASH_ITEM = 33, AUTHORIZATION_MIN = 27 };
 
-/* --- decoding --------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
-/* A list of 32-byte strings, copied next to each other. */
+/* Reads a list of 32-byte strings into an array. */
 static const cd_hash32 *dec_hashes(usize *cnt, cd_arena *a, cd_rlp *r)
 {
     cd_rlp list = cd_rlp_list(r);
@@ -75,7 +75,7 @@ static void dec_auths(cd_tx *tx, cd_arena *a, cd_rlp *r)
     tx->auth_cnt = cnt;
 }
 
-/* The recipient: 20 bytes, or nothing for a creation. */
+/* Reads the recipient: 20 bytes, or an empty string for a creation. */
 static void dec_to(cd_tx *tx, cd_rlp *r)
 {
     cd_bytes to = cd_rlp_str(r);
@@ -88,7 +88,7 @@ static void dec_to(cd_tx *tx, cd_rlp *r)
     }
 }
 
-/* The fields before the signature, in the order of the type. */
+/* Reads the fields before the signature, in the order of the type. */
 static void dec_fields(cd_tx *tx, cd_arena *a, cd_rlp *r)
 {
     if (tx->type != CD_TX_LEGACY) {
@@ -138,7 +138,7 @@ cd_err cd_tx_set_v(cd_tx *tx, const cd_u256 *v)
     return cd_u256_fits_u64(&rest) ? CD_OK : CD_ERANGE;
 }
 
-/* Reads the list that holds all fields; it is the whole of in. */
+/* Reads the list that holds all fields; nothing may follow it in `in`. */
 static cd_err dec_payload(cd_tx *tx, cd_arena *a, cd_bytes in)
 {
     cd_rlp top = cd_rlp_init(in);
@@ -154,7 +154,7 @@ static cd_err dec_payload(cd_tx *tx, cd_arena *a, cd_bytes in)
     return cd_tx_set_v(tx, &v);
 }
 
-/* The network form of a blob transaction starts with the transaction itself as an inner list. */
+/* Says whether a blob transaction is in the network form, which starts with the transaction itself as an inner list. */
 static bool has_sidecar(cd_bytes payload)
 {
     cd_rlp top = cd_rlp_init(payload);
@@ -200,7 +200,7 @@ cd_err cd_tx_dec_item(cd_tx *out, cd_arena *a, cd_rlp *list, cd_errinfo *why)
     return cd_tx_dec(out, a, it.is_list ? it.raw : it.body, why);
 }
 
-/* --- encoding --------------------------------------------------------------------------------- */
+/* --- encoding --- */
 
 static void enc_access_list(cd_buf *out, const cd_tx *tx)
 {
@@ -218,7 +218,7 @@ static void enc_access_list(cd_buf *out, const cd_tx *tx)
     cd_rlp_close(out, list);
 }
 
-/* What the signer of an authorization signs, in the order it is signed in. */
+/* Appends the fields of an authorization that its signer signs, in their order. */
 static void enc_auth_fields(cd_buf *out, const cd_authorization *t)
 {
     cd_rlp_put_u256(out, &t->chain_id);
@@ -318,7 +318,7 @@ void cd_tx_enc_item(cd_buf *out, const cd_tx *tx)
     cd_buf_fini(&tmp);
 }
 
-/* --- hashes and signatures ------------------------------------------------------------------- */
+/* --- hashes and signatures --- */
 
 void cd_tx_hash(cd_hash32 *out, const cd_tx *tx)
 {
@@ -366,7 +366,7 @@ void cd_tx_sign_hash(cd_hash32 *out, const cd_tx *tx)
     cd_buf_fini(&made);
 }
 
-/* What is asked about the sender of tx. */
+/* Makes the query for the sender of tx. */
 static cd_err query_of(cd_secp256k1_query *out, const cd_tx *tx, bool low_s_only)
 {
     cd_u256_store_be(out->sig, &tx->r);
@@ -438,7 +438,7 @@ cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32])
     return CD_OK;
 }
 
-/* --- authorizations (EIP-7702) ---------------------------------------------------------------- */
+/* --- authorizations (EIP-7702) --- */
 
 static void auth_hash(cd_hash32 *out, const cd_authorization *a)
 {

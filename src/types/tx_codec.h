@@ -12,7 +12,7 @@
 #ifndef CD_TYPES_TX_CODEC_H
 #define CD_TYPES_TX_CODEC_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "codec/rlp.h"
 #include "types/tx.h"
 
@@ -45,7 +45,7 @@ cd_err cd_tx_recover_many(cd_tx *txs, usize cnt, bool low_s_only) CD_CHECK;
  * sender. Errors: CD_EKEY. */
 cd_err cd_tx_sign(cd_tx *tx, const u8 secret[32]) CD_CHECK;
 
-/* cd_authorization_recover gives who signed a (EIP-7702). Errors: CD_ESIG when nobody did, also for
+/* cd_authorization_recover gives the account that signed a (EIP-7702). Errors: CD_ESIG when no key fits, also for
  * s above half the group order. */
 cd_err cd_authorization_recover(cd_addr20 *out, const cd_authorization *a) CD_CHECK;
 

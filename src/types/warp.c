@@ -1,7 +1,7 @@
 #include "types/warp.h"
 
 #include "base/rd.h"
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 
 /* The only codec version, and the only kind of signature. */
 enum { VERSION = 0, BIT_SET_SIGNATURE = 0 };
@@ -35,7 +35,7 @@ static void take_version(cd_rd *r)
     }
 }
 
-/* --- messages ------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 static cd_warp_unsigned take_unsigned(cd_rd *r)
 {
@@ -93,7 +93,7 @@ void cd_warp_message_enc(cd_buf *out, const cd_warp_message *m)
     cd_buf_put(out, cd_bytes_of(m->signature, sizeof m->signature));
 }
 
-/* --- payloads ------------------------------------------------------------------------------- */
+/* --- payloads --- */
 
 cd_err cd_warp_payload_dec(cd_warp_payload *out, cd_bytes in)
 {
@@ -121,9 +121,8 @@ cd_err cd_warp_payload_dec(cd_warp_payload *out, cd_bytes in)
 cd_err cd_warp_payload_enc(cd_buf *out, const cd_warp_payload *p)
 {
     enum { CALL_OVERHEAD = 2 + 4 + 4 + 4 };
-    if (p->type == CD_WARP_ADDRESSED_CALL &&
-        (p->source.n > CD_WARP_PAYLOAD_MAX - CALL_OVERHEAD ||
-         p->payload.n > CD_WARP_PAYLOAD_MAX - CALL_OVERHEAD - p->source.n)) {
+    if (p->type == CD_WARP_ADDRESSED_CALL && (p->source.n > CD_WARP_PAYLOAD_MAX - CALL_OVERHEAD ||
+                                              p->payload.n > CD_WARP_PAYLOAD_MAX - CALL_OVERHEAD - p->source.n)) {
         return CD_ELIMIT;
     }
     put_u16(out, VERSION);
@@ -140,7 +139,7 @@ cd_err cd_warp_payload_enc(cd_buf *out, const cd_warp_payload *p)
     return CD_OK;
 }
 
-/* --- bitsets -------------------------------------------------------------------------------- */
+/* --- bitsets --- */
 
 bool cd_bits_is_minimal(cd_bytes bits)
 {

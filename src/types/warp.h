@@ -8,20 +8,22 @@
 #ifndef CD_TYPES_WARP_H
 #define CD_TYPES_WARP_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
-/* Largest payload. */
+/* Bytes of the largest payload, and of a signature. */
 enum { CD_WARP_PAYLOAD_MAX = 24 * 1024, CD_WARP_SIG_LEN = 96 };
 
+/* A message to another chain, before anybody has signed it. */
 typedef struct cd_warp_unsigned {
     u32 network_id;
     cd_hash32 source_chain;
     cd_bytes payload;
 } cd_warp_unsigned;
 
+/* A message with the joined signature of validators. */
 typedef struct cd_warp_message {
     cd_warp_unsigned body;
-    cd_bytes text;    /* what the signature is over: the unsigned message's encoding */
+    cd_bytes text;    /* the signed bytes: the unsigned message's encoding */
     cd_bytes signers; /* bitset, see cd_bits_… */
     u8 signature[CD_WARP_SIG_LEN];
 } cd_warp_message;
@@ -36,11 +38,13 @@ void cd_warp_unsigned_id(cd_hash32 *out, cd_bytes enc);
 cd_err cd_warp_message_dec(cd_warp_message *out, cd_bytes in) CD_CHECK;
 void cd_warp_message_enc(cd_buf *out, const cd_warp_message *m);
 
+/* Kinds of payloads. */
 typedef enum cd_warp_payload_type {
     CD_WARP_HASH,           /* hash */
     CD_WARP_ADDRESSED_CALL, /* source, payload */
 } cd_warp_payload_type;
 
+/* A payload, read; which members count depends on its type. */
 typedef struct cd_warp_payload {
     cd_warp_payload_type type;
     cd_hash32 hash;

@@ -37,8 +37,7 @@ static void test_document(void **state)
     assert_true(g.config.subnet_evm.is_set);
     assert_false(g.config.fee_split.is_set);
     assert_false(g.config.cancun.is_set);
-    assert_true(g.config.has_blob_cancun && g.config.has_fee_config &&
-                g.config.allow_fee_recipients);
+    assert_true(g.config.has_blob_cancun && g.config.has_fee_config && g.config.allow_fee_recipients);
     assert_int_equal(g.config.fee.min_base_fee.w[0], 25000000000);
     assert_int_equal(g.config.layout, CD_HEADER_L1);
     assert_int_equal(g.header.nonce[7], 0x42);
@@ -65,8 +64,7 @@ static void test_layout(void **state)
     (void)state;
     cd_arena a = {0};
     cd_genesis g;
-    static const char plain[] =
-        "{\"config\":{\"chainId\":1},\"gasLimit\":1,\"difficulty\":0,\"alloc\":{}}";
+    static const char plain[] = "{\"config\":{\"chainId\":1},\"gasLimit\":1,\"difficulty\":0,\"alloc\":{}}";
     assert_int_equal(cd_genesis_parse(&g, &a, cd_bytes_str(plain), NULL), CD_OK);
     assert_int_equal(g.config.layout, CD_HEADER_C);
     cd_arena_fini(&a);
@@ -83,8 +81,7 @@ static void test_refused(void **state)
         {"[]", "not an object"},
         {"{}", "gasLimit: missing"},
         {"{\"gasLimit\":1,\"difficulty\":0}", "alloc: missing"},
-        {"{\"gasLimit\":1,\"difficulty\":0,\"alloc\":{\"0x12\":{}}}",
-         "alloc.0x12: key is not an address"},
+        {"{\"gasLimit\":1,\"difficulty\":0,\"alloc\":{\"0x12\":{}}}", "alloc.0x12: key is not an address"},
         {"{\"gasLimit\":\"x\",\"difficulty\":0,\"alloc\":{}}", "gasLimit: not a number"},
         {"{\"gasLimit\":1,\"difficulty\":0,\"config\":{\"feeConfig\":{\"minBaseFee\":[]}},"
          "\"alloc\":{}}",

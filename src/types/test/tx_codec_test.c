@@ -34,10 +34,9 @@ static void test_eip155(void **state)
 {
     (void)state;
     cd_arena a = {0};
-    cd_bytes raw =
-        hex(&a, "f86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3"
-                "a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa6362"
-                "76a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83");
+    cd_bytes raw = hex(&a, "f86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3"
+                           "a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa6362"
+                           "76a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83");
     cd_tx tx;
     cd_hash32 h;
     assert_int_equal(cd_tx_dec(&tx, &a, raw, NULL), CD_OK);
@@ -144,7 +143,7 @@ static void test_round_trip(void **state)
             assert_int_equal(cd_tx_dec_item(&back, &a, &r, NULL), CD_OK);
             assert_int_equal(cd_rlp_end(&r), CD_OK);
             assert_true(cd_hash32_eq(&back.hash, &tx.hash));
-            /* Cut or prolonged, it is refused. */
+            /* An encoding that is cut short or has bytes added is refused. */
             for (usize n = 0; n < out.n; n++) {
                 assert_int_not_equal(cd_tx_dec(&back, &a, cd_bytes_of(out.p, n), NULL), CD_OK);
             }
@@ -191,7 +190,7 @@ static void test_v(void **state)
     assert_int_equal(cd_tx_set_v(&tx, &huge), CD_ERANGE);
 }
 
-/* Signed by other hands (a few lines of Python) with key 11: chain 1, nonce 7. */
+/* The signature was made outside of this library (by a few lines of Python) with key 11: chain 1, nonce 7. */
 static void test_authorization(void **state)
 {
     (void)state;
@@ -216,7 +215,7 @@ static void test_authorization(void **state)
     other = auth;
     other.chain_id.w[3] ^= 1;
     assert_true(cd_authorization_recover(&who, &other) != CD_OK || !cd_addr20_eq(&who, &signer));
-    /* Parities that there are not, a high s, nothing. */
+    /* Refused: a parity that does not exist, a high s, a signature of zeros. */
     other = auth;
     other.y_parity = 27;
     assert_int_equal(cd_authorization_recover(&who, &other), CD_ESIG);
@@ -244,7 +243,7 @@ static void test_refused(void **state)
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "05c0"), &why), CD_EUNSUPPORTED);
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "00c0"), &why), CD_EUNSUPPORTED);
     assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "c0"), &why), CD_ESHORT);
-    assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "03c1c0"), &why), CD_EUNSUPPORTED); /* with blobs */
+    assert_int_equal(cd_tx_dec(&tx, &a, hex(&a, "03c1c0"), &why), CD_EUNSUPPORTED); /* carries blobs */
     /* a legacy transaction wrapped in a string */
     cd_bytes wrapped = hex(&a, "81c0");
     cd_rlp r = cd_rlp_init(wrapped);
@@ -273,9 +272,8 @@ static void test_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eip155),  cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_v),       cmocka_unit_test(test_authorization),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_eip155),        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_v),
+        cmocka_unit_test(test_authorization), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

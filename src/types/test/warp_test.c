@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* Every shorter input and one byte more must be refused by dec. */
+/* dec must refuse every shorter input, and the input with one byte more. */
 static void only_whole(cd_bytes whole, cd_err (*dec)(cd_bytes in))
 {
     u8 longer[512] = {0};
@@ -151,10 +151,8 @@ static void results_are_canonical(void **state)
     const cd_predicate_bits items[] = {{.addr = {.b = {1}}, .failed = cd_bytes_str("\1")},
                                        {.addr = {.b = {2}}, .failed = cd_bytes_str("\2")}};
     cd_predicate_results r = {0};
-    cd_predicate_results_add(
-        &r, &a, &(cd_predicate_tx){.hash = {.b = {9}}, .items = items, .cnt = CD_COUNT(items)});
-    cd_predicate_results_add(&r, &a,
-                             &(cd_predicate_tx){.hash = {.b = {3}}, .items = items, .cnt = 1});
+    cd_predicate_results_add(&r, &a, &(cd_predicate_tx){.hash = {.b = {9}}, .items = items, .cnt = CD_COUNT(items)});
+    cd_predicate_results_add(&r, &a, &(cd_predicate_tx){.hash = {.b = {3}}, .items = items, .cnt = 1});
     cd_predicate_results_enc(&b, &r);
     only_whole(cd_buf_bytes(&b), dec_results);
     enum { FIRST_HASH = 6, FIRST_ITEM = 6 + 36, ITEM = 25, SECOND_ITEMS = FIRST_ITEM + ITEM + 36 };
