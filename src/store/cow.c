@@ -1,6 +1,6 @@
 #include "store/cow_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 enum { FANOUT = 32, LOW = FANOUT / 4 };
 
@@ -53,8 +53,7 @@ static cd__cow_cell *cell_new(cd_bytes key, cd_bytes value, bool is_tomb)
 
 static cd__cow_node *node_new(bool is_leaf)
 {
-    usize size = is_leaf ? offsetof(cd__cow_node, cell) + FANOUT * sizeof(cd__cow_cell *)
-                         : sizeof(cd__cow_node);
+    usize size = is_leaf ? offsetof(cd__cow_node, cell) + FANOUT * sizeof(cd__cow_cell *) : sizeof(cd__cow_node);
     cd__cow_node *n = cd_realloc(NULL, size);
     atomic_init(&n->refs, 1);
     n->cnt = 0;
@@ -63,7 +62,7 @@ static cd__cow_node *node_new(bool is_leaf)
     return n;
 }
 
-/* Depth of the tree bounds the recursion (CD__COW_MAX_DEPTH). */
+/* Recursion goes no deeper than the tree (CD__COW_MAX_DEPTH). */
 static void node_unref(cd__cow_node *n)
 {
     if (atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1) {
@@ -105,9 +104,9 @@ static cd__cow_node *own(cd__cow_node **slot)
     return c;
 }
 
-/* --- searching ------------------------------------------------------------------------------------ */
+/* --- searching --- */
 
-/* The first searched entry: an inner node's first separator says nothing. */
+/* The index of the first entry to search: the first separator of an inner node is not compared. */
 static u32 first_entry(const cd__cow_node *n)
 {
     return n->is_leaf ? 0 : 1;
@@ -118,7 +117,7 @@ static cd_bytes entry_key(const cd__cow_node *n, u32 i)
     return cd__cow_key(n->is_leaf ? n->cell[i] : n->sep[i]);
 }
 
-/* Eight bytes of key behind skip, zeros behind its end. */
+/* The eight bytes of key after the first skip bytes, as a number; zeros stand for bytes after its end. */
 static u64 head_of(cd_bytes key, usize skip)
 {
     if (key.n >= skip + 8) {
@@ -149,7 +148,7 @@ static void set_skip(cd__cow_node *n, usize skip)
     }
 }
 
-/* Leaves out what all keys share once most of the heads is that. */
+/* Skips the prefix that all keys of the node share, once it makes up most of the heads. */
 static void tighten(cd__cow_node *n)
 {
     u32 first = first_entry(n);
@@ -158,7 +157,7 @@ static void tighten(cd__cow_node *n)
     }
 }
 
-/* Makes room for a key that does not share what the others do. */
+/* Shortens skip so far that key, too, begins with the shared prefix. */
 static void loosen(cd__cow_node *n, cd_bytes key)
 {
     u32 first = first_entry(n);
@@ -222,9 +221,9 @@ static u32 find_kid(const cd__cow_node *n, cd_bytes key)
     return search(n, key, true) - 1;
 }
 
-/* --- changing ------------------------------------------------------------------------------------- */
+/* --- changing --- */
 
-/* The smallest separator that tells right's keys from those before: its own first one. */
+/* The first cell or separator of n: its key separates n from what is left of it. */
 static cd__cow_cell *first_cell(const cd__cow_node *n)
 {
     return n->is_leaf ? n->cell[0] : n->sep[0];
@@ -344,7 +343,7 @@ static void remove_kid(cd__cow_node *n, u32 at)
     memmove(n->head + at, n->head + at + 1, (n->cnt - at) * sizeof *n->head);
 }
 
-/* Joins the thin child k of n with a neighbour when both fit into one node. */
+/* Joins child k of n, which has few entries, with a neighbour when both fit into one node. */
 static void join_kid(cd__cow_node *n, u32 k)
 {
     u32 left = k == 0 ? 0 : k - 1;
@@ -354,7 +353,7 @@ static void join_kid(cd__cow_node *n, u32 k)
     cd__cow_node *a = own(&n->kid[left]);
     cd__cow_node *b = own(&n->kid[left + 1]);
     if (!b->is_leaf) {
-        /* Its first separator may be too high by now; the parent's is right. */
+        /* This first separator may be too high by now; the parent's separator is right. */
         cell_unref(b->sep[0]);
         b->sep[0] = cell_ref(n->sep[left + 1]);
     }
@@ -365,7 +364,7 @@ static void join_kid(cd__cow_node *n, u32 k)
     remove_kid(n, left + 1);
 }
 
-/* The caller knows that the key is there. */
+/* Deletes a key that is there. */
 static void del_at(cd__cow *m, cd__cow_node **slot, cd_bytes key)
 {
     cd__cow_node *n = own(slot);
@@ -422,7 +421,7 @@ const cd__cow_cell *cd__cow_get(const cd__cow *m, cd_bytes key)
     return found ? n->cell[at] : NULL;
 }
 
-/* Asks for the lines that a search in n reads. */
+/* Prefetches the cache lines that a search in n reads. */
 static void fetch_node(const cd__cow_node *n)
 {
     for (usize at = 0; at < offsetof(cd__cow_node, cell); at += 64) {
@@ -430,7 +429,7 @@ static void fetch_node(const cd__cow_node *n)
     }
 }
 
-/* Asks for the first lines of a cell: the processor goes on by itself when it sees them read in order. */
+/* Prefetches the first lines of a cell: the processor goes on by itself when lines are read in order. */
 static void fetch_cell(const cd__cow_cell *c)
 {
     for (usize at = 0; at < 192; at += 64) {

@@ -19,16 +19,16 @@ typedef struct cd__cow_cell {
     u32 key_n;
     u32 value_n;
     bool is_tomb;
-    u8 data[]; /* key, value */
+    u8 data[]; /* the key, then the value */
 } cd__cow_cell;
 
 typedef struct cd__cow_node cd__cow_node;
 
-/* All zero is an empty map. */
+/* A map; all zero is an empty one. */
 typedef struct cd__cow {
     cd__cow_node *root;
     u64 cnt;
-    u64 bytes; /* of keys and values */
+    u64 bytes; /* bytes of all keys and values */
 } cd__cow;
 
 CD_INLINE cd_bytes cd__cow_key(const cd__cow_cell *c)
@@ -41,7 +41,7 @@ CD_INLINE cd_bytes cd__cow_value(const cd__cow_cell *c)
     return cd_bytes_of(c->data + c->key_n, c->value_n);
 }
 
-/* cd__cow_fini gives up this map's share; the map is empty and usable again. */
+/* cd__cow_fini gives up this map's references; the map is empty and usable again. */
 void cd__cow_fini(cd__cow *m);
 
 /* cd__cow_share makes a copy in constant time. */
@@ -50,13 +50,13 @@ cd__cow cd__cow_share(const cd__cow *m);
 /* cd__cow_put sets key to value, or to a tombstone. */
 void cd__cow_put(cd__cow *m, cd_bytes key, cd_bytes value, bool is_tomb);
 
-/* cd__cow_del removes the cell; absent is fine. */
+/* cd__cow_del removes the cell of key, if there is one. */
 void cd__cow_del(cd__cow *m, cd_bytes key);
 
 /* cd__cow_get borrows the cell of key until the next change, or gives NULL. */
 const cd__cow_cell *cd__cow_get(const cd__cow *m, cd_bytes key);
 
-/* cd__cow_get_many is cd__cow_get for cnt <= CD__COW_MANY keys, whose waits for memory overlap. */
+/* cd__cow_get_many does cd__cow_get for cnt <= CD__COW_MANY keys at once, whose waits for memory overlap. */
 enum { CD__COW_MANY = 64 };
 void cd__cow_get_many(const cd__cow *m, const cd__cow_cell **out, const cd_bytes *keys, usize cnt);
 

@@ -1,6 +1,6 @@
 #include "store/flat.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/flat_priv.h"
 
 enum { KEY_MAX = CD_FLAT_KEY_MAX };
@@ -36,7 +36,7 @@ static void put_or_del(cd_kv_batch *batch, cd_bytes key, cd_bytes value)
     }
 }
 
-/* --- tables --------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 cd_bytes cd_flat_account_key(u8 out[KEY_MAX], const cd_hash32 *account)
 {
@@ -66,8 +66,7 @@ void cd_flat_account_put(cd_kv_batch *batch, const cd_hash32 *account, cd_bytes 
     put_or_del(batch, key_of(key, CD__FLAT_ACCOUNT, account, NULL), value);
 }
 
-void cd_flat_slot_put(cd_kv_batch *batch, const cd_hash32 *account, const cd_hash32 *slot,
-                      cd_bytes value)
+void cd_flat_slot_put(cd_kv_batch *batch, const cd_hash32 *account, const cd_hash32 *slot, cd_bytes value)
 {
     u8 key[KEY_MAX];
     put_or_del(batch, key_of(key, CD__FLAT_SLOT, account, slot), value);
@@ -80,15 +79,13 @@ cd_err cd_flat_storage_clear(cd_kv_batch *batch, cd_kv *kv, const cd_hash32 *acc
     return cd_kv_batch_del_prefix(batch, kv, key_of(key, CD__FLAT_SLOT_NODE, account, NULL));
 }
 
-static cd_err table_iter(cd_kv_iter **out, cd_kv *kv, u8 table, const cd_hash32 *account,
-                         const cd_hash32 *start)
+static cd_err table_iter(cd_kv_iter **out, cd_kv *kv, u8 table, const cd_hash32 *account, const cd_hash32 *start)
 {
     u8 prefix[KEY_MAX];
     u8 first[KEY_MAX];
     cd_kv_range range = {.prefix = key_of(prefix, table, account, NULL)};
     if (start != NULL) {
-        range.start = account != NULL ? key_of(first, table, account, start)
-                                      : key_of(first, table, start, NULL);
+        range.start = account != NULL ? key_of(first, table, account, start) : key_of(first, table, start, NULL);
     }
     return cd_kv_iter_new(out, kv, &range);
 }
@@ -103,8 +100,8 @@ cd_err cd_flat_slots(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *account, cons
     return table_iter(out, kv, CD__FLAT_SLOT, account, start);
 }
 
-cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_trie_scheme scheme,
-                            cd_pool *pool, cd_errinfo *why)
+cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_trie_scheme scheme, cd_pool *pool,
+                            cd_errinfo *why)
 {
     u8 ns[KEY_MAX];
     cd_trie_cfg cfg = {.nodes = kv,
@@ -115,21 +112,19 @@ cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_
     return cd_trie_open(out, &cfg, why);
 }
 
-cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account,
-                            const cd_hash32 *root, cd_trie_scheme scheme, cd_pool *pool,
-                            cd_errinfo *why)
+cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account, const cd_hash32 *root,
+                            cd_trie_scheme scheme, cd_pool *pool, cd_errinfo *why)
 {
     u8 ns[KEY_MAX];
-    cd_trie_cfg cfg = {
-        .nodes = kv,
-        .ns = key_of(ns, CD__FLAT_SLOT_NODE, scheme == CD_TRIE_BY_PATH ? account : NULL, NULL),
-        .root = *root,
-        .scheme = scheme,
-        .pool = pool};
+    cd_trie_cfg cfg = {.nodes = kv,
+                       .ns = key_of(ns, CD__FLAT_SLOT_NODE, scheme == CD_TRIE_BY_PATH ? account : NULL, NULL),
+                       .root = *root,
+                       .scheme = scheme,
+                       .pool = pool};
     return cd_trie_open(out, &cfg, why);
 }
 
-/* --- head and undo -------------------------------------------------------------------------------- */
+/* --- head and undo --- */
 
 enum { HEAD_SIZE = 8 + 32 + 32 };
 
@@ -165,6 +160,7 @@ cd_err cd_flat_journal(cd_kv_batch *batch, cd_kv *kv, u64 height)
     cd_kv_batch undo = {0};
     cd_buf text = {0};
     u8 key[KEY_MAX];
+    cd_kv_batch_for(&undo, kv);
     cd_err err = cd_kv_batch_invert(batch, &undo, kv);
     if (err == CD_OK) {
         cd_kv_batch_enc(&undo, &text);
@@ -180,6 +176,7 @@ cd_err cd_flat_step_back(cd_kv_batch *batch, cd_kv *kv, u64 height)
     u8 key[KEY_MAX];
     cd_buf text = {0};
     cd_kv_batch undo = {0};
+    cd_kv_batch_for(&undo, kv);
     cd_err err = cd_kv_get(kv, &text, undo_key(key, height));
     if (err == CD_OK) {
         err = cd_kv_batch_dec(&undo, cd_buf_bytes(&text)) == CD_OK ? CD_OK : CD_ECORRUPT;
@@ -199,8 +196,7 @@ cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height)
     u8 end[KEY_MAX];
     cd_bytes limit = undo_key(end, height);
     cd_kv_iter *it = NULL;
-    CD_TRY(cd_kv_iter_new(&it, kv,
-                          &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
+    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
     while (cd_kv_iter_next(it) && cd_bytes_cmp(cd_kv_iter_key(it), limit) < 0) {
         cd_kv_batch_del(batch, cd_kv_iter_key(it));
     }

@@ -21,23 +21,21 @@
 
 #include "store/trie.h"
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
-/* cd_flat_account_key / cd_flat_slot_key give the key of an account or slot, in out: what other tables about them
- * start with. */
+/* cd_flat_account_key / cd_flat_slot_key write the key of an account or slot to out: keys of other tables begin with
+ * it. */
 enum { CD_FLAT_KEY_MAX = 1 + 32 + 32 };
 cd_bytes cd_flat_account_key(u8 out[CD_FLAT_KEY_MAX], const cd_hash32 *account);
 cd_bytes cd_flat_slot_key(u8 out[CD_FLAT_KEY_MAX], const cd_hash32 *account, const cd_hash32 *slot);
 
 /* cd_flat_account_get / cd_flat_slot_get replace out by the value. Errors: CD_ENOENT. */
 cd_err cd_flat_account_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account) CD_CHECK;
-cd_err cd_flat_slot_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account,
-                        const cd_hash32 *slot) CD_CHECK;
+cd_err cd_flat_slot_get(cd_kv *kv, cd_buf *out, const cd_hash32 *account, const cd_hash32 *slot) CD_CHECK;
 
 /* cd_flat_account_put / cd_flat_slot_put append to batch; an empty value deletes. */
 void cd_flat_account_put(cd_kv_batch *batch, const cd_hash32 *account, cd_bytes value);
-void cd_flat_slot_put(cd_kv_batch *batch, const cd_hash32 *account, const cd_hash32 *slot,
-                      cd_bytes value);
+void cd_flat_slot_put(cd_kv_batch *batch, const cd_hash32 *account, const cd_hash32 *slot, cd_bytes value);
 
 /* cd_flat_storage_clear appends deletes for every slot and every path-stored node of the account that
  * kv holds. */
@@ -46,19 +44,18 @@ cd_err cd_flat_storage_clear(cd_kv_batch *batch, cd_kv *kv, const cd_hash32 *acc
 /* cd_flat_accounts / cd_flat_slots open an iterator from start upwards (NULL = from the first); the
  * last 32 bytes of each key are the account or slot hash. */
 cd_err cd_flat_accounts(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *start) CD_CHECK;
-cd_err cd_flat_slots(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *account,
-                     const cd_hash32 *start) CD_CHECK;
+cd_err cd_flat_slots(cd_kv_iter **out, cd_kv *kv, const cd_hash32 *account, const cd_hash32 *start) CD_CHECK;
 
 /* cd_flat_account_trie / cd_flat_storage_trie open the trie at root over kv's node tables.
  * Errors as cd_trie_open. */
-cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_trie_scheme scheme,
-                            cd_pool *pool, cd_errinfo *why) CD_CHECK;
-cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account,
-                            const cd_hash32 *root, cd_trie_scheme scheme, cd_pool *pool,
+cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_trie_scheme scheme, cd_pool *pool,
                             cd_errinfo *why) CD_CHECK;
+cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account, const cd_hash32 *root,
+                            cd_trie_scheme scheme, cd_pool *pool, cd_errinfo *why) CD_CHECK;
 
-/* --- head and undo ------------------------------------------------------------------------------ */
+/* --- head and undo --- */
 
+/* The block whose state the tables hold. */
 typedef struct cd_flat_head {
     u64 height;
     cd_hash32 block;
@@ -83,7 +80,7 @@ cd_err cd_flat_step_back(cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
 /* cd_flat_journal_drop appends the deletion of all undo records below height (accepted long ago). */
 cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
 
-/* --- check -------------------------------------------------------------------------------------- */
+/* --- check --- */
 
 /* cd_flat_root recomputes the state root from the flat tables alone, with the sorted builder, and
  * checks on the way that every account's storage root is that of its slots and that no slots exist

@@ -1,14 +1,14 @@
-/* Checking a stored state against itself: flat tables, tries, head. */
-#include "base/mem.h"
+/* Checks a stored state against itself: flat tables, tries, head. */
+#include "base/mem/mem.h"
 #include "store/flat.h"
 #include "store/flat_priv.h"
 
-/* The third item of an account's list: its storage root; false when the value is no such list. */
+/* Finds the third item of an account's list, its storage root; false when the value is no such list. */
 static bool storage_root(cd_hash32 *out, cd_bytes account)
 {
     const u8 *p = account.p;
     const u8 *end = p + account.n;
-    /* Two header bytes at most: accounts are longer than 55 bytes and shorter than 256. */
+    /* The list's header has two bytes: accounts are longer than 55 bytes and shorter than 256. */
     if (account.n < 2 || p[0] != 0xf8 || p[1] != account.n - 2) {
         return false;
     }
@@ -30,7 +30,7 @@ static bool storage_root(cd_hash32 *out, cd_bytes account)
     return true;
 }
 
-/* A walk over the slot table that follows the walk over the accounts. */
+/* A walk over the slot table, beside the walk over the accounts. */
 typedef struct slots {
     cd_kv_iter *it;
     bool live;
@@ -39,11 +39,11 @@ typedef struct slots {
 
 static cd_err spoilt(cd_errinfo *why, cd_bytes account, const char *what)
 {
-    return cd_fail(why, CD_ECORRUPT, "account %02x%02x%02x%02x...: %s", account.p[0], account.p[1],
-                   account.p[2], account.p[3], what);
+    return cd_fail(why, CD_ECORRUPT, "account %02x%02x%02x%02x...: %s", account.p[0], account.p[1], account.p[2],
+                   account.p[3], what);
 }
 
-/* The root of the account's slots, which are the next in the table. */
+/* The root over the account's slots, which must be the next ones in the table. */
 static cd_err slots_root(slots *s, cd_hash32 *out, cd_bytes account)
 {
     cd_trie_build_reset(s->build);
@@ -52,8 +52,7 @@ static cd_err slots_root(slots *s, cd_hash32 *out, cd_bytes account)
         if (key.n != 65 || memcmp(key.p + 1, account.p, 32) != 0) {
             break;
         }
-        if (cd_trie_build_add(s->build, cd_bytes_of(key.p + 33, 32), cd_kv_iter_value(s->it)) !=
-            CD_OK) {
+        if (cd_trie_build_add(s->build, cd_bytes_of(key.p + 33, 32), cd_kv_iter_value(s->it)) != CD_OK) {
             return CD_ECORRUPT;
         }
         s->live = cd_kv_iter_next(s->it);
@@ -117,7 +116,8 @@ out:
     return err;
 }
 
-/* Walks the whole trie beside the flat table: the same items, every node present and hashing right. */
+/* Walks the whole trie beside the flat table: both must have the same items, and every node be present with its
+ * hash. */
 static cd_err compare(cd_trie *t, cd_kv_iter *it, usize key_n, cd_errinfo *why)
 {
     cd_trie_iter *ti = cd_trie_iter_new(t, (cd_bytes){0}, false);
@@ -149,8 +149,8 @@ static cd_err compare(cd_trie *t, cd_kv_iter *it, usize key_n, cd_errinfo *why)
     return err;
 }
 
-static cd_err check_storage(cd_kv *kv, cd_trie_scheme scheme, const cd_hash32 *account,
-                            const cd_hash32 *root, cd_errinfo *why)
+static cd_err check_storage(cd_kv *kv, cd_trie_scheme scheme, const cd_hash32 *account, const cd_hash32 *root,
+                            cd_errinfo *why)
 {
     cd_trie *t = NULL;
     cd_kv_iter *it = NULL;
@@ -186,9 +186,8 @@ static cd_err check_tries(cd_kv *kv, cd_trie_scheme scheme, const cd_hash32 *roo
         cd_hash32 account;
         cd_hash32 storage;
         memcpy(account.b, cd_kv_iter_key(it).p + 1, 32);
-        err = storage_root(&storage, cd_kv_iter_value(it))
-                  ? check_storage(kv, scheme, &account, &storage, why)
-                  : spoilt(why, cd_bytes_of(account.b, 32), "malformed value");
+        err = storage_root(&storage, cd_kv_iter_value(it)) ? check_storage(kv, scheme, &account, &storage, why)
+                                                           : spoilt(why, cd_bytes_of(account.b, 32), "malformed value");
     }
     if (err == CD_OK) {
         err = cd_kv_iter_err(it);

@@ -1,19 +1,12 @@
 #include "store/kv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/rd.h"
 #include "store/kv_priv.h"
 
 /* A batch is a LevelDB write batch: u64 sequence (an engine's business, 0 here), u32 count, then per
  * record a tag and varint-prefixed strings. */
-enum {
-    TAG_DEL = 0,
-    TAG_PUT = 1,
-    BATCH_HEADER = 12,
-    BATCH_COUNT_AT = 8,
-    VARINT_MAX = 5,
-    SLACK = 32
-};
+enum { TAG_DEL = 0, TAG_PUT = 1, BATCH_HEADER = 12, BATCH_COUNT_AT = 8, VARINT_MAX = 5, SLACK = 32 };
 
 void cd_kv_batch_fini(cd_kv_batch *b)
 {
@@ -25,6 +18,32 @@ void cd_kv_batch_clear(cd_kv_batch *b)
 {
     cd_buf_clear(&b->rec);
     b->cnt = 0;
+}
+
+static cd_bytes prefix_of(const cd_kv *kv)
+{
+    return kv->ops->prefix == NULL ? (cd_bytes){0} : kv->ops->prefix(kv);
+}
+
+static cd_bytes batch_prefix(const cd_kv_batch *b)
+{
+    return cd_bytes_of(b->prefix, b->prefix_n);
+}
+
+void cd_kv_batch_for(cd_kv_batch *b, const cd_kv *kv)
+{
+    cd_bytes prefix = prefix_of(kv);
+    CD_ASSERT(prefix.n <= CD_KV_PREFIX_MAX);
+    cd_kv_batch_clear(b);
+    b->prefix_n = (u8)prefix.n;
+    if (prefix.n != 0) {
+        memcpy(b->prefix, prefix.p, prefix.n);
+    }
+}
+
+void cd_kv_batch_widen(cd_kv_batch *b)
+{
+    b->prefix_n = 0; /* records hold whole keys */
 }
 
 static u8 *put_varint(u8 *p, u32 v)
@@ -45,10 +64,10 @@ static u8 *put_bytes(u8 *p, cd_bytes b)
     return p + b.n;
 }
 
-/* Starts a record with room for rest bytes behind the key; gives that place. */
+/* Starts a record with room for rest bytes after the key, and gives the place of those bytes. */
 static u8 *record(cd_kv_batch *b, u8 tag, cd_bytes prefix, cd_bytes key, usize rest)
 {
-    usize key_n = prefix.n + key.n;
+    usize key_n = b->prefix_n + prefix.n + key.n;
     CD_ASSERT(key_n <= CD_KV_MAX_KEY && rest <= (usize)CD_KV_MAX_VALUE + VARINT_MAX);
     CD_ASSERT(b->cnt < UINT32_MAX);
     if (b->rec.n == 0) {
@@ -58,7 +77,7 @@ static u8 *record(cd_kv_batch *b, u8 tag, cd_bytes prefix, cd_bytes key, usize r
     cd_put_le32(b->rec.p + BATCH_COUNT_AT, ++b->cnt);
     *p++ = tag;
     p = put_varint(p, (u32)key_n);
-    return put_bytes(put_bytes(p, prefix), key);
+    return put_bytes(put_bytes(put_bytes(p, batch_prefix(b)), prefix), key);
 }
 
 u8 *cd_kv_batch_put2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key, usize value_n)
@@ -92,6 +111,7 @@ void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other)
         return;
     }
     CD_ASSERT(other->cnt <= UINT32_MAX - b->cnt);
+    CD_ASSERT(b->prefix_n == 0 || cd_bytes_eq(batch_prefix(b), batch_prefix(other)));
     if (b->rec.n == 0) {
         cd_buf_fill(&b->rec, 0, BATCH_HEADER);
     }
@@ -100,7 +120,7 @@ void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other)
     cd_put_le32(b->rec.p + BATCH_COUNT_AT, b->cnt);
 }
 
-/* Only the shortest form of a length, the one that record writes. */
+/* Reads a string; a length must have the shortest form, as record writes it. */
 static cd_bytes rd_string(cd_rd *r)
 {
     u32 n = 0;
@@ -118,7 +138,7 @@ static cd_bytes rd_string(cd_rd *r)
     return (cd_bytes){0};
 }
 
-/* Reads one record; the sticky error of r tells whether it was whole. */
+/* Reads one record; r keeps an error when the record was not whole. */
 static cd_kv_rec rd_record(cd_rd *r)
 {
     cd_kv_rec rec = {0};
@@ -193,11 +213,13 @@ cd_err cd_kv_batch_invert(const cd_kv_batch *b, cd_kv_batch *undo, cd_kv *kv)
     cd_kv_rec rec;
     cd_err err = CD_OK;
     for (usize pos = 0; cd_kv_batch_next(b, &rec, &pos);) {
-        err = cd_kv_get(kv, &old, rec.key);
+        CD_ASSERT(cd_bytes_eq(batch_prefix(b), batch_prefix(undo)));
+        cd_bytes key = cd_bytes_sub(rec.key, b->prefix_n, rec.key.n - b->prefix_n);
+        err = cd_kv_get(kv, &old, key);
         if (err == CD_OK) {
-            cd_kv_batch_put(undo, rec.key, cd_buf_bytes(&old));
+            cd_kv_batch_put(undo, key, cd_buf_bytes(&old));
         } else if (err == CD_ENOENT) {
-            cd_kv_batch_del(undo, rec.key);
+            cd_kv_batch_del(undo, key);
             err = CD_OK;
         } else {
             break;
@@ -230,12 +252,14 @@ cd_err cd_kv_has(cd_kv *kv, bool *found, cd_bytes key)
 
 cd_err cd_kv_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)
 {
+    CD_ASSERT(cd_bytes_eq(batch_prefix(b), prefix_of(kv)));
     return kv->ops->commit(kv, b, sync, why);
 }
 
 cd_err cd_kv_put(cd_kv *kv, cd_bytes key, cd_bytes value)
 {
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     cd_kv_batch_put(&b, key, value);
     cd_err err = cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL);
     cd_kv_batch_fini(&b);
@@ -245,6 +269,7 @@ cd_err cd_kv_put(cd_kv *kv, cd_bytes key, cd_bytes value)
 cd_err cd_kv_del(cd_kv *kv, cd_bytes key)
 {
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     cd_kv_batch_del(&b, key);
     cd_err err = cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL);
     cd_kv_batch_fini(&b);
@@ -312,7 +337,7 @@ void cd_kv_close(cd_kv *kv)
 
 usize cd__kv_behind(u8 *buf, cd_bytes prefix)
 {
-    /* The last byte that is not 0xff, plus one. */
+    /* The last byte that is not 0xff is raised by one. */
     usize n = prefix.n;
     while (n != 0 && prefix.p[n - 1] == 0xff) {
         n--;

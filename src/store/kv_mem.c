@@ -1,8 +1,8 @@
 /* The engine in memory: a copy-on-write map, so that snapshots and iterators cost one reference. */
 #include "store/kv.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
 #include "store/cow_priv.h"
 #include "store/kv_priv.h"
 
@@ -194,7 +194,7 @@ static const cd_kv_ops ops = {
     .commit = mem_commit,
     .iter_new = mem_iter_new,
     .snapshot = mem_snapshot,
-    .in_memory = mem_snapshot, /* which costs a reference */
+    .in_memory = mem_snapshot, /* a snapshot is in memory anyway */
     .checkpoint = mem_checkpoint,
     .stats = mem_stats,
 };

@@ -1,12 +1,14 @@
 /* A part of a kv under a prefix, as a kv of its own. */
 #include "store/kv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 typedef struct prefix_kv {
     cd_kv kv;
     cd_kv *base;
-    bool owns_base; /* of a snapshot's view: the base is the snapshot */
+    bool owns_base;             /* true for a view of a snapshot, which is closed with the view */
+    u8 whole[CD_KV_PREFIX_MAX]; /* prefix of all keys in the engine: the one of base, then ours */
+    u8 whole_n;
     usize n;
     u8 prefix[];
 } prefix_kv;
@@ -53,25 +55,17 @@ static cd_err prefix_has(cd_kv *kv, bool *found, cd_bytes key)
     return cd_kv_has(p->base, found, join(buf, p, key));
 }
 
+/* Hands the batch to the engine below all prefixes; its keys are whole. */
 static cd_err prefix_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)
 {
-    prefix_kv *p = (prefix_kv *)kv;
-    cd_bytes prefix = cd_bytes_of(p->prefix, p->n);
-    cd_kv_batch full = {0};
-    cd_kv_rec rec;
-    for (usize pos = 0; cd_kv_batch_next(b, &rec, &pos);) {
-        if (rec.is_del) {
-            cd_kv_batch_del2(&full, prefix, rec.key);
-            continue;
-        }
-        u8 *value = cd_kv_batch_put2(&full, prefix, rec.key, rec.value.n);
-        if (rec.value.n != 0) {
-            memcpy(value, rec.value.p, rec.value.n);
-        }
-    }
-    cd_err err = cd_kv_commit(p->base, &full, sync, why);
-    cd_kv_batch_fini(&full);
-    return err;
+    const prefix_kv *p = (const prefix_kv *)kv;
+    return p->base->ops->commit(p->base, b, sync, why);
+}
+
+static cd_bytes prefix_prefix(const cd_kv *kv)
+{
+    const prefix_kv *p = (const prefix_kv *)kv;
+    return cd_bytes_of(p->whole, p->whole_n);
 }
 
 static void iter_free(cd_kv_iter *it)
@@ -116,13 +110,19 @@ static cd_err prefix_iter_new(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *ra
 
 static prefix_kv *view_new(cd_kv *base, cd_bytes prefix)
 {
-    CD_ASSERT(prefix.n <= CD_KV_MAX_KEY);
+    cd_bytes outer = base->ops->prefix == NULL ? (cd_bytes){0} : base->ops->prefix(base);
+    CD_ASSERT(outer.n + prefix.n <= CD_KV_PREFIX_MAX);
     prefix_kv *p = cd_alloc(sizeof *p + prefix.n);
     p->kv.ops = &ops;
     p->base = base;
     p->n = prefix.n;
+    p->whole_n = (u8)(outer.n + prefix.n);
+    if (outer.n != 0) {
+        memcpy(p->whole, outer.p, outer.n);
+    }
     if (prefix.n != 0) {
         memcpy(p->prefix, prefix.p, prefix.n);
+        memcpy(p->whole + outer.n, prefix.p, prefix.n);
     }
     return p;
 }
@@ -171,6 +171,7 @@ static const cd_kv_ops ops = {
     .in_memory = prefix_in_memory,
     .checkpoint = prefix_checkpoint,
     .stats = prefix_stats,
+    .prefix = prefix_prefix,
 };
 
 cd_kv *cd_kv_prefix_open(cd_kv *kv, cd_bytes prefix)

@@ -12,11 +12,11 @@ typedef struct cd__kv_bound {
     bool is_open;
 } cd__kv_bound;
 
-/* cd__kv_behind writes the first key behind all that start with prefix, at most as long as it, and gives its length; 0:
- * there is none. */
+/* cd__kv_behind writes the first key that is greater than all that start with prefix, at most as long as prefix, and
+ * gives its length; 0: there is none. */
 usize cd__kv_behind(u8 *buf, cd_bytes prefix);
 
-/* cd__kv_bound_of may use buf for the key it gives. */
+/* cd__kv_bound_of gives where a range begins; the key may lie in buf. */
 cd__kv_bound cd__kv_bound_of(u8 buf[CD_KV_MAX_KEY], const cd_kv_range *range);
 
 CD_INLINE bool cd__kv_has_prefix(cd_bytes key, cd_bytes prefix)

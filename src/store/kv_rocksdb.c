@@ -4,9 +4,11 @@
  * makes its files, so a directory with files but without a marker is somebody else's. */
 #include "store/kv.h"
 
-#include "base/fileio.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/os/fileio.h"
+#include "base/thread/thread.h"
+#include "store/kv_mark_priv.h"
 #include "store/kv_priv.h"
 
 #include <rocksdb/c.h>
@@ -16,7 +18,7 @@
 #include <stdlib.h>
 
 static const char marker_name[] = "CANDELA-KV";
-static const char marker_started[] = "CANDELA-KV.new"; /* what a crash while it is written leaves */
+static const char marker_started[] = "CANDELA-KV.new"; /* the marker while it is written; a crash may leave it */
 static const char marker_head[] = "candela kv 1 rocksdb\nlayout ";
 
 enum {
@@ -34,18 +36,21 @@ enum {
 typedef struct rocks_kv {
     cd_kv kv;
     rocksdb_t *db;
-    const rocksdb_snapshot_t *snap; /* of a frozen view: db is borrowed */
+    const rocksdb_snapshot_t *snap; /* what a frozen view reads; the view borrows db */
     rocksdb_readoptions_t *read;
     rocksdb_writeoptions_t *write;
     rocksdb_writeoptions_t *write_sync;
     rocksdb_cache_t *cache;
     u32 layout;
+    cd_mutex lock; /* protects mark and the commits between two notes; not used in snapshots */
+    cd__kv_mark mark;
+    bool has_mark;
     atomic_int failure; /* cd_err of the first write that failed */
     void (*failed)(void *ctx, const cd_errinfo *why);
     void *failed_ctx;
 } rocks_kv;
 
-/* The engine is told the bounds of the range: it then does not search through deleted keys outside of it. */
+/* The engine knows the bounds of the range, so that it does not search through deleted keys outside of it. */
 typedef struct rocks_iter {
     cd_kv_iter it;
     rocksdb_iterator_t *ri;
@@ -53,14 +58,16 @@ typedef struct rocks_iter {
     bool started;
     bool reverse;
     usize prefix_n;
-    u8 bounds[]; /* the prefix, then the first key behind it; ri refers to both */
+    u8 bounds[]; /* the prefix, then the first key after the range; ri borrows both */
 } rocks_iter;
 
+static void rocks_close(cd_kv *kv);
+static cd_err note_failure(rocks_kv *r, char *msg, cd_errinfo *why);
 static const cd_kv_ops ops;
 static const cd_kv_ops snapshot_ops;
 static const cd_kv_ops memory_ops;
 
-/* --- errors --------------------------------------------------------------------------------------- */
+/* --- errors --- */
 
 /* Translates and frees the engine's message; CD_OK when there is none. */
 static cd_err rocks_err(char *msg, cd_errinfo *why)
@@ -72,15 +79,14 @@ static cd_err rocks_err(char *msg, cd_errinfo *why)
     if (strstr(msg, "No space left") != NULL) {
         err = CD_ENOSPC;
     } else if (strncmp(msg, "Result incomplete", 17) == 0) {
-        err = CD_EAGAIN; /* it is not in memory, and reading was not allowed */
+        err = CD_EAGAIN; /* the key is not in memory, and reading from the disk was not allowed */
     } else if (strncmp(msg, "Corruption", 10) == 0) {
         err = CD_ECORRUPT;
-    } else if (strstr(msg, "Permission denied") != NULL ||
-               strstr(msg, "Read-only file system") != NULL ||
+    } else if (strstr(msg, "Permission denied") != NULL || strstr(msg, "Read-only file system") != NULL ||
                strstr(msg, "in read only mode") != NULL) {
         err = CD_EACCES;
-    } else if (strstr(msg, "/LOCK") != NULL && (strstr(msg, "temporarily unavailable") != NULL ||
-                                                strstr(msg, "lock hold by") != NULL)) {
+    } else if (strstr(msg, "/LOCK") != NULL &&
+               (strstr(msg, "temporarily unavailable") != NULL || strstr(msg, "lock hold by") != NULL)) {
         err = CD_EBUSY;
     }
     err = cd_fail(why, err, "%s", msg);
@@ -88,10 +94,9 @@ static cd_err rocks_err(char *msg, cd_errinfo *why)
     return err;
 }
 
-/* --- the marker ----------------------------------------------------------------------------------- */
+/* --- the marker --- */
 
-static cd_err path_of(char out[PATH_MAX_LEN + 32], const char *dir, const char *name,
-                      cd_errinfo *why)
+static cd_err path_of(char out[PATH_MAX_LEN + 32], const char *dir, const char *name, cd_errinfo *why)
 {
     int n = snprintf(out, PATH_MAX_LEN + 32, "%s/%s", dir, name);
     return n > PATH_MAX_LEN ? cd_fail(why, CD_EINVAL, "path is too long") : CD_OK;
@@ -118,16 +123,14 @@ static cd_err marker_check(const char *dir, u32 layout, cd_errinfo *why)
     }
     usize head_n = sizeof marker_head - 1;
     u64 found;
-    if (text.n <= head_n || memcmp(text.p, marker_head, head_n) != 0 ||
-        text.p[text.n - 1] != '\n' ||
+    if (text.n <= head_n || memcmp(text.p, marker_head, head_n) != 0 || text.p[text.n - 1] != '\n' ||
         cd_u64_parse(&found, cd_bytes_of(text.p + head_n, text.n - head_n - 1)) != CD_OK) {
         err = cd_fail(why, CD_EVERSION,
                       "%s has a format this program does not know; use the program that wrote it, "
                       "or another --data-dir",
                       dir);
     } else if (found != layout) {
-        err = cd_fail(why, CD_EVERSION,
-                      "%s has layout %llu, this program %u: use %s, or another --data-dir", dir,
+        err = cd_fail(why, CD_EVERSION, "%s has layout %llu, this program %u: use %s, or another --data-dir", dir,
                       (unsigned long long)found, layout,
                       found > layout ? "a newer program" : "the older program that wrote it");
     }
@@ -136,7 +139,7 @@ out:
     return err;
 }
 
-/* What the names in a directory without a marker say about its owner. */
+/* What the names of the files in a directory without a marker say about its owner. */
 typedef struct census {
     const char *dir;
     usize files;
@@ -172,8 +175,7 @@ static cd_err look(void *ctx, const char *path, cd_fs_kind kind)
     c->options |= strncmp(name, "OPTIONS-", 8) == 0;
     c->ldb |= ends_with(name, ".ldb");
     c->sst |= ends_with(name, ".sst");
-    c->badger |= strcmp(name, "KEYREGISTRY") == 0 || strcmp(name, "DISCARD") == 0 ||
-                 ends_with(name, ".vlog");
+    c->badger |= strcmp(name, "KEYREGISTRY") == 0 || strcmp(name, "DISCARD") == 0 || ends_with(name, ".vlog");
     c->pebble |= strncmp(name, "marker.", 7) == 0;
     return c->files < 10000 ? CD_OK : CD_ELIMIT;
 }
@@ -201,7 +203,7 @@ static cd_err expect_empty(const char *dir, cd_errinfo *why)
                    dir, owner);
 }
 
-/* Makes the directory ours, or finds that it is. */
+/* Makes the directory ours, or finds that it is ours already. */
 static cd_err claim(const cd_kv_cfg *cfg, cd_errinfo *why)
 {
     cd_errinfo ignored;
@@ -217,9 +219,9 @@ static cd_err claim(const cd_kv_cfg *cfg, cd_errinfo *why)
     return marker_write(cfg->dir, cfg->layout, why);
 }
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening --- */
 
-/* How memory is divided: what is to be written is kept in two buffers at most. */
+/* How the memory is divided; data not yet in files is kept in two buffers at most. */
 typedef struct shares {
     usize cache;
     usize buffer;
@@ -245,23 +247,23 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache, usize buffer, int 
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
     rocksdb_options_set_keep_log_file_num(o, 2);
-    /* No diary after the start: the engine aborts when it writes there after a write there has failed. */
+    /* The engine's diary ends with the start: the engine would abort when it writes there after a write there has
+     * failed. */
     rocksdb_options_set_info_log_level(o, INFO_LOG_HEADER);
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocksdb_block_based_options_set_filter_policy(
-        table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
     rocksdb_block_based_options_set_block_cache(table, cache);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
     rocksdb_block_based_options_set_format_version(table, 5);
     rocksdb_options_set_block_based_table_factory(o, table);
     rocksdb_block_based_options_destroy(table);
-    /* A batch's keys ascend within each table, which the first byte tells: the place of a key is looked for from that of
-     * the one before it. An engine that does not know the setting goes without. */
+    /* Within each table, which the first byte tells, the keys of a batch ascend: the engine looks for the place of a
+     * key from that of the key before. An engine that does not know this setting goes without it. */
     rocksdb_options_t *hinted = rocksdb_options_create();
     char *msg = NULL;
-    rocksdb_get_options_from_string(
-        o, "memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.1", hinted, &msg);
+    rocksdb_get_options_from_string(o, "memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.1", hinted,
+                                    &msg);
     rocksdb_options_destroy(msg == NULL ? o : hinted);
     if (msg != NULL) {
         rocksdb_free(msg);
@@ -274,23 +276,110 @@ static rocksdb_t *open_db(const cd_kv_cfg *cfg, rocksdb_cache_t *cache, int comp
 {
     rocksdb_t *db = NULL;
     rocksdb_options_t *o = options_new(cache, shares_of(cfg->cache_bytes).buffer, compression);
-    /* The engine goes on by itself where a call on an open file is interrupted, not while it opens its own. */
+    /* A call that is interrupted is repeated by the engine for open files, but not while it opens its own: so it is
+     * here. */
     for (u32 tries = 0; db == NULL && tries < OPEN_TRIES; tries++) {
         if (*msg != NULL && strstr(*msg, "Interrupted system call") == NULL) {
             break;
         }
         rocksdb_free(*msg);
         *msg = NULL;
-        db = cfg->read_only ? rocksdb_open_for_read_only(o, cfg->dir, 0, msg)
-                            : rocksdb_open(o, cfg->dir, msg);
+        db = cfg->read_only ? rocksdb_open_for_read_only(o, cfg->dir, 0, msg) : rocksdb_open(o, cfg->dir, msg);
     }
     rocksdb_options_destroy(o);
     return db;
 }
 
+/* --- what must be there --- */
+
+static cd_err look_for_log(void *ctx, const char *path, cd_fs_kind kind)
+{
+    cd_fs_stat st;
+    bool *has_log = ctx;
+    if (kind == CD_FS_FILE && ends_with(path, ".log") && cd_fs_stat_get(cd_fs_real(), &st, path, NULL) == CD_OK) {
+        *has_log = *has_log || st.size != 0;
+    }
+    return CD_OK;
+}
+
+/* Refuses a store that has fewer records than it acknowledged. The directory comes last, as messages are cut. */
+static cd_err expect_number(u64 number, u64 least, const char *dir, cd_errinfo *why)
+{
+    return number >= least
+               ? CD_OK
+               : cd_fail(why, CD_ELOST,
+                         "%llu records were acknowledged, %llu are left: files were damaged or replaced. Nothing was "
+                         "changed; put back a copy, or go on without them: start once with --accept-data-loss: %s",
+                         (unsigned long long)least, (unsigned long long)number, dir);
+}
+
+/* Opening for writing would throw away what lies behind the damage: a directory that was not closed in order is read
+ * before. When that reading fails nothing is concluded: the opening will tell why. */
+static cd_err look_before(const cd_kv_cfg *cfg, u64 least, cd_errinfo *why)
+{
+    bool has_log = false;
+    char *msg = NULL;
+    cd_err e = cd_fs_list(cd_fs_real(), cfg->dir, look_for_log, &has_log, why);
+    if (e != CD_OK || !has_log || least == 0) {
+        return e;
+    }
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru(1 << 20);
+    rocksdb_options_t *o = options_new(cache, shares_of(cfg->cache_bytes).buffer, rocksdb_lz4_compression);
+    rocksdb_options_set_create_if_missing(o, 0);
+    rocksdb_t *db = rocksdb_open_for_read_only(o, cfg->dir, 0, &msg);
+    if (msg == NULL) {
+        e = expect_number(rocksdb_get_latest_sequence_number(db), least, cfg->dir, why);
+        rocksdb_close(db);
+    }
+    rocksdb_free(msg);
+    rocksdb_options_destroy(o);
+    rocksdb_cache_destroy(cache);
+    return e;
+}
+
+/* Opens the mark and asks whether the store may be opened; *least is the number that it must have reached. */
+static cd_err mark_open(cd__kv_mark *m, u64 *least, const cd_kv_cfg *cfg, cd_errinfo *why)
+{
+    cd_errinfo bad = {0};
+    cd_err e = cd__kv_mark_open(m, least, cfg->dir, &bad);
+    if (e == CD_ECORRUPT && !cfg->accept_loss) {
+        e = cd_fail(why, CD_ELOST,
+                    "%s: nobody knows whether everything acknowledged is left. Nothing was changed; put back a copy, "
+                    "or start once with --accept-data-loss: %s",
+                    bad.msg, cfg->dir);
+        cd__kv_mark_close(m, false);
+        return e;
+    }
+    if (e != CD_OK && e != CD_ECORRUPT) {
+        return cd_fail(why, e, "%s", bad.msg);
+    }
+    e = cfg->accept_loss ? CD_OK : look_before(cfg, *least, why);
+    if (e != CD_OK) {
+        cd__kv_mark_close(m, false);
+    }
+    return e;
+}
+
+/* Asks once more, about the store as it is open now, and lets the mark start from there. */
+static cd_err mark_confirm(rocks_kv *r, u64 least, const cd_kv_cfg *cfg, cd_errinfo *why)
+{
+    u64 number = rocksdb_get_latest_sequence_number(r->db);
+    if (cfg->accept_loss) {
+        return cd__kv_mark_reset(&r->mark, number, why);
+    }
+    CD_TRY(expect_number(number, least, cfg->dir, why));
+    cd__kv_mark_put(&r->mark, number, false);
+    return CD_OK;
+}
+
 cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
 {
+    cd__kv_mark mark = {.cell = {.fd = -1}};
+    u64 least = 0;
     CD_TRY(claim(cfg, why));
+    if (!cfg->read_only) {
+        CD_TRY(mark_open(&mark, &least, cfg, why));
+    }
     rocksdb_cache_t *cache = rocksdb_cache_create_lru(shares_of(cfg->cache_bytes).cache);
     char *msg = NULL;
     rocksdb_t *db = open_db(cfg, cache, rocksdb_lz4_compression, &msg);
@@ -300,12 +389,12 @@ cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
         db = open_db(cfg, cache, rocksdb_no_compression, &msg);
     }
     if (msg != NULL) {
+        cd__kv_mark_close(&mark, false);
         rocksdb_cache_destroy(cache);
         cd_errinfo engine = {0};
         cd_err err = rocks_err(msg, &engine);
         if (err == CD_EBUSY) {
-            return cd_fail(why, err,
-                           "%s is in use by another process: stop it, or choose another --data-dir",
+            return cd_fail(why, err, "%s is in use by another process: stop it, or choose another --data-dir",
                            cfg->dir);
         }
         return cd_fail(why, err, "%s", engine.msg);
@@ -315,6 +404,9 @@ cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
     r->db = db;
     r->cache = cache;
     r->layout = cfg->layout;
+    cd_mutex_init(&r->lock);
+    r->mark = mark;
+    r->has_mark = !cfg->read_only;
     r->failed = cfg->failed;
     r->failed_ctx = cfg->failed_ctx;
     r->read = rocksdb_readoptions_create();
@@ -323,17 +415,48 @@ cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
     rocksdb_writeoptions_set_sync(r->write_sync, 1);
     rocksdb_writeoptions_set_memtable_insert_hint_per_batch(r->write, 1);
     rocksdb_writeoptions_set_memtable_insert_hint_per_batch(r->write_sync, 1);
+    cd_err e = r->has_mark ? mark_confirm(r, least, cfg, why) : CD_OK;
+    if (e != CD_OK) {
+        atomic_store(&r->failure, e == CD_ELOST ? CD_OK : (int)e);
+        r->has_mark = false;
+        cd__kv_mark_close(&r->mark, false);
+        rocks_close(&r->kv);
+        return e;
+    }
     *out = &r->kv;
     return CD_OK;
+}
+
+/* Writes everything into tables: a store that was closed has no log that could be damaged. */
+static void write_to_end(rocks_kv *r)
+{
+    char *msg = NULL;
+    rocksdb_flushoptions_t *o = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(o, 1);
+    rocksdb_flush(r->db, o, &msg);
+    rocksdb_flushoptions_destroy(o);
+    if (msg != NULL) {
+        cd_err e = note_failure(r, msg, NULL); /* the log has it all the same */
+        (void)e;
+    } else {
+        cd__kv_mark_put(&r->mark, rocksdb_get_latest_sequence_number(r->db), true);
+    }
 }
 
 static void rocks_close(cd_kv *kv)
 {
     rocks_kv *r = (rocks_kv *)kv;
+    if (r->has_mark) {
+        if (atomic_load(&r->failure) == CD_OK) {
+            write_to_end(r);
+        }
+        cd__kv_mark_close(&r->mark, atomic_load(&r->failure) == CD_OK);
+    }
+    cd_mutex_fini(&r->lock);
     rocksdb_readoptions_destroy(r->read);
     rocksdb_writeoptions_destroy(r->write);
     rocksdb_writeoptions_destroy(r->write_sync);
-    /* After a failed write the engine may not be asked to write its files to an end: it aborts. Its next start does. */
+    /* After a failed write the engine must not be asked to write its files: it would abort. Its next start does it. */
     if (atomic_load(&r->failure) == CD_OK) {
         rocksdb_close(r->db);
         rocksdb_cache_destroy(r->cache);
@@ -341,14 +464,13 @@ static void rocks_close(cd_kv *kv)
     cd_free(r);
 }
 
-/* --- reading and writing -------------------------------------------------------------------------- */
+/* --- reading and writing --- */
 
 static cd_err rocks_get(cd_kv *kv, cd_buf *out, cd_bytes key)
 {
     rocks_kv *r = (rocks_kv *)kv;
     char *msg = NULL;
-    rocksdb_pinnableslice_t *s =
-        rocksdb_get_pinned(r->db, r->read, (const char *)key.p, key.n, &msg);
+    rocksdb_pinnableslice_t *s = rocksdb_get_pinned(r->db, r->read, (const char *)key.p, key.n, &msg);
     if (msg != NULL) {
         return rocks_err(msg, NULL);
     }
@@ -396,8 +518,7 @@ static cd_err rocks_has(cd_kv *kv, bool *found, cd_bytes key)
 {
     rocks_kv *r = (rocks_kv *)kv;
     char *msg = NULL;
-    rocksdb_pinnableslice_t *s =
-        rocksdb_get_pinned(r->db, r->read, (const char *)key.p, key.n, &msg);
+    rocksdb_pinnableslice_t *s = rocksdb_get_pinned(r->db, r->read, (const char *)key.p, key.n, &msg);
     if (msg != NULL) {
         return rocks_err(msg, NULL);
     }
@@ -408,14 +529,13 @@ static cd_err rocks_has(cd_kv *kv, bool *found, cd_bytes key)
     return CD_OK;
 }
 
-/* What is on disk behind a failed write is known only after the engine has read it again, in another process. */
+/* What of a failed write is on the disk is known only when another process has opened the store and read it again. */
 static cd_err note_failure(rocks_kv *r, char *msg, cd_errinfo *why)
 {
     int none = CD_OK;
     cd_errinfo engine = {0};
     cd_err err = rocks_err(msg, &engine);
-    bool is_first =
-        err != CD_EACCES && atomic_compare_exchange_strong(&r->failure, &none, (int)err);
+    bool is_first = err != CD_EACCES && atomic_compare_exchange_strong(&r->failure, &none, (int)err);
     if (is_first && r->failed != NULL) {
         r->failed(r->failed_ctx, &engine);
     }
@@ -430,12 +550,17 @@ static cd_err rocks_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_
         return CD_OK;
     }
     if (gone != CD_OK) {
-        return cd_fail(why, gone, "the store was closed to writes after an error: %s",
-                       cd_err_str(gone));
+        return cd_fail(why, gone, "the store was closed to writes after an error: %s", cd_err_str(gone));
     }
     rocksdb_writebatch_t *wb = rocksdb_writebatch_create_from((const char *)b->rec.p, b->rec.n);
     char *msg = NULL;
+    /* Commits take turns, so that the number that is noted as durable is not that of a later, unsynced commit. */
+    cd_mutex_lock(&r->lock);
     rocksdb_write(r->db, sync == CD_KV_SYNC ? r->write_sync : r->write, wb, &msg);
+    if (msg == NULL && r->has_mark) {
+        cd__kv_mark_put(&r->mark, rocksdb_get_latest_sequence_number(r->db), sync == CD_KV_SYNC);
+    }
+    cd_mutex_unlock(&r->lock);
     rocksdb_writebatch_destroy(wb);
     return msg == NULL ? CD_OK : note_failure(r, msg, why);
 }
@@ -478,7 +603,7 @@ static bool iter_next(cd_kv_iter *it)
     const char *p = rocksdb_iter_key(x->ri, &n);
     it->key = cd_bytes_of(p, n);
     if (!cd__kv_has_prefix(it->key, cd_bytes_of(x->bounds, x->prefix_n))) {
-        return false; /* and stays here: started is false */
+        return false; /* the iterator stays here: started is false */
     }
     p = rocksdb_iter_value(x->ri, &n);
     it->value = cd_bytes_of(p, n);
@@ -532,7 +657,7 @@ static cd_err rocks_iter_new(cd_kv_iter **out, cd_kv *kv, const cd_kv_range *ran
     return CD_OK;
 }
 
-/* --- views, copies, figures ----------------------------------------------------------------------- */
+/* --- views, copies, figures --- */
 
 static void snapshot_close(cd_kv *kv)
 {
@@ -580,7 +705,7 @@ static cd_err rocks_in_memory(cd_kv **out, cd_kv *kv)
     return CD_OK;
 }
 
-/* A snapshot of a snapshot would have to keep its sequence number alive on its own. */
+/* Not supported: a snapshot of a snapshot would have to keep its sequence number alive on its own. */
 static cd_err frozen_snapshot(cd_kv **out, cd_kv *kv)
 {
     (void)out;
@@ -618,8 +743,7 @@ static cd_err rocks_stats(cd_kv *kv, cd_kv_stats *out)
         .keys = property(r, "rocksdb.estimate-num-keys"),
         .disk_bytes = property(r, "rocksdb.total-sst-files-size"),
         .mem_bytes = property(r, "rocksdb.cur-size-all-mem-tables") +
-                     property(r, "rocksdb.estimate-table-readers-mem") +
-                     rocksdb_cache_get_usage(r->cache),
+                     property(r, "rocksdb.estimate-table-readers-mem") + rocksdb_cache_get_usage(r->cache),
     };
     return CD_OK;
 }

@@ -1,6 +1,6 @@
 #include "store/overlay.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/cow_priv.h"
 #include "store/kv_priv.h"
 
@@ -12,7 +12,7 @@ struct cd_layer {
     cd_layer *next;
     u32 depth;
     bool is_sealed;
-    cd__cow map; /* what this layer changed, deletions as tombstones */
+    cd__cow map; /* changes of this layer, deletions as tombstones */
 };
 
 struct cd_overlay {
@@ -21,8 +21,8 @@ struct cd_overlay {
     usize cnt;
 };
 
-/* One stream per layer, nearest first, and the base's: the smallest key wins, on equal keys the
- * nearest. */
+/* Merges one stream per layer, the nearest first, and that of the base: the smallest key wins, of equal keys the one of
+ * the nearest layer. */
 typedef struct layer_iter {
     cd_kv_iter it;
     cd_kv_iter *base;
@@ -124,7 +124,7 @@ static bool comes_first(const layer_iter *li, cd_bytes a, cd_bytes b)
 static bool iter_next(cd_kv_iter *it)
 {
     layer_iter *li = (layer_iter *)it;
-    /* The key given last: every stream that stands on it moves on now, while it is still borrowed. */
+    /* Every stream that stands on the key given last moves on now, while that key is still borrowed. */
     if (it->key.p != NULL) {
         cd_bytes last = it->key;
         bool base_too = li->base_live && cd_bytes_eq(cd_kv_iter_key(li->base), last);
@@ -154,8 +154,7 @@ static bool iter_next(cd_kv_iter *it)
                 return false;
             }
         }
-        if (best == NULL ||
-            (li->base_live && comes_first(li, cd_kv_iter_key(li->base), cd__cow_key(best)))) {
+        if (best == NULL || (li->base_live && comes_first(li, cd_kv_iter_key(li->base), cd__cow_key(best)))) {
             it->key = cd_kv_iter_key(li->base);
             it->value = cd_kv_iter_value(li->base);
             return true;
@@ -229,7 +228,7 @@ static cd_err layer_stats(cd_kv *kv, cd_kv_stats *out)
     return CD_OK;
 }
 
-/* A layer's view is borrowed: closing it is a bug. */
+/* A layer's view belongs to the layer: closing it is a bug. */
 static void layer_close(cd_kv *kv)
 {
     (void)kv;
@@ -349,7 +348,7 @@ void cd_layer_drop(cd_layer *l)
     }
 }
 
-/* Every layer above l comes one step closer to the base. */
+/* Lowers the depth of l and of every layer above it by one. */
 static void lower(cd_layer *l)
 {
     cd_layer *at = l;
@@ -390,6 +389,7 @@ cd_err cd_layer_flatten(cd_layer *l, const cd_kv_batch *extra, cd_kv_sync sync, 
 {
     CD_ASSERT(l->parent == NULL);
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, l->ov->base);
     cd_layer_export(l, &b);
     if (extra != NULL) {
         cd_kv_batch_append(&b, extra);

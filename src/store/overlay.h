@@ -53,7 +53,6 @@ void cd_layer_accept(cd_layer *l);
 
 /* cd_layer_flatten exports the layer, together with the records of extra (NULL = none), into the base
  * as one atomic batch and accepts the layer. On failure nothing has changed. */
-cd_err cd_layer_flatten(cd_layer *l, const cd_kv_batch *extra, cd_kv_sync sync,
-                        cd_errinfo *why) CD_CHECK;
+cd_err cd_layer_flatten(cd_layer *l, const cd_kv_batch *extra, cd_kv_sync sync, cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 #include "store/trie.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/trie_priv.h"
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 cd_trie *cd_trie_new_mem(void)
 {
@@ -29,8 +29,8 @@ cd_err cd_trie_open(cd_trie **out, const cd_trie_cfg *cfg, cd_errinfo *why)
         cd_err err = cd__load(t, &t->root, NULL, 0);
         if (err != CD_OK) {
             cd_trie_close(t);
-            return cd_fail(why, err, "trie root %02x%02x%02x%02x...: %s", cfg->root.b[0],
-                           cfg->root.b[1], cfg->root.b[2], cfg->root.b[3], cd_err_str(err));
+            return cd_fail(why, err, "trie root %02x%02x%02x%02x...: %s", cfg->root.b[0], cfg->root.b[1],
+                           cfg->root.b[2], cfg->root.b[3], cd_err_str(err));
         }
     }
     *out = t;
@@ -54,17 +54,12 @@ void cd_trie_close(cd_trie *t)
     cd_free(t);
 }
 
-void cd_trie_set_nodes(cd_trie *t, cd_kv *nodes)
-{
-    t->nodes = nodes;
-}
-
 usize cd_trie_mem(const cd_trie *t)
 {
     return t->slab.used;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key)
 {
@@ -97,7 +92,7 @@ cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key)
     return CD_ENOENT;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* Notes that no node is stored at the first d nibbles of path any more. */
 static void note_gone(cd_trie *t, const u8 *path, usize d)
@@ -147,8 +142,7 @@ static cd__ref branch_ref(cd__branch *b)
 }
 
 /* Puts a branch where the leaf l stood, at depth d, with l and the new leaf below it. */
-static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes key,
-                       cd__leaf *fresh)
+static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes key, cd__leaf *fresh)
 {
     cd__leaf *l = cd__leaf_of(*slot);
     cd__branch *b = cd__branch_new(t);
@@ -161,8 +155,7 @@ static void split_leaf(cd_trie *t, cd__ref *slot, usize d, usize fork, cd_bytes 
 }
 
 /* Puts a branch inside the skip of *slot, after its first `same` nibbles. */
-static void split_skip(cd_trie *t, cd__ref *slot, usize d, usize same, cd_bytes key,
-                       cd__leaf *fresh)
+static void split_skip(cd_trie *t, cd__ref *slot, usize d, usize same, cd_bytes key, cd__leaf *fresh)
 {
     cd__branch *low = cd__branch_of(*slot);
     cd__ref marks = *slot & CD__MARKS;

@@ -20,9 +20,9 @@
 #ifndef CD_STORE_TRIE_H
 #define CD_STORE_TRIE_H
 
-#include "base/arena.h"
-#include "base/pool.h"
-#include "crypto/keccak.h"
+#include "base/mem/arena.h"
+#include "base/thread/pool.h"
+#include "crypto/hash/keccak.h"
 #include "store/kv.h"
 
 /* Longest key and longest namespace prefix, in bytes. */
@@ -34,11 +34,13 @@
 
 typedef struct cd_trie cd_trie;
 
+/* How nodes are stored. */
 typedef enum cd_trie_scheme {
     CD_TRIE_BY_PATH, /* one version, no garbage */
     CD_TRIE_BY_HASH, /* all versions, nothing is ever deleted */
 } cd_trie_scheme;
 
+/* Which trie is opened. */
 typedef struct cd_trie_cfg {
     cd_kv *nodes;   /* where nodes are read; NULL = the trie lives in memory only */
     cd_bytes ns;    /* prefix of this trie's node keys, copied */
@@ -53,13 +55,13 @@ typedef struct cd_trie_item {
     cd_bytes value;
 } cd_trie_item;
 
-/* Encoded nodes; those shorter than 32 bytes are inside their parent and not listed. */
+/* The nodes of a proof, encoded. Nodes shorter than 32 bytes are inside their parent and not listed. */
 typedef struct cd_trie_proof {
     const cd_bytes *node;
     usize cnt;
 } cd_trie_proof;
 
-/* --- the trie ----------------------------------------------------------------------------------- */
+/* --- the trie --- */
 
 /* cd_trie_open makes a trie that starts from cfg->root; only the root node is read now.
  * Errors: CD_EMISSING when it is not in the store, CD_ECORRUPT when what is there hashes differently. */
@@ -71,11 +73,8 @@ cd_trie *cd_trie_new_mem(void) __attribute__((returns_nonnull));
 /* cd_trie_close drops the trie; changes that were not committed are lost. NULL is allowed. */
 void cd_trie_close(cd_trie *t);
 
-/* cd_trie_set_nodes exchanges the kv that nodes are read from (a block's layer was flattened). */
-void cd_trie_set_nodes(cd_trie *t, cd_kv *nodes);
-
-/* All below that may load nodes: CD_EMISSING / CD_ECORRUPT when a node is absent or differs from its
- * hash; the trie's contents are then unchanged. A key longer than CD_TRIE_MAX_KEY: CD_ELIMIT. */
+/* The functions below that may load nodes give CD_EMISSING / CD_ECORRUPT when a node is absent or differs from its
+ * hash; the trie's contents are then unchanged. A key longer than CD_TRIE_MAX_KEY gives CD_ELIMIT. */
 
 /* cd_trie_get borrows the value of key until the next change. Errors: CD_ENOENT. */
 cd_err cd_trie_get(cd_trie *t, cd_bytes *value, cd_bytes key) CD_CHECK;
@@ -86,8 +85,8 @@ cd_err cd_trie_put(cd_trie *t, cd_bytes key, cd_bytes value) CD_CHECK;
 /* cd_trie_del removes key; an absent key is no error. */
 cd_err cd_trie_del(cd_trie *t, cd_bytes key) CD_CHECK;
 
-/* cd_trie_load_many loads the nodes on the ways to cnt keys; whoever is going to read, change or prove
- * many keys saves by it: nodes are read in order and hashed side by side. */
+/* cd_trie_load_many loads the nodes on the ways to cnt keys, in order, and hashes them side by side: worth it before
+ * many keys are read, changed or proved. */
 cd_err cd_trie_load_many(cd_trie *t, const cd_bytes *keys, usize cnt) CD_CHECK;
 
 /* cd_trie_update_many puts and deletes cnt items whose keys ascend strictly: a block's changes.
@@ -109,37 +108,34 @@ void cd_trie_trim(cd_trie *t, usize max_bytes);
 /* cd_trie_mem gives the bytes of nodes in memory. */
 usize cd_trie_mem(const cd_trie *t);
 
-/* --- neighbours and iteration ------------------------------------------------------------------- */
+/* --- neighbours and iteration --- */
 
 typedef struct cd_trie_iter cd_trie_iter;
 
 /* cd_trie_iter_new stands before the first key >= start (reverse: <= start; an empty start is the
  * edge of that direction). Any change of the trie ends its life, save for _free. */
-cd_trie_iter *cd_trie_iter_new(cd_trie *t, cd_bytes start, bool reverse)
-    __attribute__((returns_nonnull));
+cd_trie_iter *cd_trie_iter_new(cd_trie *t, cd_bytes start, bool reverse) __attribute__((returns_nonnull));
 void cd_trie_iter_free(cd_trie_iter *it);
 
 /* cd_trie_iter_next gives the next item, borrowed until the next change.
  * Errors: CD_ENOENT at the end. */
 cd_err cd_trie_iter_next(cd_trie_iter *it, cd_trie_item *out) CD_CHECK;
 
-/* --- proofs ------------------------------------------------------------------------------------- */
+/* --- proofs --- */
 
 /* cd_trie_prove gives the nodes from the root towards key, present or not, in arena memory. The proof
  * of an empty trie has no nodes. The trie is hashed first if it changed. */
 cd_err cd_trie_prove(cd_trie *t, cd_trie_proof *out, cd_arena *a, cd_bytes key) CD_CHECK;
 
-/* cd_trie_prove_many proves cnt keys, out[i] for keys[i], at a lower price each. */
-cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_bytes *keys,
-                          usize cnt) CD_CHECK;
+/* cd_trie_prove_many proves cnt keys, out[i] for keys[i], faster than one by one. */
+cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_bytes *keys, usize cnt) CD_CHECK;
 
 /* cd_trie_verify follows the proof. On CD_OK *value is the proven value, borrowed from the proof, or
  * empty (n == 0) when the proof shows that key is absent.
  * Errors: CD_EPROOF when a node is missing, malformed, superfluous or hashes differently. */
-cd_err cd_trie_verify(cd_bytes *value, const cd_hash32 *root, cd_bytes key,
-                      const cd_trie_proof *proof) CD_CHECK;
+cd_err cd_trie_verify(cd_bytes *value, const cd_hash32 *root, cd_bytes key, const cd_trie_proof *proof) CD_CHECK;
 
-/* A run of neighbouring items and what proves that nothing between them was left out. */
+/* A run of neighbouring items, and the proof that nothing between them was left out. */
 typedef struct cd_trie_range {
     const cd_trie_item *items;
     usize cnt;
@@ -147,21 +143,20 @@ typedef struct cd_trie_range {
     bool more;           /* keys after the last item exist */
 } cd_trie_range;
 
-/* cd_trie_prove_range gives up to limit items with start <= key <= end (an empty start or end is the
- * edge), all in arena memory, and the nodes towards start and towards the last item. When there would
- * be none but keys follow, the next one is given: it shows the gap. */
-cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start,
-                           cd_bytes end, usize limit) CD_CHECK;
+/* cd_trie_prove_range gives up to limit items with start <= key <= end (an empty start or end: no bound), all in arena
+ * memory, and the nodes towards start and towards the last item. When no key is in the range but keys follow, the next
+ * item is given: it shows the gap. */
+cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start, cd_bytes end,
+                           usize limit) CD_CHECK;
 
 /* cd_trie_verify_range checks that items are exactly the keys of the trie from start to the last item
  * (with no items: that no key >= start exists). All keys, and start unless empty, have one length.
  * The proof's nodes may come in any order; *more tells whether keys follow.
  * Errors: CD_EPROOF. [spec:evm-chain.md#13] */
-cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start,
-                            const cd_trie_item *items, usize cnt,
+cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start, const cd_trie_item *items, usize cnt,
                             const cd_trie_proof *proof) CD_CHECK;
 
-/* --- sorted builder ----------------------------------------------------------------------------- */
+/* --- sorted builder --- */
 
 typedef struct cd_trie_build cd_trie_build;
 
@@ -190,7 +185,7 @@ void cd_trie_list_root(cd_hash32 *out, const cd_bytes *items, usize cnt);
 
 /* cd_trie_node_put appends a node that the builder emitted to batch, as a trie opened with ns and
  * scheme will look for it. */
-void cd_trie_node_put(cd_kv_batch *batch, cd_bytes ns, cd_trie_scheme scheme, cd_bytes path,
-                      cd_bytes node, const cd_hash32 *hash);
+void cd_trie_node_put(cd_kv_batch *batch, cd_bytes ns, cd_trie_scheme scheme, cd_bytes path, cd_bytes node,
+                      const cd_hash32 *hash);
 
 #endif

@@ -9,7 +9,7 @@
  *   open:    frame[0] ── frame[1] ── frame[2] ── last item
  *               │           │
  *   closed:  kid refs: bytes, or a message whose `out` is the place in the frame or the hole */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/trie_build_priv.h"
 
 enum {
@@ -49,7 +49,7 @@ typedef struct frame {
 struct cd_trie_build {
     cd_trie_node_fn *emit;
     void *ctx;
-    cd_err err; /* of a subtree that came out in the wrong place */
+    cd_err err; /* why building failed: a subtree came out in the wrong place */
 
     /* The newest item, held until the next key tells how deep it lies. */
     bool has_last;
@@ -64,7 +64,7 @@ struct cd_trie_build {
 
     usize text_used;
     u32 msg_cnt;
-    u32 heights; /* in use */
+    u32 heights; /* heights that have messages */
     u16 by_height[HEIGHTS];
     message msg[MSG_MAX];
     cd_bytes in[BATCH];
@@ -105,10 +105,9 @@ void cd_trie_build_reset(cd_trie_build *b)
     b->heights = 0;
 }
 
-/* --- hashing ------------------------------------------------------------------------------------ */
+/* --- hashing --- */
 
-static void emit_node(cd_trie_build *b, const u8 *path, usize path_n, cd_bytes node,
-                      const cd_hash32 *hash)
+static void emit_node(cd_trie_build *b, const u8 *path, usize path_n, cd_bytes node, const cd_hash32 *hash)
 {
     u8 nib[CD__MAX_NIBBLES];
     for (usize i = 0; i < path_n; i++) {
@@ -129,7 +128,7 @@ static void hash_batch(cd_trie_build *b, const u16 *idx, usize cnt)
     }
 }
 
-/* Hashes everything that waits and empties the room. */
+/* Hashes all waiting messages and empties the room. */
 static void flush(cd_trie_build *b)
 {
     u16 idx[BATCH];
@@ -165,7 +164,7 @@ static bool room(cd_trie_build *b, usize n)
     return n + path <= TEXT_MAX;
 }
 
-/* Gives what the parent will see of the n bytes at the end of text: a message, or the bytes. */
+/* Gives the reference by which the parent knows the n bytes at the end of text: a message, or the bytes. */
 static void finish(cd_trie_build *b, sub *out, usize n, usize path_n, u16 height)
 {
     u8 *text = b->text + b->text_used;
@@ -207,7 +206,7 @@ static void finish_big(cd_trie_build *b, sub *out, cd_bytes enc, usize path_n)
     }
 }
 
-/* --- closing nodes ------------------------------------------------------------------------------ */
+/* --- closing nodes --- */
 
 /* Writes the reference to s at p; a waiting hash will be written there. */
 static u8 *put_sub(cd_trie_build *b, u8 *p, const sub *s)
@@ -310,8 +309,7 @@ static void close_branch(cd_trie_build *b, sub *out, usize d)
         move_sub(b, out, &inner);
         return;
     }
-    if (inner.msg != NONE &&
-        (CD__EXT_MAX + CD_TRIE_MAX_KEY > TEXT_MAX - b->text_used || b->msg_cnt == MSG_MAX)) {
+    if (inner.msg != NONE && (CD__EXT_MAX + CD_TRIE_MAX_KEY > TEXT_MAX - b->text_used || b->msg_cnt == MSG_MAX)) {
         b->msg[inner.msg].out = inner.b;
         flush(b);
         inner.msg = NONE;
@@ -403,7 +401,7 @@ static void advance(cd_trie_build *b, usize fork)
     }
 }
 
-/* --- adding ------------------------------------------------------------------------------------- */
+/* --- adding --- */
 
 /* The first nibble in which the packed paths differ, at most the shorter one's end. */
 static usize fork_of(const u8 *a, usize a_n, const u8 *b, usize b_n)
@@ -428,8 +426,8 @@ static cd_err step(cd_trie_build *b, const u8 *path, usize nibbles)
 {
     if (b->has_last) {
         usize fork = fork_of(b->last, b->last_nibbles, path, nibbles);
-        if (fork == nibbles || (fork < b->last_nibbles && cd__nib(b->last, b->last_nibbles, fork) >
-                                                              cd__nib(path, nibbles, fork))) {
+        if (fork == nibbles ||
+            (fork < b->last_nibbles && cd__nib(b->last, b->last_nibbles, fork) > cd__nib(path, nibbles, fork))) {
             return CD_EINVAL;
         }
         advance(b, fork);
@@ -506,7 +504,7 @@ void cd_trie_build_root(cd_trie_build *b, cd_hash32 *out)
     CD_ASSERT(err == CD_OK); /* only subtrees can be misplaced */
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 static void list_add(cd_trie_build *b, const cd_bytes *items, usize i)
 {
@@ -544,8 +542,8 @@ void cd_trie_list_root(cd_hash32 *out, const cd_bytes *items, usize cnt)
     cd_trie_build_free(b);
 }
 
-void cd_trie_node_put(cd_kv_batch *batch, cd_bytes ns, cd_trie_scheme scheme, cd_bytes path,
-                      cd_bytes node, const cd_hash32 *hash)
+void cd_trie_node_put(cd_kv_batch *batch, cd_bytes ns, cd_trie_scheme scheme, cd_bytes path, cd_bytes node,
+                      const cd_hash32 *hash)
 {
     CD_ASSERT(path.n <= CD__MAX_NIBBLES);
     u8 packed[CD_TRIE_MAX_KEY + 1] = {0};

@@ -2,12 +2,12 @@
  *
  * Hashing goes level by level: the stale slots are listed by depth, then from the deepest level up
  * the nodes of one level, which do not depend on each other, are encoded side by side and hashed in
- * batches (crypto/keccak.h has eight lanes). A level is also what threads share. Committing walks the
+ * batches (crypto/hash/keccak.h takes eight at once). A level is also what threads share. Committing walks the
  * dirty slots in path order and encodes once more, straight into the batch. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/trie_priv.h"
 
-/* --- the list of stale slots ---------------------------------------------------------------------- */
+/* --- the list of stale slots --- */
 
 enum { INNER = 1 }; /* bit 0 of a listed slot */
 
@@ -76,7 +76,7 @@ static usize list_stale(cd_trie *t)
     return end;
 }
 
-/* --- hashing a level ------------------------------------------------------------------------------ */
+/* --- hashing a level --- */
 
 enum {
     ROUND = 128,           /* messages hashed at a time */
@@ -194,7 +194,7 @@ static void encode(round *r, uintptr_t entry, usize d)
     round_take(r, b->skip_n != 0 ? &b->skip->enc : &b->enc, (usize)(end - p));
 }
 
-/* The children of a branch that comes soon: their hashes go into it. */
+/* Prefetches the children of a branch that is encoded soon: it contains their hashes. */
 static void fetch_kids(const cd__level *l, usize i)
 {
     if (i + AHEAD / 2 >= l->cnt) {
@@ -279,9 +279,9 @@ void cd_trie_root(cd_trie *t, cd_hash32 *out)
     }
 }
 
-/* --- committing ----------------------------------------------------------------------------------- */
+/* --- committing --- */
 
-/* Where a commit is: the position as a packed path, and the batch it fills. */
+/* The state of a commit: the position as a packed path, and the batch that it fills. */
 typedef struct commit {
     cd_trie *t;
     cd_kv_batch *batch;
@@ -293,8 +293,7 @@ static u8 *node_record(commit *c, usize d, const cd__enc *enc, usize n)
 {
     u8 key[CD__MAX_STORE_KEY];
     usize key_n = cd__store_key(key, c->t->scheme, c->path, d, enc->b);
-    return cd_kv_batch_put2(c->batch, cd_bytes_of(c->t->ns, c->t->ns_n), cd_bytes_of(key, key_n),
-                            n);
+    return cd_kv_batch_put2(c->batch, cd_bytes_of(c->t->ns, c->t->ns_n), cd_bytes_of(key, key_n), n);
 }
 
 /* Only nodes that their parent refers to by hash are stored on their own; the root always is. *enc is
@@ -360,7 +359,7 @@ static void commit_dirty(commit *c)
 {
     struct {
         cd__branch *b;
-        u16 d; /* of its children's nibble */
+        u16 d; /* depth of the nibble that tells its children apart */
         u8 at;
     } stack[CD__MAX_NIBBLES + 1];
     usize depth = 0;
@@ -417,7 +416,7 @@ void cd_trie_commit(cd_trie *t, cd_hash32 *root, cd_kv_batch *batch)
     }
 }
 
-/* --- trimming ------------------------------------------------------------------------------------- */
+/* --- trimming --- */
 
 /* Replaces committed nodes whose slots lie at depth `cut` or deeper by their hashes. */
 static void unload_below(cd_trie *t, usize cut)

@@ -1,9 +1,8 @@
-/* Walking a trie in key order, from any key, in both directions. */
-#include "base/mem.h"
+/* Walks a trie in key order, from any key, in both directions. */
+#include "base/mem/mem.h"
 #include "store/trie_priv.h"
 
-/* Children in key order: the value (a shorter key comes first), then nibbles 0 to 15. Backwards the
- * other way round. */
+/* The order of children: the value first (a shorter key comes first), then nibbles 0 to 15; backwards the reverse. */
 enum { ORDER_END = 17 };
 
 typedef struct step {
@@ -30,7 +29,7 @@ cd_trie_iter *cd_trie_iter_new(cd_trie *t, cd_bytes start, bool reverse)
     memset(it, 0, offsetof(cd_trie_iter, stack));
     it->t = t;
     it->reverse = reverse;
-    /* No key is longer: cutting a long start keeps what lies beyond it, but not what equals the cut. */
+    /* No key is longer than this: cutting start keeps the items beyond it, but would lose one that equals the cut. */
     CD_ASSERT(start.n <= CD_TRIE_MAX_KEY);
     it->start_n = (u8)start.n;
     if (start.n != 0) {
@@ -79,7 +78,7 @@ static cd_err enter(cd_trie_iter *it, cd__ref *slot, usize d, bool bounded, cd_t
             cd__path_set(it->path, d + i, b->skip->nib[i]);
             unsigned want = cd__nib(it->start, start_n, d + i);
             if (bounded && b->skip->nib[i] != want) {
-                /* All below is on one side of start; its end comes before any nibble. */
+                /* The whole subtree is on one side of start; the end of start comes before any nibble. */
                 bool above = want == CD__END || b->skip->nib[i] > want;
                 if (above == it->reverse) {
                     return CD_ENOENT;

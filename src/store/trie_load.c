@@ -1,13 +1,13 @@
-/* Loading trie nodes from the store: one on the way, or all on the ways to many keys at once. */
-#include "base/mem.h"
+/* Loads trie nodes from the store: one on the way to a key, or all on the ways to many keys at once. */
+#include "base/mem/mem.h"
 #include "store/trie_priv.h"
 
 #include <stdlib.h>
 
-/* --- from bytes to nodes -------------------------------------------------------------------------- */
+/* --- from bytes to nodes --- */
 
-static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, const u8 *path,
-                    usize d, bool is_stored);
+static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, const u8 *path, usize d,
+                    bool is_stored);
 
 /* A child of a decoded node: a HASH node, or the embedded node itself. Embedded nodes nest at most
  * ten deep, being shorter than 32 bytes and shrinking. */
@@ -25,8 +25,8 @@ static cd_err build_ref(cd_trie *t, cd__ref *out, const cd__raw_ref *raw, const 
     return build(t, out, cd_bytes_of(raw->p, raw->n), &enc, path, d, false);
 }
 
-static cd_err build_leaf(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref,
-                         const u8 *path, usize d, bool is_stored)
+static cd_err build_leaf(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref, const u8 *path, usize d,
+                         bool is_stored)
 {
     usize nibbles = d + raw->path_n;
     if (nibbles > CD__MAX_NIBBLES || nibbles & 1) {
@@ -44,8 +44,8 @@ static cd_err build_leaf(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd_
     return CD_OK;
 }
 
-static cd_err build_branch(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref,
-                           const u8 *path, usize d, bool is_stored)
+static cd_err build_branch(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref, const u8 *path, usize d,
+                           bool is_stored)
 {
     if (d >= CD__MAX_NIBBLES && raw->kind == CD__RAW_BRANCH) {
         return CD_ECORRUPT;
@@ -78,8 +78,8 @@ static cd_err build_branch(cd_trie *t, cd__ref *out, const cd__raw *raw, const c
 }
 
 /* Makes the branch that stands behind an extension its skipper. */
-static cd_err build_ext(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref,
-                        const u8 *path, usize d, bool is_stored)
+static cd_err build_ext(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__enc *ref, const u8 *path, usize d,
+                        bool is_stored)
 {
     usize end = d + raw->path_n;
     if (end >= CD__MAX_NIBBLES) {
@@ -116,8 +116,7 @@ static cd_err build_ext(cd_trie *t, cd__ref *out, const cd__raw *raw, const cd__
 }
 
 /* Makes the node enc, which its parent refers to by ref, at path. */
-static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, const u8 *path,
-                    usize d, bool is_stored)
+static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, const u8 *path, usize d, bool is_stored)
 {
     cd__raw raw;
     if (!cd__raw_dec(&raw, enc)) {
@@ -134,8 +133,7 @@ static cd_err build(cd_trie *t, cd__ref *out, cd_bytes enc, const cd__enc *ref, 
     CD_UNREACHABLE();
 }
 
-usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *path, usize d,
-                    const u8 hash[32])
+usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *path, usize d, const u8 hash[32])
 {
     if (scheme == CD_TRIE_BY_HASH) {
         memcpy(out, hash, 32);
@@ -163,8 +161,7 @@ static cd_bytes full_key(u8 out[FULL_KEY], const cd_trie *t, cd__ref slot, const
 }
 
 /* Puts the node that raw, which hashes to hash, encodes in the place of the unloaded one. */
-static cd_err install(cd_trie *t, cd__ref *slot, cd_bytes raw, const cd_hash32 *hash,
-                      const u8 *path, usize d)
+static cd_err install(cd_trie *t, cd__ref *slot, cd_bytes raw, const cd_hash32 *hash, const u8 *path, usize d)
 {
     cd__enc *h = cd__enc_of(*slot);
     if (memcmp(hash->b, h->b, 32) != 0) {
@@ -178,7 +175,7 @@ static cd_err install(cd_trie *t, cd__ref *slot, cd_bytes raw, const cd_hash32 *
     return CD_OK;
 }
 
-/* Loading an empty path may come with an empty key's pointer, which may be NULL. */
+/* Stands in for the pointer of an empty path, which may be NULL. */
 static const u8 no_path[1];
 
 cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
@@ -187,7 +184,8 @@ cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
         return CD_EMISSING;
     }
     path = d == 0 ? no_path : path;
-    /* An extension loads its branch inside: the trie's scratch buffer is taken out meanwhile. */
+    /* Loading an extension loads the branch inside with the same scratch buffer: it is taken out of the trie
+     * meanwhile. */
     cd_buf raw = t->raw;
     t->raw = (cd_buf){0};
     u8 key[FULL_KEY];
@@ -203,7 +201,7 @@ cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d)
     return err;
 }
 
-/* --- many at once --------------------------------------------------------------------------------- */
+/* --- many at once --- */
 
 enum { LOAD_BATCH = 64 };
 
@@ -214,7 +212,7 @@ typedef struct cursor {
     usize d;
 } cursor;
 
-/* Follows what is loaded; true when it ends at a node that is not. */
+/* Follows the nodes that are loaded; true when the way ends at one that is not. */
 static bool follow(cursor *c)
 {
     for (;;) {
@@ -247,7 +245,7 @@ typedef struct batch {
     cd_hash32 hash[LOAD_BATCH];
 } batch;
 
-/* Loads the nodes that the cursors stand at, each at another: read together, hashed side by side. */
+/* Loads the nodes at which the cursors stand, all different: read together, hashed side by side. */
 static cd_err load_batch(cd_trie *t, batch *b)
 {
     for (usize i = 0; i < b->cnt; i++) {

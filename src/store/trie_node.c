@@ -1,13 +1,12 @@
 /* Trie nodes: memory and decoding. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/trie_priv.h"
 
 enum { PAGE_MIN = 2048, PAGE_MAX = 1 << 18 };
 
-/* --- memory ------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
-/* Rounds *n up to what its class holds; gives the class. Up to 1 KiB in steps of 16, then powers of
- * two. */
+/* Rounds *n up to the size of its class, and gives the class: steps of 16 up to 1 KiB, then powers of two. */
 static u32 slab_class(usize *n)
 {
     if (*n <= CD__SLAB_SMALL) {
@@ -108,7 +107,7 @@ void cd__skip_free(cd_trie *t, cd__skip *s, usize n)
 
 void cd__ref_free(cd_trie *t, cd__ref r)
 {
-    /* The way up is kept in the first slot of each branch once its child there is done. */
+    /* The way back up is kept in the first slot of each branch, once the child there is done. */
     struct {
         cd__branch *b;
         unsigned at;
@@ -134,7 +133,7 @@ void cd__ref_free(cd_trie *t, cd__ref r)
     }
 }
 
-/* --- decoding ----------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
 typedef struct rlp_item {
     cd_bytes body;
@@ -142,7 +141,7 @@ typedef struct rlp_item {
     bool is_list;
 } rlp_item;
 
-/* Reads the item at *in and moves on; strict: shortest headers only. */
+/* Reads the item at *in and moves *in behind it; only the shortest headers are accepted. */
 static bool rlp_next(rlp_item *out, cd_bytes *in)
 {
     if (in->n == 0) {
@@ -202,8 +201,7 @@ static bool raw_path(cd__raw *out, const rlp_item *item)
     }
     const u8 *p = item->body.p;
     u8 flag = p[0] >> 4;
-    if (flag > 3 || (!(flag & 1) && (p[0] & 15) != 0) ||
-        (item->body.n > CD_TRIE_MAX_KEY && flag & 1)) {
+    if (flag > 3 || (!(flag & 1) && (p[0] & 15) != 0) || (item->body.n > CD_TRIE_MAX_KEY && flag & 1)) {
         return false;
     }
     usize n = 0;
@@ -248,7 +246,7 @@ bool cd__raw_dec(cd__raw *out, cd_bytes enc)
     }
     unsigned cnt = (out->kid[0].n != 0 ? 1u : 0u) + (out->kid[1].n != 0 ? 1u : 0u);
     for (unsigned i = 2; i < 16; i++) {
-        /* The two common forms without the general reader. */
+        /* The two usual forms are read without the general reader. */
         if (in.n != 0 && in.p[0] == 0x80) {
             out->kid[i] = (cd__raw_ref){0};
             in = cd_bytes_of(in.p + 1, in.n - 1);

@@ -16,7 +16,7 @@
 #ifndef CD_STORE_TRIE_PRIV_H
 #define CD_STORE_TRIE_PRIV_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "store/trie.h"
 
 typedef uintptr_t cd__ref; /* 0 = no node */
@@ -169,7 +169,7 @@ struct cd_trie {
     cd__slab slab;
 };
 
-/* --- trie_node.c -------------------------------------------------------------------------------- */
+/* --- trie_node.c --- */
 
 void *cd__slab_alloc(cd__slab *s, usize n) __attribute__((returns_nonnull));
 void cd__slab_free(cd__slab *s, void *p, usize n);
@@ -184,7 +184,7 @@ void cd__skip_free(cd_trie *t, cd__skip *s, usize n);
 /* cd__ref_free frees the node and everything loaded below it. */
 void cd__ref_free(cd_trie *t, cd__ref r);
 
-/* --- trie_load.c -------------------------------------------------------------------------------- */
+/* --- trie_load.c --- */
 
 /* cd__load replaces the HASH node in *slot by what the store holds for it. path: its position, d
  * nibbles packed. Errors: CD_EMISSING, CD_ECORRUPT, the store's. */
@@ -192,10 +192,9 @@ cd_err cd__load(cd_trie *t, cd__ref *slot, const u8 *path, usize d) CD_CHECK;
 
 /* cd__store_key writes the store's key of a node behind the namespace and gives its length. */
 enum { CD__MAX_STORE_KEY = 1 + CD_TRIE_MAX_KEY };
-usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *path, usize d,
-                    const u8 hash[32]);
+usize cd__store_key(u8 out[CD__MAX_STORE_KEY], cd_trie_scheme scheme, const u8 *path, usize d, const u8 hash[32]);
 
-/* --- encoding (inline: it is what hashing and committing consist of) ----------------------------- */
+/* --- encoding (inline: it is what hashing and committing consist of) --- */
 
 enum {
     CD__BRANCH_SLACK = 32, /* bytes behind a branch that its writer may touch */
@@ -342,7 +341,7 @@ CD_INLINE u8 *cd__branch_put(u8 *p, const cd__branch *b, usize payload)
     return b->end == 0 ? p + 1 : cd__str_put(p, cd__leaf_value(cd__leaf_of(b->end)));
 }
 
-/* --- decoding ----------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
 /* One child or value as encoded: empty, a hash (32 bytes), or an embedded node (its whole list). */
 typedef struct cd__raw_ref {

@@ -1,7 +1,7 @@
-/* Proofs of one key: making and following them. */
+/* Makes and follows proofs of single keys. */
 #include "store/trie_priv.h"
 
-/* --- making --------------------------------------------------------------------------------------- */
+/* --- making --- */
 
 /* Nodes on the way to a key: at most a branch and an extension per nibble, and a leaf. */
 enum { WAY_MAX = 2 * CD__MAX_NIBBLES + 2 };
@@ -12,7 +12,7 @@ typedef struct way {
     cd_bytes node[WAY_MAX];
 } way;
 
-/* A node is listed when its parent refers to it by hash; the root always is. */
+/* Begins a node of the proof if its parent refers to it by hash; the root is always listed. */
 static u8 *open_node(way *w, usize d, const cd__enc *enc, usize n)
 {
     if (enc->n != 32 && d != 0) {
@@ -99,10 +99,9 @@ cd_err cd_trie_prove(cd_trie *t, cd_trie_proof *out, cd_arena *a, cd_bytes key)
     return CD_OK;
 }
 
-cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_bytes *keys,
-                          usize cnt)
+cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_bytes *keys, usize cnt)
 {
-    /* Few enough that what is loaded is still in the processor's cache when it is encoded. */
+    /* So few that loaded nodes are still in the processor's cache when they are encoded. */
     enum { CHUNK = 128 };
     for (usize at = 0; at < cnt; at += CHUNK) {
         usize n = cnt - at < CHUNK ? cnt - at : CHUNK;
@@ -114,7 +113,7 @@ cd_err cd_trie_prove_many(cd_trie *t, cd_trie_proof *out, cd_arena *a, const cd_
     return CD_OK;
 }
 
-/* --- following ------------------------------------------------------------------------------------ */
+/* --- following --- */
 
 /* Takes the next listed node, which must hash to hash. */
 static bool take(cd_bytes *enc, const cd_trie_proof *proof, usize *at, const u8 hash[32])
@@ -128,8 +127,7 @@ static bool take(cd_bytes *enc, const cd_trie_proof *proof, usize *at, const u8 
     return memcmp(h.b, hash, 32) == 0;
 }
 
-cd_err cd_trie_verify(cd_bytes *value, const cd_hash32 *root, cd_bytes key,
-                      const cd_trie_proof *proof)
+cd_err cd_trie_verify(cd_bytes *value, const cd_hash32 *root, cd_bytes key, const cd_trie_proof *proof)
 {
     usize at = 0;
     usize nibbles = 2 * key.n;

@@ -6,13 +6,12 @@
  *
  * where the subtrees are what the edge nodes refer to beside the two edge paths. If the builder gets
  * the trusted root, then by collision resistance nothing between the edges was left out or added. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "store/trie_build_priv.h"
 
-/* --- making --------------------------------------------------------------------------------------- */
+/* --- making --- */
 
-cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start,
-                           cd_bytes end, usize limit)
+cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes start, cd_bytes end, usize limit)
 {
     if (start.n > CD_TRIE_MAX_KEY) {
         return CD_ELIMIT;
@@ -36,8 +35,7 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
             cap = cap == 0 ? 64 : 2 * cap;
             items = cd_realloc(items, cap * sizeof *items);
         }
-        items[cnt++] =
-            (cd_trie_item){.key = cd_arena_dup(a, item.key), .value = cd_arena_dup(a, item.value)};
+        items[cnt++] = (cd_trie_item){.key = cd_arena_dup(a, item.key), .value = cd_arena_dup(a, item.value)};
     }
     cd_trie_iter_free(it);
     if (err != CD_OK && err != CD_ENOENT) {
@@ -64,7 +62,7 @@ cd_err cd_trie_prove_range(cd_trie *t, cd_trie_range *out, cd_arena *a, cd_bytes
     if (err != CD_OK) {
         goto out;
     }
-    /* Each node once: the two ways share their beginning. */
+    /* Lists each node once: the two ways share their beginning. */
     usize same = 0;
     while (same < left.cnt && same < right.cnt && cd_bytes_eq(left.node[same], right.node[same])) {
         same++;
@@ -84,7 +82,7 @@ out:
 /* Two ways from the root; a longer list cannot be honest. */
 enum { PROOF_MAX = 2 * (2 * CD__MAX_NIBBLES + 2) };
 
-/* --- verifying ------------------------------------------------------------------------------------ */
+/* --- verifying --- */
 
 typedef struct node_set {
     const cd_trie_proof *proof;
@@ -197,8 +195,8 @@ static cd_err add_right(cd_trie_build *b, const edge *e)
     return CD_OK;
 }
 
-static cd_err rebuild(cd_trie_build *b, cd_hash32 *out, const edge *left, const cd_trie_item *items,
-                      usize cnt, const edge *right)
+static cd_err rebuild(cd_trie_build *b, cd_hash32 *out, const edge *left, const cd_trie_item *items, usize cnt,
+                      const edge *right)
 {
     for (usize i = 0; i < left->cnt; i++) {
         CD_TRY(cd__build_subtree(b, left->list[i].path, left->list[i].nibbles, &left->list[i].ref));
@@ -210,8 +208,8 @@ static cd_err rebuild(cd_trie_build *b, cd_hash32 *out, const edge *left, const 
     return cd__build_end(b, out);
 }
 
-cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start,
-                            const cd_trie_item *items, usize cnt, const cd_trie_proof *proof)
+cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start, const cd_trie_item *items, usize cnt,
+                            const cd_trie_proof *proof)
 {
     if (proof->cnt > PROOF_MAX) {
         return CD_EPROOF;
@@ -233,7 +231,7 @@ cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start,
     node_set set = {.proof = proof};
     cd_trie_build *b = cd_trie_build_new(NULL, NULL);
     cd_err err = CD_OK;
-    /* Without nodes the items must be the whole trie, whatever start is. */
+    /* Without nodes in the proof the items must be the whole trie, whatever start is. */
     if (proof->cnt != 0) {
         set.hash = cd_new_array(cd_hash32, proof->cnt);
         cd_keccak256_many(set.hash, proof->node, proof->cnt);
@@ -247,7 +245,7 @@ cd_err cd_trie_verify_range(bool *more, const cd_hash32 *root, cd_bytes start,
             goto out;
         }
         if (cnt == 0 && right.cnt != 0) {
-            err = CD_EPROOF; /* keys behind start exist and were left out */
+            err = CD_EPROOF; /* keys >= start exist and were left out */
             goto out;
         }
     }

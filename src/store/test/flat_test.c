@@ -31,7 +31,7 @@ static void expect_whole(cd_kv *kv, cd_trie_scheme scheme)
     assert_int_equal(err, CD_OK);
 }
 
-/* The whole contents but the undo records, hashed. */
+/* The hash of all contents except the undo records. */
 static cd_hash32 fingerprint(cd_kv *kv)
 {
     cd_keccak k;
@@ -50,7 +50,7 @@ static cd_hash32 fingerprint(cd_kv *kv)
     return h;
 }
 
-/* Blocks forward, then all the way back by the undo records: every state is met again, byte for byte. */
+/* Blocks forward, then all the way back by the undo records: every state comes up again, byte for byte. */
 static void test_blocks_and_undo(void **state)
 {
     (void)state;
@@ -149,8 +149,7 @@ static void test_archive(void **state)
     }
     for (int h = 0; h < 60; h++) {
         cd_trie *t = NULL;
-        assert_int_equal(cd_flat_account_trie(&t, kv, &root[h], CD_TRIE_BY_HASH, NULL, NULL),
-                         CD_OK);
+        assert_int_equal(cd_flat_account_trie(&t, kv, &root[h], CD_TRIE_BY_HASH, NULL, NULL), CD_OK);
         cd_trie_iter *it = cd_trie_iter_new(t, (cd_bytes){0}, false);
         cd_trie_build *b = cd_trie_build_new(NULL, NULL);
         cd_trie_item item;
@@ -167,7 +166,7 @@ static void test_archive(void **state)
     cd_kv_close(kv);
 }
 
-/* Every single record that is altered or lost is noticed. */
+/* Every single record that is altered or lost is noticed by the check. */
 static void test_check_notices(void **state)
 {
     (void)state;

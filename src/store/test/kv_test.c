@@ -1,10 +1,10 @@
 /* One table of behaviours, run on every engine and view; then what only the durable engine does. */
 #include "store/kv.h"
 
-#include "base/buf.h"
-#include "base/fileio.h"
-#include "base/rng.h"
-#include "base/thread.h"
+#include "base/mem/buf.h"
+#include "base/os/fileio.h"
+#include "base/os/rng.h"
+#include "base/thread/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static cd_kv *mem_open(void)
     return cd_kv_mem_open();
 }
 
-/* A prefix view between neighbours that must not show. */
+/* The kv below a prefix view; its other keys must not show in the view. */
 static cd_kv *prefix_base;
 
 static cd_kv *prefix_open(void)
@@ -76,8 +76,7 @@ static cd_kv *prefix_open(void)
     static const u8 prefix[] = {'p', 0xff};
     static const char *const outside[] = {"a", "o\xff\xff", "p", "p\xfe\xff", "q"};
     for (usize i = 0; i < CD_COUNT(outside); i++) {
-        assert_int_equal(cd_kv_put(prefix_base, cd_bytes_str(outside[i]), cd_bytes_str("x")),
-                         CD_OK);
+        assert_int_equal(cd_kv_put(prefix_base, cd_bytes_str(outside[i]), cd_bytes_str("x")), CD_OK);
     }
     return cd_kv_prefix_open(prefix_base, cd_bytes_of(prefix, 2));
 }
@@ -134,6 +133,7 @@ static void check_basics(cd_kv *kv)
 
     /* Within a batch a later record wins. */
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
     cd_kv_batch_put(&b, str("x"), str("1"));
     cd_kv_batch_del(&b, str("x"));
@@ -159,9 +159,8 @@ static void check_basics(cd_kv *kv)
     assert_true(stats.keys >= 3);
 }
 
-/* The keys of a range, joined by commas. */
-static void expect_keys(cd_kv *kv, const char *prefix, const char *start, bool reverse,
-                        const char *want)
+/* Checks the keys of a range, joined by commas. */
+static void expect_keys(cd_kv *kv, const char *prefix, const char *start, bool reverse, const char *want)
 {
     cd_kv_iter *it = NULL;
     cd_buf got = {0};
@@ -181,8 +180,7 @@ static void expect_keys(cd_kv *kv, const char *prefix, const char *start, bool r
 
 static void check_ranges(cd_kv *kv)
 {
-    static const char *const keys[] = {"a",  "b",   "b\xff", "b\xff\xff", "ba",
-                                       "bb", "bbb", "c",     "\xff",      "\xff\xff"};
+    static const char *const keys[] = {"a", "b", "b\xff", "b\xff\xff", "ba", "bb", "bbb", "c", "\xff", "\xff\xff"};
     for (usize i = 0; i < CD_COUNT(keys); i++) {
         assert_int_equal(cd_kv_put(kv, str(keys[i]), str(keys[i])), CD_OK);
     }
@@ -203,6 +201,7 @@ static void check_ranges(cd_kv *kv)
     expect_keys(kv, "none", "", false, "");
     expect_keys(kv, "none", "", true, "");
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     assert_int_equal(cd_kv_batch_del_prefix(&b, kv, str("bb")), CD_OK);
     assert_int_equal(b.cnt, 2);
     assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
@@ -227,13 +226,14 @@ static void check_snapshots(cd_kv *kv)
     expect_keys(old, "", "", false, "k,l,");
     expect_get(kv, "k", "new");
     expect_get(kv, "l", NULL);
-    /* An iterator shows the moment of its making. */
+    /* An iterator shows the state at the moment of its making. */
     assert_true(cd_kv_iter_next(it));
     assert_true(cd_bytes_eq(cd_kv_iter_value(it), str("k")));
     assert_true(cd_kv_iter_next(it));
     assert_false(cd_kv_iter_next(it));
     cd_kv_iter_free(it);
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     cd_kv_batch_put(&b, str("q"), str("q"));
     cd_errinfo why;
     assert_int_equal(cd_kv_commit(old, &b, CD_KV_NOSYNC, &why), CD_EACCES);
@@ -247,6 +247,7 @@ static void check_in_memory(cd_kv *kv)
     cd_kv *frozen = NULL;
     cd_kv *quick = NULL;
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     assert_int_equal(cd_kv_put(kv, str("k"), str("1")), CD_OK);
     assert_int_equal(cd_kv_snapshot(&frozen, kv), CD_OK);
     assert_int_equal(cd_kv_in_memory(&quick, frozen), CD_OK);
@@ -266,7 +267,9 @@ static void check_undo(cd_kv *kv)
     assert_int_equal(cd_kv_put(kv, str("a"), str("a")), CD_OK);
     assert_int_equal(cd_kv_put(kv, str("b"), str("b")), CD_OK);
     cd_kv_batch b = {0};
+    cd_kv_batch_for(&b, kv);
     cd_kv_batch undo = {0};
+    cd_kv_batch_for(&undo, kv);
     cd_kv_batch_put(&b, str("a"), str("2"));
     cd_kv_batch_del(&b, str("b"));
     cd_kv_batch_put(&b, str("c"), str("2"));
@@ -275,16 +278,17 @@ static void check_undo(cd_kv *kv)
     assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
     cd_buf text = {0};
     cd_kv_batch again = {0};
+    cd_kv_batch_for(&again, kv);
     cd_kv_batch_enc(&undo, &text);
     assert_int_equal(cd_kv_batch_dec(&again, cd_buf_bytes(&text)), CD_OK);
     assert_int_equal(cd_kv_commit(kv, &again, CD_KV_NOSYNC, NULL), CD_OK);
     expect_keys(kv, "", "", false, "a,b,");
-    /* Every cut of the text is refused or a whole shorter batch. */
+    /* A text that is cut anywhere is refused, or is a whole shorter batch. */
     for (usize n = 0; n < text.n; n++) {
         cd_err err = cd_kv_batch_dec(&again, cd_bytes_of(text.p, n));
         assert_true(err == CD_EFORMAT || (err == CD_OK && again.cnt < undo.cnt));
     }
-    /* A length has one form. */
+    /* A length has only one valid form. */
     static const u8 loose[] = {0, 0x81, 0, 'a'};
     static const u8 wide[] = {0, 0x81, 0x80, 0x80, 0x80, 0x10, 'a'};
     assert_int_equal(cd_kv_batch_dec(&again, cd_bytes_of(loose, sizeof loose)), CD_EFORMAT);
@@ -318,6 +322,7 @@ static void check_get_many(cd_kv *kv)
             cd_buf_fini(&one);
         }
         cd_kv_batch b = {0};
+        cd_kv_batch_for(&b, kv);
         for (u32 i = 0; i < 700; i++) {
             u8 key[4];
             cd_put_be32(key, (u32)cd_rng_below(&r, 2000));
@@ -342,6 +347,7 @@ static void check_random(cd_kv *kv)
     cd_rng r = cd_rng_seeded(7);
     for (u32 round = 1; round <= ROUNDS; round++) {
         cd_kv_batch b = {0};
+        cd_kv_batch_for(&b, kv);
         u32 ops = 1 + (u32)cd_rng_below(&r, 400);
         bool shrink = round % 5 == 0;
         for (u32 i = 0; i < ops; i++) {
@@ -435,6 +441,7 @@ static void test_threads(void **state)
     for (usize e = 0; e < 2; e++) {
         readers r = {.kv = engines[e].open()};
         cd_kv_batch b = {0};
+        cd_kv_batch_for(&b, r.kv);
         for (u16 i = 0; i < 500; i++) {
             u8 key[2];
             u8 one = 1;
@@ -487,7 +494,7 @@ static void test_reopen_and_checkpoint(void **state)
     cd_kv_close(copy);
     cd_kv_close(kv);
 
-    /* Read-only: an existing store only, and no writes. */
+    /* Read-only opening needs an existing store, and allows no writes. */
     cd_kv_cfg cfg = {.dir = scratch_dir("copy"), .layout = 3, .read_only = true};
     assert_int_equal(cd_kv_rocksdb_open(&kv, &cfg, &why), CD_OK);
     expect_get(kv, "k", "1");
@@ -497,7 +504,7 @@ static void test_reopen_and_checkpoint(void **state)
     assert_int_equal(cd_kv_rocksdb_open(&kv, &cfg, &why), CD_ENOENT);
 }
 
-/* What lies on the disk is not waited for; once somebody has read it, it is in memory. */
+/* A key on the disk is not waited for; once another get has read it, it is in memory. */
 static void test_not_in_memory(void **state)
 {
     (void)state;
@@ -508,7 +515,7 @@ static void test_not_in_memory(void **state)
     cd_kv *kv = open_rocks("t");
     assert_int_equal(cd_kv_put(kv, str("k"), str("1")), CD_OK);
     cd_kv_close(kv);
-    kv = open_rocks("t"); /* which writes what was logged to a table */
+    kv = open_rocks("t"); /* opening writes the log into a table */
     assert_int_equal(cd_kv_snapshot(&frozen, kv), CD_OK);
     assert_int_equal(cd_kv_in_memory(&quick, frozen), CD_OK);
     assert_int_equal(cd_kv_get(quick, &out, str("k")), CD_EAGAIN);
@@ -527,6 +534,47 @@ static void write_file(const char *dir, const char *name, const char *text)
     assert_int_equal(cd_fs_mkdirs(cd_fs_real(), scratch_dir(dir), 0755, NULL), CD_OK);
     (void)snprintf(path, sizeof path, "%s/%s", scratch_dir(dir), name);
     assert_int_equal(cd_fs_replace_file(cd_fs_real(), path, str(text), 0644, NULL), CD_OK);
+}
+
+/* Two parts of a store, one of them inside a part, change in one write; a batch for another part is a bug. */
+static void test_parts_in_one_commit(void **state)
+{
+    (void)state;
+    cd_kv *whole = cd_kv_mem_open();
+    cd_kv *left = cd_kv_prefix_open(whole, str("L"));
+    cd_kv *right = cd_kv_prefix_open(whole, str("R"));
+    cd_kv *inner = cd_kv_prefix_open(right, str("in"));
+    cd_kv_batch all = {0};
+    cd_kv_batch l = {0};
+    cd_kv_batch r = {0};
+    cd_kv_batch_for(&all, whole);
+    cd_kv_batch_for(&l, left);
+    cd_kv_batch_for(&r, inner);
+    cd_kv_batch_put(&l, str("k"), str("1"));
+    memcpy(cd_kv_batch_put2(&r, str("a"), str("b"), 1), "2", 1);
+    cd_kv_batch_del2(&r, str("a"), str("c"));
+    cd_kv_batch_append(&all, &l);
+    cd_kv_batch_append(&all, &r);
+    assert_int_equal(cd_kv_commit(whole, &all, CD_KV_NOSYNC, NULL), CD_OK);
+    expect_get(whole, "Lk", "1");
+    expect_get(whole, "Rinab", "2");
+    expect_get(left, "k", "1");
+    expect_get(right, "inab", "2");
+    expect_get(inner, "ab", "2");
+    /* A part takes its own batch, to the same keys. */
+    cd_kv_batch_for(&r, inner);
+    cd_kv_batch_del(&r, str("ab"));
+    assert_int_equal(cd_kv_commit(inner, &r, CD_KV_NOSYNC, NULL), CD_OK);
+    bool found = true;
+    assert_int_equal(cd_kv_has(whole, &found, str("Rinab")), CD_OK);
+    assert_false(found);
+    cd_kv_batch_fini(&all);
+    cd_kv_batch_fini(&l);
+    cd_kv_batch_fini(&r);
+    cd_kv_close(inner);
+    cd_kv_close(left);
+    cd_kv_close(right);
+    cd_kv_close(whole);
 }
 
 static void test_foreign_and_versions(void **state)
@@ -565,7 +613,7 @@ static void test_foreign_and_versions(void **state)
     write_file("f", "CANDELA-KV", "candela kv 9 other\n");
     assert_int_equal(cd_kv_rocksdb_open(&kv, &cfg, &why), CD_EVERSION);
 
-    /* A store whose own files are damaged. */
+    /* A store whose engine's files are damaged. */
     remove_dir("f");
     cd_kv_close(open_rocks("f"));
     write_file("f", "CURRENT", "MANIFEST-999999\n");
@@ -607,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_reopen_and_checkpoint),
         cmocka_unit_test(test_not_in_memory),
+        cmocka_unit_test(test_parts_in_one_commit),
         cmocka_unit_test(test_foreign_and_versions),
         cmocka_unit_test(test_busy),
     };

@@ -1,6 +1,6 @@
 #include "store/overlay.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static cd_layer *layer(cd_overlay *ov, cd_layer *parent)
     return l;
 }
 
-/* The picture of the header: A on the base, B with D, and C, on A. */
+/* The tree of overlay.h's picture: A on the base; B, with D on it, and C on A. */
 static void test_tree(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void test_tree(void **state)
     expect_get(cd_layer_kv(d), "k", "b");
     expect_get(cd_layer_kv(other), "gone", "base");
 
-    /* A is accepted with something of its block beside; the other child of the base is dropped. */
+    /* A is accepted together with a record of its block's own; the other child of the base is dropped. */
     cd_kv_batch extra = {0};
     cd_kv_batch_put(&extra, str("height"), str("1"));
     assert_int_equal(cd_layer_changes(a), 2);
@@ -96,7 +96,7 @@ static void test_tree(void **state)
     cd_kv_close(base);
 }
 
-/* A base that cannot be written: the layer stays. */
+/* When the base cannot be written the layer stays. */
 static void test_failed_flatten(void **state)
 {
     (void)state;
@@ -120,9 +120,8 @@ static void expect_range(cd_kv *kv, const u8 *want, u8 prefix, int start, bool r
 {
     cd_kv_iter *it = NULL;
     u8 first[2] = {prefix, (u8)start};
-    cd_kv_range range = {.prefix = cd_bytes_of(&prefix, 1),
-                         .start = cd_bytes_of(first, start < 0 ? 0 : 2),
-                         .reverse = reverse};
+    cd_kv_range range = {
+        .prefix = cd_bytes_of(&prefix, 1), .start = cd_bytes_of(first, start < 0 ? 0 : 2), .reverse = reverse};
     assert_int_equal(cd_kv_iter_new(&it, kv, &range), CD_OK);
     int from = start < 0 ? (reverse ? KEYS - 1 : 0) : start;
     for (int k = from; k >= 0 && k < KEYS; k += reverse ? -1 : 1) {
@@ -162,8 +161,7 @@ static void test_random_iteration(void **state)
                     assert_int_equal(cd_kv_del(kv, cd_bytes_of(key, 2)), CD_OK);
                     want[d][key[1]] = 0;
                 } else {
-                    assert_int_equal(cd_kv_put(kv, cd_bytes_of(key, 2), cd_bytes_of(&value, 1)),
-                                     CD_OK);
+                    assert_int_equal(cd_kv_put(kv, cd_bytes_of(key, 2), cd_bytes_of(&value, 1)), CD_OK);
                     want[d][key[1]] = value;
                 }
             }
@@ -182,8 +180,7 @@ static void test_random_iteration(void **state)
                 }
             }
             if (accepted < DEPTH) {
-                assert_int_equal(cd_layer_flatten(at[accepted + 1], NULL, CD_KV_NOSYNC, NULL),
-                                 CD_OK);
+                assert_int_equal(cd_layer_flatten(at[accepted + 1], NULL, CD_KV_NOSYNC, NULL), CD_OK);
             }
         }
         cd_overlay_free(ov);

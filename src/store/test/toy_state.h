@@ -8,7 +8,7 @@
 #ifndef CD_STORE_TEST_TOY_STATE_H
 #define CD_STORE_TEST_TOY_STATE_H
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "store/flat.h"
 
 enum { TOY_ACCOUNTS = 120, TOY_SLOTS = 40 };
@@ -41,7 +41,7 @@ static inline usize toy_account(u8 out[72], u64 nonce, const cd_hash32 *storage)
     return (usize)(p - out);
 }
 
-/* The storage root inside an account's value; the empty one when there is no account. */
+/* The storage root in an account's value; the empty root when there is no account. */
 static inline cd_hash32 toy_storage_root(cd_kv *kv, const cd_hash32 *account)
 {
     cd_hash32 root = CD_TRIE_EMPTY_ROOT;
@@ -54,8 +54,8 @@ static inline cd_hash32 toy_storage_root(cd_kv *kv, const cd_hash32 *account)
 }
 
 /* Changes some slots of the account; gives its new storage root. */
-static inline cd_err toy_storage(cd_kv *kv, cd_kv_batch *batch, cd_rng *r, cd_hash32 *root,
-                                 const cd_hash32 *account, cd_trie_scheme scheme)
+static inline cd_err toy_storage(cd_kv *kv, cd_kv_batch *batch, cd_rng *r, cd_hash32 *root, const cd_hash32 *account,
+                                 cd_trie_scheme scheme)
 {
     cd_trie *t = NULL;
     cd_hash32 old = toy_storage_root(kv, account);
@@ -78,8 +78,7 @@ static inline cd_err toy_storage(cd_kv *kv, cd_kv_batch *batch, cd_rng *r, cd_ha
     return err;
 }
 
-static inline cd_err toy_changes(cd_kv *kv, cd_kv_batch *batch, cd_rng *r, cd_trie *t,
-                                 cd_trie_scheme scheme)
+static inline cd_err toy_changes(cd_kv *kv, cd_kv_batch *batch, cd_rng *r, cd_trie *t, cd_trie_scheme scheme)
 {
     bool touched[TOY_ACCOUNTS] = {0};
     for (u64 i = 1 + cd_rng_below(r, 12); i > 0; i--) {

@@ -1,6 +1,6 @@
 #include "store/trie.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "store/test/trie_ref.h"
 
 #include <setjmp.h>
@@ -42,13 +42,12 @@ static void test_refuses(void **state)
     assert_int_equal(cd_trie_build_add(b, str("b"), str("1")), CD_EINVAL);
     assert_int_equal(cd_trie_build_add(b, str("a"), str("1")), CD_EINVAL);
     assert_int_equal(cd_trie_build_add(b, str(""), str("1")), CD_EINVAL);
-    assert_int_equal(cd_trie_build_add(b, cd_bytes_of(longest, sizeof longest), str("1")),
-                     CD_ELIMIT);
+    assert_int_equal(cd_trie_build_add(b, cd_bytes_of(longest, sizeof longest), str("1")), CD_ELIMIT);
     assert_int_equal(cd_trie_build_add(b, str("bb"), str("1")), CD_OK);
     cd_trie_build_free(b);
 }
 
-/* Emitted nodes go where a trie looks for them. */
+/* Stores emitted nodes where a trie looks for them. */
 typedef struct sink {
     cd_kv_batch batch;
     cd_trie_scheme scheme;
@@ -64,8 +63,8 @@ static void take_node(void *ctx, cd_bytes path, cd_bytes node, const cd_hash32 *
     cd_trie_node_put(&s->batch, s->ns, s->scheme, path, node, hash);
 }
 
-/* A random sorted set: short and long keys, tiny and large values, against the book; the emitted nodes
- * are those that a trie commits. */
+/* A random sorted set of short and long keys, tiny and large values, compared with ref_root; the emitted nodes are
+ * those that a trie commits. */
 static void run_random(u64 seed)
 {
     cd_rng r = cd_rng_seeded(seed);
@@ -118,7 +117,7 @@ static void run_random(u64 seed)
     cd_trie_iter_free(it);
     cd_trie_close(t);
 
-    /* Exactly the nodes of a trie's own commit. */
+    /* The emitted nodes are exactly those of a trie's own commit. */
     t = cd_trie_new_mem();
     cd_trie_close(t);
     cfg = (cd_trie_cfg){.ns = s.ns, .scheme = s.scheme};
@@ -200,7 +199,7 @@ static void test_list_root(void **state)
             cd_put_be64(text[i] + 1, i);
             text[i][0] = 1;
             items[i] = cd_bytes_of(text[i], 9 + i % 31);
-            /* The key by the book: RLP of the index. */
+            /* The key by definition: RLP of the index. */
             u8 key[4] = {0};
             usize n;
             if (i == 0) {
@@ -239,9 +238,8 @@ static void test_list_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_random),           cmocka_unit_test(test_many_flushes),
-        cmocka_unit_test(test_list_root),
+        cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_refuses),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_many_flushes),     cmocka_unit_test(test_list_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

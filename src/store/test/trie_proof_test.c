@@ -1,7 +1,7 @@
 #include "store/trie.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
 #include "store/test/trie_ref.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ typedef struct fixture {
     cd_arena a;
 } fixture;
 
-/* Keys of one length with many shared prefixes; shape 1: short keys of any length. */
+/* Keys of one length with many shared prefixes; shape 1: short keys of different lengths. */
 static cd_bytes random_key(cd_rng *r, u8 key[32], int shape)
 {
     if (shape == 1) {
@@ -67,7 +67,7 @@ static cd_bytes ref_value(const ref_map *m, cd_bytes key)
     return ref_is_at(m, i, key) ? cd_bytes_of(m->pair[i].value, m->pair[i].value_n) : (cd_bytes){0};
 }
 
-/* Copies a proof so that it can be spoilt; data and array go into the arena. */
+/* Copies a proof so that it can be altered; data and array lie in the arena. */
 static cd_trie_proof copy(cd_arena *a, const cd_trie_proof *p, cd_bytes **nodes)
 {
     *nodes = cd_arena_array(a, cd_bytes, p->cnt + 1);
@@ -96,7 +96,7 @@ static void test_prove_and_verify(void **state)
             if (p.cnt == 0) {
                 continue;
             }
-            /* Spoilt in any way it is refused: a flipped bit, a missing, doubled or cut node. */
+            /* A proof that is altered in any way is refused: a flipped bit, a missing, doubled or cut node. */
             cd_bytes *nodes;
             cd_trie_proof bad = copy(&f.a, &p, &nodes);
             usize which = (usize)cd_rng_below(&r, p.cnt);
@@ -120,7 +120,7 @@ static void test_prove_and_verify(void **state)
     }
 }
 
-/* On a stored trie, many at once are the same as one by one. */
+/* Proofs of many keys at once, on a stored trie, are the same as one by one. */
 static void test_prove_many(void **state)
 {
     (void)state;
@@ -167,11 +167,8 @@ static void test_empty(void **state)
     assert_int_equal(v.n, 0);
     bool more = true;
     cd_trie_range range;
-    assert_int_equal(cd_trie_prove_range(f.t, &range, &f.a, (cd_bytes){0}, (cd_bytes){0}, 10),
-                     CD_OK);
-    assert_int_equal(
-        cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, range.items, range.cnt, &range.proof),
-        CD_OK);
+    assert_int_equal(cd_trie_prove_range(f.t, &range, &f.a, (cd_bytes){0}, (cd_bytes){0}, 10), CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, range.items, range.cnt, &range.proof), CD_OK);
     assert_false(more);
     drop(&f);
 }
@@ -197,8 +194,7 @@ static void test_ranges(void **state)
                 assert_true(cd_bytes_eq(g.items[i].value, cd_bytes_of(want->value, want->value_n)));
             }
             bool more = !g.more;
-            assert_int_equal(cd_trie_verify_range(&more, &f.root, from, g.items, g.cnt, &g.proof),
-                             CD_OK);
+            assert_int_equal(cd_trie_verify_range(&more, &f.root, from, g.items, g.cnt, &g.proof), CD_OK);
             assert_int_equal(more, g.more);
             assert_int_equal(more, at + g.cnt != f.m.cnt);
 
@@ -209,9 +205,8 @@ static void test_ranges(void **state)
                 usize gap = (usize)cd_rng_below(&r, g.cnt);
                 memmove(bad + gap, bad + gap + 1, (g.cnt - gap - 1) * sizeof *bad);
                 cd_err err = cd_trie_verify_range(&more, &f.root, from, bad, g.cnt - 1, &g.proof);
-                /* Without the last one it is a shorter run, which the nodes may happen to prove. */
-                assert_true(err == CD_EPROOF ||
-                            (err == CD_OK && gap == g.cnt - 1 && g.cnt > 1 && more));
+                /* Without the last item it is a shorter run, which the nodes may happen to prove. */
+                assert_true(err == CD_EPROOF || (err == CD_OK && gap == g.cnt - 1 && g.cnt > 1 && more));
                 /* An altered value. */
                 memcpy(bad, g.items, g.cnt * sizeof *bad);
                 bad[gap].value = cd_bytes_str("something else");
@@ -229,8 +224,7 @@ static void test_ranges(void **state)
                 memcpy(bad, g.items, g.cnt * sizeof *bad);
                 memcpy(key, bad[g.cnt - 1].key.p, 32);
                 key[31] |= 0x40;
-                bad[g.cnt] =
-                    (cd_trie_item){.key = cd_bytes_of(key, 32), .value = cd_bytes_str("v")};
+                bad[g.cnt] = (cd_trie_item){.key = cd_bytes_of(key, 32), .value = cd_bytes_str("v")};
                 err = cd_trie_verify_range(&more, &f.root, from, bad, g.cnt + 1, &g.proof);
                 assert_int_equal(err, CD_EPROOF);
             }
@@ -241,13 +235,13 @@ static void test_ranges(void **state)
                 u8 *byte = (u8 *)(uintptr_t)nodes[which].p + cd_rng_below(&r, nodes[which].n);
                 *byte ^= (u8)(1u << cd_rng_below(&r, 8));
                 cd_err err = cd_trie_verify_range(&more, &f.root, from, g.items, g.cnt, &p);
-                /* Of an empty start only the way to the last item is looked at. */
+                /* With an empty start only the way to the last item is checked. */
                 assert_true(err == CD_EPROOF || from.n == 0);
             }
             if (!g.more || g.cnt == 0) {
                 break;
             }
-            /* Go on right behind the last key. */
+            /* Goes on after the last key. */
             memcpy(start, g.items[g.cnt - 1].key.p, 32);
             for (usize i = 32; i-- > 0 && ++start[i] == 0;) {
             }
@@ -266,28 +260,21 @@ static void test_range_end(void **state)
     bool more;
     assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, (cd_bytes){0}, end, 1000), CD_OK);
     assert_int_equal(g.cnt, 6);
-    assert_int_equal(cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, g.items, g.cnt, &g.proof),
-                     CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, (cd_bytes){0}, g.items, g.cnt, &g.proof), CD_OK);
     assert_true(more);
-    /* Nothing up to the end: the next item shows it. */
+    /* There is nothing up to end: the next item shows it. */
     u8 zero[32] = {0};
     u8 one[32] = {1};
-    assert_int_equal(
-        cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(zero, 32), cd_bytes_of(one, 32), 0), CD_OK);
+    assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(zero, 32), cd_bytes_of(one, 32), 0), CD_OK);
     assert_int_equal(g.cnt, 1);
-    assert_int_equal(
-        cd_trie_verify_range(&more, &f.root, cd_bytes_of(zero, 32), g.items, 1, &g.proof), CD_OK);
-    assert_int_equal(
-        cd_trie_verify_range(&more, &f.root, cd_bytes_of(zero, 32), g.items, 0, &g.proof),
-        CD_EPROOF);
-    /* Behind the last key there is nothing, and that is proven, too. */
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, cd_bytes_of(zero, 32), g.items, 1, &g.proof), CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, cd_bytes_of(zero, 32), g.items, 0, &g.proof), CD_EPROOF);
+    /* There is nothing after the last key, and that is proven, too. */
     u8 top[32];
     memset(top, 0xff, 32);
-    assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(top, 32), (cd_bytes){0}, 10),
-                     CD_OK);
+    assert_int_equal(cd_trie_prove_range(f.t, &g, &f.a, cd_bytes_of(top, 32), (cd_bytes){0}, 10), CD_OK);
     assert_int_equal(g.cnt, 0);
-    assert_int_equal(cd_trie_verify_range(&more, &f.root, cd_bytes_of(top, 32), NULL, 0, &g.proof),
-                     CD_OK);
+    assert_int_equal(cd_trie_verify_range(&more, &f.root, cd_bytes_of(top, 32), NULL, 0, &g.proof), CD_OK);
     assert_false(more);
     drop(&f);
 }
@@ -295,11 +282,8 @@ static void test_range_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prove_and_verify),
-        cmocka_unit_test(test_prove_many),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_range_end),
+        cmocka_unit_test(test_prove_and_verify), cmocka_unit_test(test_prove_many), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_ranges),           cmocka_unit_test(test_range_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

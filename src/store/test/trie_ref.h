@@ -5,7 +5,7 @@
 #ifndef CD_STORE_TEST_TRIE_REF_H
 #define CD_STORE_TEST_TRIE_REF_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "store/trie.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "store/trie.h"
 
 #include "base/hex.h"
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "store/test/trie_ref.h"
 
 #include <setjmp.h>
@@ -111,8 +111,8 @@ static void expect_same(cd_trie *t, const ref_map *m)
     assert_memory_equal(root.b, want.b, 32);
 }
 
-/* All nodes of the trie lie in kv, and nothing else does: what a fresh commit of the same contents
- * writes is byte for byte what is there. */
+/* Checks that all nodes of the trie lie in kv, and nothing else: kv is byte for byte what a fresh commit of the same
+ * contents writes. */
 static void expect_no_garbage(cd_kv *kv, const ref_map *m, cd_bytes ns)
 {
     cd_kv *fresh = cd_kv_mem_open();
@@ -305,7 +305,7 @@ static void test_damaged_store(void **state)
     assert_memory_equal(root.b, cfg.root.b, 32);
     cd_trie_close(t);
 
-    /* A deletion that would have to look at the damaged sibling fails and changes nothing. */
+    /* A deletion that would have to read the damaged sibling fails and changes nothing. */
     cd_kv_close(kv);
     kv = cd_kv_mem_open();
     cfg = (cd_trie_cfg){.nodes = kv};
