@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "net/dns_priv.h"
 #include "net/loop_priv.h"
 
 #include <uv.h>
@@ -9,12 +10,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-enum { READ_SIZE = 64 * 1024, BACKLOG = 511 };
+enum { READ_SIZE = 64 * 1024, BACKLOG = 511, CONNECT_ADDRESSES_MAX = 8 };
 
 struct cd_loop {
     uv_loop_t uv;
-    uv_async_t wake;
+    int wake_fd;    /* an eventfd: libuv's own way has the loop spin while the thread that wakes it is held up */
+    uv_poll_t wake; /* of it */
     uv_prepare_t round_begin; /* before the sockets are looked at, and behind their callbacks */
     uv_check_t round_end;
     bool in_round;
@@ -23,6 +27,7 @@ struct cd_loop {
     _Atomic bool is_stopping;
     _Atomic bool is_running;
     _Atomic(pthread_t) owner;
+    cd__dns *dns;             /* made when something is looked up */
     char read_buf[READ_SIZE]; /* data is used up before the next read */
 };
 
@@ -99,9 +104,20 @@ static void tasks_run(cd_loop *l)
     }
 }
 
-static void on_wake(uv_async_t *a)
+/* The write fails only when the loop is to wake up already. */
+static void wake(const cd_loop *l)
 {
-    cd_loop *l = a->data;
+    const u64 one = 1;
+    (void)!write(l->wake_fd, &one, sizeof one);
+}
+
+static void on_wake(uv_poll_t *p, int status, int events)
+{
+    cd_loop *l = p->data;
+    u64 cnt;
+    (void)status;
+    (void)events;
+    (void)!read(l->wake_fd, &cnt, sizeof cnt);
     tasks_run(l);
     if (atomic_exchange(&l->is_stopping, false)) {
         uv_stop(&l->uv);
@@ -115,12 +131,24 @@ static void on_round_begin(uv_prepare_t *p)
     l->round++;
 }
 
-/* What callbacks of this round have posted needs no wake-up. */
+static bool has_posted(cd_loop *l)
+{
+    return atomic_load_explicit(&l->posted, memory_order_relaxed) != NULL;
+}
+
+/* What callbacks of this round have posted needs no wake-up, nor what these tasks post, a few times over: then others
+ * have their turn. */
 static void on_round_end(uv_check_t *c)
 {
+    enum { TURNS = 8 };
     cd_loop *l = c->data;
+    for (u32 i = 0; i < TURNS && has_posted(l); i++) {
+        tasks_run(l);
+    }
     l->in_round = false;
-    tasks_run(l);
+    if (has_posted(l)) {
+        wake(l);
+    }
 }
 
 static void round_init(cd_loop *l)
@@ -143,12 +171,16 @@ cd_err cd_loop_new(cd_loop **out, cd_errinfo *why)
         cd_free(l);
         return cd_fail(why, CD_EIO, "event loop: %s", uv_strerror(rc));
     }
-    rc = uv_async_init(&l->uv, &l->wake, on_wake);
-    if (rc != 0) {
+    l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (l->wake_fd < 0) {
         (void)uv_loop_close(&l->uv);
         cd_free(l);
-        return cd_fail(why, CD_EIO, "event loop: %s", uv_strerror(rc));
+        return cd_fail(why, CD_EIO, "event loop: no more descriptors");
     }
+    rc = uv_poll_init(&l->uv, &l->wake, l->wake_fd);
+    CD_ASSERT(rc == 0);
+    rc = uv_poll_start(&l->wake, UV_READABLE, on_wake);
+    CD_ASSERT(rc == 0);
     l->wake.data = l;
     round_init(l);
     /* A peer that goes away must not end the process: writes report it. */
@@ -162,12 +194,14 @@ void cd_loop_free(cd_loop *l)
     if (l == NULL) {
         return;
     }
+    cd__dns_free(l->dns);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->round_begin, NULL);
     uv_close((uv_handle_t *)&l->round_end, NULL);
     (void)uv_run(&l->uv, UV_RUN_DEFAULT);
     int rc = uv_loop_close(&l->uv);
     CD_ASSERT(rc == 0);
+    (void)close(l->wake_fd);
     cd_free(l);
 }
 
@@ -182,18 +216,22 @@ void cd_loop_run(cd_loop *l)
 void cd_loop_stop(cd_loop *l)
 {
     atomic_store(&l->is_stopping, true);
-    (void)uv_async_send(&l->wake);
+    wake(l);
 }
 
 bool cd_loop_is_here(const cd_loop *l)
 {
-    return atomic_load(&l->is_running) &&
-           pthread_equal(atomic_load(&l->owner), pthread_self()) != 0;
+    return atomic_load(&l->is_running) && pthread_equal(atomic_load(&l->owner), pthread_self()) != 0;
 }
 
 u64 cd_loop_now_ms(const cd_loop *l)
 {
     return uv_now(&l->uv);
+}
+
+cd__dns **cd__dns_of(cd_loop *l)
+{
+    return &l->dns;
 }
 
 u64 cd_loop_round(const cd_loop *l)
@@ -206,11 +244,10 @@ void cd_loop_post(cd_loop *l, cd_loop_task *t)
     cd_loop_task *head = atomic_load_explicit(&l->posted, memory_order_relaxed);
     do {
         t->next = head;
-    } while (!atomic_compare_exchange_weak_explicit(&l->posted, &head, t, memory_order_release,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&l->posted, &head, t, memory_order_release, memory_order_relaxed));
     bool is_seen = cd_loop_is_here(l) && l->in_round;
     if (head == NULL && !is_seen) {
-        (void)uv_async_send(&l->wake);
+        wake(l);
     }
 }
 
@@ -261,8 +298,7 @@ static void on_signal(uv_signal_t *uv, int signum)
     s->fn(s->ctx, signum);
 }
 
-cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn, void *ctx,
-                      cd_errinfo *why)
+cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn, void *ctx, cd_errinfo *why)
 {
     cd_signal *s = cd_new(cd_signal);
     int rc = uv_signal_init(&l->uv, &s->uv);
@@ -306,8 +342,7 @@ cd__poll *cd__poll_new(cd_loop *l, int fd, cd__poll_fn *fn, void *ctx)
 static void on_poll(uv_poll_t *uv, int status, int events)
 {
     cd__poll *p = uv->data;
-    p->fn(p->ctx, status != 0 || (events & UV_READABLE) != 0,
-          status != 0 || (events & UV_WRITABLE) != 0);
+    p->fn(p->ctx, status != 0 || (events & UV_READABLE) != 0, status != 0 || (events & UV_WRITABLE) != 0);
 }
 
 void cd__poll_set(cd__poll *p, bool wants_read, bool wants_write)
@@ -326,68 +361,6 @@ void cd__poll_free(cd__poll *p)
     if (p != NULL) {
         (void)uv_poll_stop(&p->uv);
         uv_close((uv_handle_t *)&p->uv, on_closed_free);
-    }
-}
-
-struct cd_lookup {
-    uv_getaddrinfo_t uv;
-    cd_lookup_fn *fn;
-    void *ctx;
-};
-
-/* Adds an address; false when it is of a family that is none of ours. */
-static bool ip_of(cd_ip *out, const struct addrinfo *a)
-{
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    *out = (cd_ip){0};
-    if (a->ai_family == AF_INET) {
-        memcpy(&v4, a->ai_addr, sizeof v4);
-        memcpy(out->b, &v4.sin_addr, 4);
-        out->n = 4;
-    } else if (a->ai_family == AF_INET6) {
-        memcpy(&v6, a->ai_addr, sizeof v6);
-        memcpy(out->b, &v6.sin6_addr, 16);
-        out->n = 16;
-    }
-    return out->n != 0;
-}
-
-static void on_lookup(uv_getaddrinfo_t *uv, int status, struct addrinfo *found)
-{
-    cd_lookup *p = uv->data;
-    cd_ip ips[CD_LOOKUP_MAX];
-    usize cnt = 0;
-    for (const struct addrinfo *a = status == 0 ? found : NULL; a != NULL && cnt < CD_COUNT(ips);
-         a = a->ai_next) {
-        cnt += ip_of(&ips[cnt], a);
-    }
-    if (found != NULL) {
-        uv_freeaddrinfo(found);
-    }
-    if (p->fn != NULL) {
-        p->fn(p->ctx, ips, cnt);
-    }
-    cd_free(p);
-}
-
-cd_lookup *cd_lookup_new(cd_loop *l, const char *host, cd_lookup_fn *fn, void *ctx)
-{
-    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    cd_lookup *p = cd_new(cd_lookup);
-    p->uv.data = p;
-    p->fn = fn;
-    p->ctx = ctx;
-    int rc = uv_getaddrinfo(&l->uv, &p->uv, on_lookup, host, NULL, &hints);
-    CD_ASSERT(rc == 0);
-    return p;
-}
-
-void cd_lookup_drop(cd_lookup *p)
-{
-    if (p != NULL) {
-        p->fn = NULL;
-        (void)uv_cancel((uv_req_t *)&p->uv);
     }
 }
 
@@ -455,8 +428,8 @@ static int listen_name(cd_listener *s, uv_loop_t *uv, const char *host, u16 port
     return rc;
 }
 
-cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port,
-                        cd_accept_fn *accept, void *ctx, cd_errinfo *why)
+cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port, cd_accept_fn *accept, void *ctx,
+                        cd_errinfo *why)
 {
     cd_listener *s = cd_new(cd_listener);
     l->uv.data = l;
@@ -468,8 +441,8 @@ cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 por
     rc = host[0] == '\0' ? listen_any(s, port) : listen_name(s, &l->uv, host, port);
     if (rc != 0) {
         uv_close((uv_handle_t *)&s->uv, on_closed_free);
-        return cd_fail(why, err_of(rc), "cannot listen on %s port %u: %s",
-                       host[0] == '\0' ? "any address" : host, port, uv_strerror(rc));
+        return cd_fail(why, err_of(rc), "cannot listen on %s port %u: %s", host[0] == '\0' ? "any address" : host, port,
+                       uv_strerror(rc));
     }
     *out = s;
     return CD_OK;
@@ -501,7 +474,9 @@ struct cd_connect {
     void *ctx;
     cd_timer *timer;
     cd_lookup *lookup; /* NULL: it is over */
-    cd_tcp *tcp;       /* NULL: not yet */
+    cd_ip found[CONNECT_ADDRESSES_MAX];
+    usize cnt, at; /* the address that is tried */
+    cd_tcp *tcp;   /* NULL: not yet */
     uv_connect_t uv;
 };
 
@@ -524,16 +499,30 @@ static void connect_free(cd_connect *c)
     cd_free(c);
 }
 
+static void connect_begin(cd_connect *c);
+
+/* The next address, while there is one and somebody waits. */
+static void connect_failed(cd_connect *c, cd_err err)
+{
+    cd_tcp_close(c->tcp);
+    c->tcp = NULL;
+    if (c->fn != NULL && ++c->at < c->cnt) {
+        connect_begin(c);
+    } else {
+        connect_tell(c, NULL, err);
+        connect_free(c);
+    }
+}
+
 static void on_connected(uv_connect_t *uv, int status)
 {
     cd_connect *c = uv->data;
-    if (status == 0) {
-        (void)uv_tcp_nodelay(&c->tcp->uv, 1);
-        connect_tell(c, c->tcp, CD_OK);
-    } else {
-        cd_tcp_close(c->tcp);
-        connect_tell(c, NULL, err_of(status));
+    if (status != 0) {
+        connect_failed(c, err_of(status));
+        return;
     }
+    (void)uv_tcp_nodelay(&c->tcp->uv, 1);
+    connect_tell(c, c->tcp, CD_OK);
     connect_free(c);
 }
 
@@ -554,16 +543,9 @@ static struct sockaddr_storage address_of(const cd_ip *ip, u16 port)
     return out;
 }
 
-static void on_found(void *ctx, const cd_ip *found, usize cnt)
+static void connect_begin(cd_connect *c)
 {
-    cd_connect *c = ctx;
-    c->lookup = NULL;
-    if (cnt == 0) {
-        connect_tell(c, NULL, CD_ENOENT);
-        connect_free(c);
-        return;
-    }
-    struct sockaddr_storage addr = address_of(found, c->port);
+    struct sockaddr_storage addr = address_of(&c->found[c->at], c->port);
     c->tcp = cd_new(cd_tcp);
     c->tcp->loop = c->loop;
     int rc = uv_tcp_init(&c->loop->uv, &c->tcp->uv);
@@ -572,10 +554,22 @@ static void on_found(void *ctx, const cd_ip *found, usize cnt)
     c->uv.data = c;
     rc = uv_tcp_connect(&c->uv, &c->tcp->uv, (const struct sockaddr *)&addr, on_connected);
     if (rc != 0) {
-        cd_tcp_close(c->tcp);
-        connect_tell(c, NULL, err_of(rc));
-        connect_free(c);
+        connect_failed(c, err_of(rc));
     }
+}
+
+static void on_found(void *ctx, cd_err err, const cd_ip *found, usize cnt)
+{
+    cd_connect *c = ctx;
+    c->lookup = NULL;
+    if (err != CD_OK) {
+        connect_tell(c, NULL, err);
+        connect_free(c);
+        return;
+    }
+    c->cnt = cnt < CONNECT_ADDRESSES_MAX ? cnt : CONNECT_ADDRESSES_MAX;
+    memcpy(c->found, found, c->cnt * sizeof *found);
+    connect_begin(c);
 }
 
 static void on_connect_late(void *ctx)
@@ -584,8 +578,7 @@ static void on_connect_late(void *ctx)
     cd_connect_drop(ctx);
 }
 
-cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms,
-                           cd_connect_fn *fn, void *ctx)
+cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms, cd_connect_fn *fn, void *ctx)
 {
     cd_connect *c = cd_new(cd_connect);
     c->loop = l;
@@ -626,8 +619,25 @@ bool cd_tcp_is_local(const cd_tcp *t)
     if (addr.ss_family == AF_INET) {
         return v4[0] == 127;
     }
-    return addr.ss_family == AF_INET6 && (memcmp(v6, v6_self, sizeof v6_self) == 0 ||
-                                          (memcmp(v6, v4_in_v6, 12) == 0 && v6[12] == 127));
+    return addr.ss_family == AF_INET6 &&
+           (memcmp(v6, v6_self, sizeof v6_self) == 0 || (memcmp(v6, v4_in_v6, 12) == 0 && v6[12] == 127));
+}
+
+void cd_tcp_peer(const cd_tcp *t, char out[CD_TCP_PEER_MAX])
+{
+    static const u8 v4_in_v6[12] = {[10] = 0xff, [11] = 0xff};
+    struct sockaddr_storage addr = {0};
+    int n = sizeof addr;
+    out[0] = '\0';
+    if (uv_tcp_getpeername(&t->uv, (struct sockaddr *)&addr, &n) != 0) {
+        return;
+    }
+    const u8 *v6 = (const u8 *)&((const struct sockaddr_in6 *)&addr)->sin6_addr;
+    if (addr.ss_family == AF_INET6 && memcmp(v6, v4_in_v6, 12) == 0) {
+        (void)uv_inet_ntop(AF_INET, v6 + 12, out, CD_TCP_PEER_MAX);
+    } else {
+        (void)uv_ip_name((const struct sockaddr *)&addr, out, CD_TCP_PEER_MAX);
+    }
 }
 
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
@@ -753,8 +763,7 @@ cd_err cd__tcp_raw_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
 
 cd_err cd_tcp_write(cd_tcp *t, const cd_bytes *parts, usize cnt)
 {
-    return t->layer != NULL ? t->layer->write(t->layer_ctx, parts, cnt)
-                            : cd__tcp_raw_write(t, parts, cnt);
+    return t->layer != NULL ? t->layer->write(t->layer_ctx, parts, cnt) : cd__tcp_raw_write(t, parts, cnt);
 }
 
 void cd__tcp_raw_shutdown(cd_tcp *t)

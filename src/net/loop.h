@@ -29,8 +29,8 @@ bool cd_loop_is_here(const cd_loop *l);
 /* cd_loop_now_ms: monotonic time at the start of this round, in milliseconds. */
 u64 cd_loop_now_ms(const cd_loop *l);
 
-/* cd_loop_round: how often the loop has looked for events. What takes long but few rounds waits for this thread, not for
- * others. */
+/* cd_loop_round: how often the loop has looked for events. What takes long but few rounds waits for this thread, not
+ * for others. */
 u64 cd_loop_round(const cd_loop *l);
 
 /* A piece of work for the loop thread, a member of the caller's struct, which must stay until fn runs.
@@ -45,6 +45,7 @@ typedef struct cd_loop_task {
 void cd_loop_post(cd_loop *l, cd_loop_task *t);
 
 typedef struct cd_timer cd_timer;
+/* Called when a timer is due. */
 typedef void cd_timer_fn(void *ctx);
 
 /* cd_timer_new makes a timer that does not run; cd_timer_free ends it (NULL is allowed). */
@@ -57,29 +58,13 @@ void cd_timer_start(cd_timer *t, u64 delay_ms, u64 repeat_ms);
 void cd_timer_stop(cd_timer *t);
 
 typedef struct cd_signal cd_signal;
+/* Called on the loop's thread after a signal. */
 typedef void cd_signal_fn(void *ctx, int signum);
 
 /* cd_signal_open calls fn on the loop whenever the process gets signum, instead of the default action.
  * Errors: CD_EINVAL for a signal that cannot be caught. */
-cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn, void *ctx,
-                      cd_errinfo *why) CD_CHECK;
+cd_err cd_signal_open(cd_signal **out, cd_loop *l, int signum, cd_signal_fn *fn, void *ctx, cd_errinfo *why) CD_CHECK;
 void cd_signal_close(cd_signal *s); /* NULL is allowed */
-
-/* An address, 4 or 16 bytes of it in network order. */
-typedef struct cd_ip {
-    u8 b[16];
-    u8 n;
-} cd_ip;
-
-/* A name that is being looked up, by another thread. */
-typedef struct cd_lookup cd_lookup;
-typedef void cd_lookup_fn(void *ctx, const cd_ip *found, usize cnt);
-
-/* cd_lookup_new finds the addresses of host, the system's preference first, at most CD_LOOKUP_MAX; fn is called once,
- * with none when there are none. cd_lookup_drop: before that, it will not be. */
-enum { CD_LOOKUP_MAX = 64 };
-cd_lookup *cd_lookup_new(cd_loop *l, const char *host, cd_lookup_fn *fn, void *ctx);
-void cd_lookup_drop(cd_lookup *p); /* NULL is allowed */
 
 typedef struct cd_listener cd_listener;
 typedef struct cd_tcp cd_tcp;
@@ -90,18 +75,18 @@ typedef void cd_accept_fn(void *ctx, cd_tcp *tcp);
 /* cd_listener_open listens on host (an address, or a name that is looked up at once; "" is every
  * address) and port (0 lets the system choose).
  * Errors: CD_EADDRINUSE, CD_EACCES, CD_ENOENT (unknown name), CD_EIO. */
-cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port,
-                        cd_accept_fn *accept, void *ctx, cd_errinfo *why) CD_CHECK;
+cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port, cd_accept_fn *accept, void *ctx,
+                        cd_errinfo *why) CD_CHECK;
 void cd_listener_close(cd_listener *s); /* NULL is allowed */
 u16 cd_listener_port(const cd_listener *s);
 
-/* cd_connect_new connects to host (a name or an address) within timeout_ms and calls fn once, not before it returns: with
- * a connection, which the callee owns as one of a listener, or NULL and why (CD_ENOENT: no such host, CD_ETIMEOUT,
- * CD_EACCES, CD_EIO). cd_connect_drop: before that, it will not be called. */
+/* cd_connect_new connects to host (a name or an address) within timeout_ms and calls fn once, not before it returns:
+ * with a connection, which the callee owns as one of a listener, or NULL and why (CD_ENOENT: no such host,
+ * CD_ETIMEOUT, CD_EACCES, CD_EIO). Of a name with several addresses the next is tried when one refuses.
+ * cd_connect_drop: before that, it will not be called. */
 typedef struct cd_connect cd_connect;
 typedef void cd_connect_fn(void *ctx, cd_tcp *tcp, cd_err err);
-cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms,
-                           cd_connect_fn *fn, void *ctx);
+cd_connect *cd_connect_new(cd_loop *l, const char *host, u16 port, u32 timeout_ms, cd_connect_fn *fn, void *ctx);
 void cd_connect_drop(cd_connect *c);
 
 /* What a connection tells its owner. No callback comes after cd_tcp_close, except closed. */
@@ -114,6 +99,10 @@ typedef struct cd_tcp_events {
 
 /* cd_tcp_is_local: the peer is on this machine, or was when it connected. */
 bool cd_tcp_is_local(const cd_tcp *t);
+
+/* cd_tcp_peer gives the address of the other side as text, "" when it is not known any more. */
+enum { CD_TCP_PEER_MAX = 46 }; /* with NUL */
+void cd_tcp_peer(const cd_tcp *t, char out[CD_TCP_PEER_MAX]);
 
 /* cd_tcp_start begins to read. events and ctx stay until closed. */
 void cd_tcp_start(cd_tcp *t, const cd_tcp_events *events, void *ctx);

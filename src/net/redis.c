@@ -1,8 +1,9 @@
 #include "net/redis.h"
 
-#include "base/list.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/table/list.h"
+#include "net/dns.h"
 #include "net/loop_priv.h"
 
 #include <arpa/inet.h>
@@ -46,6 +47,7 @@ struct cd_redis {
     u64 connect_ms; /* when connecting began */
     u32 pause_ms;
     cd_lookup *lookup;
+    usize address_at; /* index among the addresses that the name leads to */
     cd_timer *retry;
     cd_timer *tick;
     cd_timer *refuse;
@@ -55,7 +57,7 @@ struct cd_redis {
 
 static void connect_now(cd_redis *r);
 
-/* --- hiredis on the loop ------------------------------------------------------------------------ */
+/* --- hiredis on the loop --- */
 
 static void want(cd_redis *r, bool wants_read, bool wants_write)
 {
@@ -108,7 +110,7 @@ static void on_ready(void *ctx, bool can_read, bool can_write)
     }
 }
 
-/* --- the connection ----------------------------------------------------------------------------- */
+/* --- the connection --- */
 
 static void set_there(cd_redis *r, bool is_there)
 {
@@ -180,14 +182,15 @@ static void on_connect(const redisAsyncContext *conn, int status)
     send_words(r, select, CD_COUNT(select), on_let_in, r);
 }
 
-static void on_address(void *ctx, const cd_ip *found, usize cnt)
+/* Of several addresses another at every attempt: one may refuse. */
+static void on_address(void *ctx, cd_err err, const cd_ip *found, usize cnt)
 {
     cd_redis *r = ctx;
     r->lookup = NULL;
     char text[INET6_ADDRSTRLEN];
+    found += err != CD_OK ? 0 : r->address_at++ % cnt;
     const char *address =
-        cnt == 0 ? NULL
-                 : inet_ntop(found->n == 4 ? AF_INET : AF_INET6, found->b, text, sizeof text);
+        err != CD_OK ? NULL : inet_ntop(found->n == 4 ? AF_INET : AF_INET6, found->b, text, sizeof text);
     redisAsyncContext *conn = address == NULL ? NULL : redisAsyncConnect(address, r->port);
     if (conn == NULL || conn->err != 0) {
         if (conn != NULL) {
@@ -227,8 +230,7 @@ static void on_tick(void *ctx)
     cd_redis *r = ctx;
     u64 now_ms = cd_loop_now_ms(r->loop);
     cd_list *first = cd_list_first(&r->calls);
-    bool is_late =
-        first != NULL && now_ms - cd_list_of(first, call, link)->begin_ms > r->timeout_ms;
+    bool is_late = first != NULL && now_ms - cd_list_of(first, call, link)->begin_ms > r->timeout_ms;
     bool is_slow = r->conn != NULL && !r->is_there && now_ms - r->connect_ms > CONNECT_MS;
     if (r->conn != NULL && (is_late || is_slow)) {
         bool was_connected = (r->conn->c.flags & REDIS_CONNECTED) != 0;
@@ -239,7 +241,7 @@ static void on_tick(void *ctx)
     }
 }
 
-/* --- calls -------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static void call_end(call *c, const cd_redis_reply *reply)
 {
@@ -277,8 +279,7 @@ static void send_words(cd_redis *r, const cd_bytes *words, usize cnt, cd_redis_f
         argv[i] = words[i].n == 0 ? "" : (const char *)words[i].p;
         lens[i] = words[i].n;
     }
-    bool is_sent = r->conn != NULL &&
-                   redisAsyncCommandArgv(r->conn, on_reply, c, (int)cnt, argv, lens) == REDIS_OK;
+    bool is_sent = r->conn != NULL && redisAsyncCommandArgv(r->conn, on_reply, c, (int)cnt, argv, lens) == REDIS_OK;
     cd_list_push_back(is_sent ? &r->calls : &r->refused, &c->link);
     if (!is_sent) {
         cd_timer_start(r->refuse, 0, 0);
@@ -292,7 +293,7 @@ void cd_redis_call(cd_redis *r, const cd_bytes *words, usize cnt, cd_redis_fn *f
     send_words(r, words, cnt, fn, ctx);
 }
 
-/* --- replies ------------------------------------------------------------------------------------ */
+/* --- replies --- */
 
 static const redisReply *reply_of(const cd_redis_reply *v)
 {
@@ -337,7 +338,7 @@ const cd_redis_reply *cd_redis_at(const cd_redis_reply *v, usize idx)
     return (const cd_redis_reply *)(const void *)reply_of(v)->element[idx];
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static bool take_part(char out[PART_MAX], const char *p, usize n)
 {
@@ -359,9 +360,8 @@ static bool take_place(cd_redis *r, const char *text)
     const char *behind = text + host_n + (text[0] == '[' && text[host_n] == ']');
     u64 port = PORT;
     u64 number = 0;
-    if (*behind == ':' &&
-        (cd_u64_parse(&port, cd_bytes_of(behind + 1, (usize)(text + n - behind - 1))) != CD_OK ||
-         port == 0 || port > UINT16_MAX)) {
+    if (*behind == ':' && (cd_u64_parse(&port, cd_bytes_of(behind + 1, (usize)(text + n - behind - 1))) != CD_OK ||
+                           port == 0 || port > UINT16_MAX)) {
         return false;
     }
     if (db[0] != '\0' && (cd_u64_parse(&number, cd_bytes_str(db)) != CD_OK || number > 65535)) {
@@ -376,8 +376,7 @@ static cd_err take_url(cd_redis *r, const char *url, cd_errinfo *why)
 {
     const char *scheme = strstr(url, "://");
     usize n = scheme == NULL ? 0 : (usize)(scheme - url);
-    bool is_plain =
-        (n == 5 && memcmp(url, "redis", n) == 0) || (n == 6 && memcmp(url, "valkey", n) == 0);
+    bool is_plain = (n == 5 && memcmp(url, "redis", n) == 0) || (n == 6 && memcmp(url, "valkey", n) == 0);
     if (!is_plain && n != 0) {
         return cd_fail(why, CD_EUNSUPPORTED, "the shared store's URL must begin with redis://");
     }
@@ -392,8 +391,7 @@ static cd_err take_url(cd_redis *r, const char *url, cd_errinfo *why)
         rest = at + 1;
     }
     if (!is_good || !take_place(r, rest)) {
-        return cd_fail(why, CD_EINVAL,
-                       "the shared store's URL must be redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
+        return cd_fail(why, CD_EINVAL, "the shared store's URL must be redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
     }
     return CD_OK;
 }

@@ -1,12 +1,12 @@
 #include "net/smtp.h"
 
-#include "base/clock.h"
-#include "base/list.h"
-#include "base/mem.h"
-#include "base/secret.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/mem/secret.h"
+#include "base/os/clock.h"
+#include "base/table/list.h"
+#include "base/thread/thread.h"
 #include "codec/base64.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 #include <curl/curl.h>
 
@@ -40,14 +40,13 @@ typedef struct letter {
     char reason[CURL_ERROR_SIZE];
 } letter;
 
-/* --- messages ------------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 bool cd_mail_is_address(const char *text)
 {
     usize n = strlen(text);
     const char *at = strchr(text, '@');
-    if (n > ADDRESS_MAX || at == NULL || at == text || at[1] == '\0' ||
-        strchr(at + 1, '@') != NULL) {
+    if (n > ADDRESS_MAX || at == NULL || at == text || at[1] == '\0' || strchr(at + 1, '@') != NULL) {
         return false;
     }
     for (usize i = 0; i < n; i++) {
@@ -135,18 +134,15 @@ cd_err cd_mail_compose(cd_buf *out, const cd_mail *m, cd_errinfo *why)
         }
         cd_buf_str(out, "\" ");
     }
-    cd_buf_fmt(out, "<%s>\r\nTo: <%s>\r\nMessage-ID: <%s%s>\r\nSubject: ", m->from, m->to, m->id,
-               strchr(m->from, '@'));
+    cd_buf_fmt(out, "<%s>\r\nTo: <%s>\r\nMessage-ID: <%s%s>\r\nSubject: ", m->from, m->to, m->id, strchr(m->from, '@'));
     put_text(out, m->subject);
-    cd_buf_str(
-        out,
-        "\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        "Content-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-generated\r\n\r\n");
+    cd_buf_str(out, "\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                    "Content-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-generated\r\n\r\n");
     put_body(out, m->body);
     return CD_OK;
 }
 
-/* --- handing over --------------------------------------------------------------------------------- */
+/* --- handing over --- */
 
 static char *dup_part(const char *p, usize n)
 {
@@ -185,8 +181,7 @@ cd_err cd_smtp_new(cd_smtp **out, cd_loop *loop, const cd_smtp_cfg *cfg, cd_erri
     const char *rest = strstr(cfg->url, "://");
     bool is_smtps = strncmp(cfg->url, "smtps://", 8) == 0;
     if (rest == NULL || (!is_smtps && strncmp(cfg->url, "smtp://", 7) != 0)) {
-        return cd_fail(why, CD_EFORMAT,
-                       "the mail server's URL does not begin with smtp:// or smtps://");
+        return cd_fail(why, CD_EFORMAT, "the mail server's URL does not begin with smtp:// or smtps://");
     }
     rest += 3;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -202,8 +197,7 @@ cd_err cd_smtp_new(cd_smtp **out, cd_loop *loop, const cd_smtp_cfg *cfg, cd_erri
     if (at != NULL) {
         const char *user_end = colon == NULL ? at : colon;
         s->user = unescape(rest, (usize)(user_end - rest));
-        s->password =
-            colon == NULL ? dup_part("", 0) : unescape(colon + 1, (usize)(at - colon - 1));
+        s->password = colon == NULL ? dup_part("", 0) : unescape(colon + 1, (usize)(at - colon - 1));
     }
     s->url = cd_alloc(strlen(host) + 9);
     memcpy(s->url, cfg->url, is_smtps ? 8 : 7);
@@ -341,8 +335,7 @@ static bool set_options(CURL *easy, letter *m, struct curl_slist *to)
         ok = curl_easy_setopt(easy, numbers[i].id, numbers[i].v) == CURLE_OK;
     }
     for (usize i = 0; ok && i < CD_COUNT(pointers); i++) {
-        ok = pointers[i].v == NULL ||
-             curl_easy_setopt(easy, pointers[i].id, pointers[i].v) == CURLE_OK;
+        ok = pointers[i].v == NULL || curl_easy_setopt(easy, pointers[i].id, pointers[i].v) == CURLE_OK;
     }
     return ok && curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
@@ -390,8 +383,7 @@ static void on_no_thread(cd_loop_task *t)
     letter_free(m);
 }
 
-void cd_smtp_send(cd_smtp *s, const char *from, const char *to, cd_bytes message, cd_smtp_fn *fn,
-                  void *ctx)
+void cd_smtp_send(cd_smtp *s, const char *from, const char *to, cd_bytes message, cd_smtp_fn *fn, void *ctx)
 {
     CD_ASSERT(cd_mail_is_address(from) && cd_mail_is_address(to));
     letter *m = cd_new(letter);

@@ -8,7 +8,7 @@
 #ifndef CD_NET_SMTP_H
 #define CD_NET_SMTP_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "net/loop.h"
 
 typedef struct cd_smtp cd_smtp;
@@ -31,12 +31,12 @@ void cd_smtp_free(cd_smtp *s);
 typedef void cd_smtp_fn(void *ctx, cd_err err, const char *reason);
 
 /* cd_smtp_send hands over a message (copied); fn is called once, later. */
-void cd_smtp_send(cd_smtp *s, const char *from, const char *to, cd_bytes message, cd_smtp_fn *fn,
-                  void *ctx);
+void cd_smtp_send(cd_smtp *s, const char *from, const char *to, cd_bytes message, cd_smtp_fn *fn, void *ctx);
 
+/* A message to one person. */
 typedef struct cd_mail {
     const char *from, *to; /* addresses: "a@b.example" */
-    const char *name;      /* of the sender, before its address; NULL */
+    const char *name;      /* name of the sender, shown before the address; NULL: none */
     const char *subject;   /* UTF-8; control characters become blanks */
     cd_bytes body;         /* UTF-8 text */
     const char *id;        /* unique to the left of the "@" of the message id */

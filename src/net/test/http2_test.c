@@ -1,7 +1,7 @@
 /* The server's session against nghttp2's client over memory; hostile frames are made by hand. */
-#include "net/http2.h"
+#include "net/http/http2.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <nghttp2/nghttp2.h>
 
@@ -44,7 +44,7 @@ typedef struct rig {
     u32 goaway;            /* its code plus one; 0: none came */
 } rig;
 
-/* ---- the server's side ---- */
+/* --- the server's side --- */
 
 static usize body_max(void *ctx, const cd_http_msg *m)
 {
@@ -66,8 +66,8 @@ static void answer(rig *g, cd_http2_stream *st)
     } else if (g->body.n != 0) {
         cd_buf_put(&body, cd_buf_bytes(&g->body));
     } else {
-        cd_buf_fmt(&body, "%s %.*s %.*s ", cd_http_method_name(m->method), (int)path.n, path.p,
-                   (int)host.n, host.n == 0 ? (const u8 *)"" : host.p);
+        cd_buf_fmt(&body, "%s %.*s %.*s ", cd_http_method_name(m->method), (int)path.n, path.p, (int)host.n,
+                   host.n == 0 ? (const u8 *)"" : host.p);
         cd_buf_put(&body, cd_buf_bytes(&m->body));
     }
     const cd_http2_reply reply = {
@@ -101,7 +101,7 @@ static void answer_all(rig *g)
     }
 }
 
-/* ---- the client's side ---- */
+/* --- the client's side --- */
 
 static seen *seen_of(rig *g, i32 id)
 {
@@ -110,21 +110,19 @@ static seen *seen_of(rig *g, i32 id)
     return &g->streams[i];
 }
 
-static int on_field(nghttp2_session *ng, const nghttp2_frame *f, const u8 *name, size_t name_n,
-                    const u8 *value, size_t value_n, u8 flags, void *ctx)
+static int on_field(nghttp2_session *ng, const nghttp2_frame *f, const u8 *name, size_t name_n, const u8 *value,
+                    size_t value_n, u8 flags, void *ctx)
 {
     seen *s = seen_of(ctx, f->hd.stream_id);
     (void)ng;
     (void)flags;
     if (cd_bytes_eq(cd_bytes_of(name, name_n), cd_bytes_str(":status"))) {
-        u32 status =
-            (u32)(value[0] - '0') * 100u + (u32)(value[1] - '0') * 10u + (u32)(value[2] - '0');
+        u32 status = (u32)(value[0] - '0') * 100u + (u32)(value[1] - '0') * 10u + (u32)(value[2] - '0');
         s->was_told_to_go_on = s->was_told_to_go_on || status == 100;
         s->status = status;
         return 0;
     }
-    cd_buf *out =
-        f->headers.cat == NGHTTP2_HCAT_HEADERS && s->status != 100 ? &s->trailers : &s->fields;
+    cd_buf *out = f->headers.cat == NGHTTP2_HCAT_HEADERS && s->status != 100 ? &s->trailers : &s->fields;
     cd_buf_fmt(out, "%.*s: %.*s\n", (int)name_n, name, (int)value_n, value);
     return 0;
 }
@@ -156,8 +154,8 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
     return 0;
 }
 
-static ssize_t read_upload(nghttp2_session *ng, i32 id, u8 *buf, size_t max, u32 *flags,
-                           nghttp2_data_source *source, void *ctx)
+static ssize_t read_upload(nghttp2_session *ng, i32 id, u8 *buf, size_t max, u32 *flags, nghttp2_data_source *source,
+                           void *ctx)
 {
     seen *s = source->ptr;
     (void)ng;
@@ -180,18 +178,17 @@ static nghttp2_nv nv_of(const char *name, const char *value)
 }
 
 /* Asks for path. upload: the body; NULL: none; empty: one that never comes. */
-static i32 ask(rig *g, const char *method, const char *path, const cd_bytes *upload,
-               const char *name, const char *value)
+static i32 ask(rig *g, const char *method, const char *path, const cd_bytes *upload, const char *name,
+               const char *value)
 {
-    const nghttp2_nv nv[] = {nv_of(":method", method), nv_of(":scheme", "http"),
-                             nv_of(":path", path), nv_of(":authority", "a.example"),
+    const nghttp2_nv nv[] = {nv_of(":method", method), nv_of(":scheme", "http"), nv_of(":path", path),
+                             nv_of(":authority", "a.example"),
                              nv_of(name == NULL ? "x" : name, value == NULL ? "y" : value)};
     i32 id = (i32)nghttp2_session_get_next_stream_id(g->client);
     seen *s = seen_of(g, id);
     const nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = read_upload};
     s->upload = upload == NULL ? (cd_bytes){0} : *upload;
-    i32 got = nghttp2_submit_request(g->client, NULL, nv, CD_COUNT(nv),
-                                     upload == NULL ? NULL : &body, NULL);
+    i32 got = nghttp2_submit_request(g->client, NULL, nv, CD_COUNT(nv), upload == NULL ? NULL : &body, NULL);
     assert_int_equal(got, id);
     return id;
 }
@@ -269,7 +266,7 @@ static void assert_answer(rig *g, i32 id, u32 status, const char *body)
     assert_string_equal(cd_buf_cstr(&s->body), body);
 }
 
-/* ---- tests ---- */
+/* --- tests --- */
 
 static void test_basics(void **state)
 {
@@ -289,8 +286,7 @@ static void test_basics(void **state)
     assert_answer(&g, d, 200, "POST /d a.example hello");
     assert_answer(&g, e, 200, "? /e a.example ");
     assert_true(seen_of(&g, d)->was_told_to_go_on && !seen_of(&g, b)->was_told_to_go_on);
-    assert_string_equal(cd_buf_cstr(&seen_of(&g, a)->fields),
-                        "content-type: text/plain\nx-two: b\n");
+    assert_string_equal(cd_buf_cstr(&seen_of(&g, a)->fields), "content-type: text/plain\nx-two: b\n");
     assert_true(seen_of(&g, a)->is_closed && seen_of(&g, a)->code == 0);
     assert_true(cd_http2_is_idle(g.h) && !cd_http2_is_over(g.h));
     assert_int_equal(g.goaway, 0);
@@ -376,6 +372,42 @@ static void test_refusals(void **state)
     assert_int_equal(seen_of(&g, c)->status, 200);
     rig_close(&g);
     cd_buf_fini(&big);
+}
+
+/* Heads count as bodies do, and what nghttp2 keeps; all of it comes back. */
+static void test_heads_count(void **state)
+{
+    (void)state;
+    enum { N = 40, HEAD = 50000, MAX = 1 << 20 };
+    rig g;
+    cd_bytes nothing = {0};
+    char value[HEAD + 1];
+    i32 ids[N];
+    memset(value, 'v', HEAD);
+    value[HEAD] = '\0';
+    rig_open(&g, &(cd_http2_cfg){.buffered_max = MAX, .header_max = 65536, .streams_max = N});
+    g.answers_now = false;
+    talk(&g);
+    usize idle = cd_http2_kept(g.h);
+    assert_in_range(idle, 1000, 32 * 1024);
+    for (usize i = 0; i < N; i++) {
+        ids[i] = ask(&g, "POST", "/", &nothing, "x-long", value);
+        talk(&g);
+        assert_in_range(cd_http2_kept(g.h), cd_min_u64(i * HEAD, MAX - HEAD), MAX + 128 * 1024);
+    }
+    assert_in_range(g.waiting_cnt, N - MAX / HEAD, N); /* refused: the others wait for their bodies */
+    answer_all(&g);
+    talk(&g);
+    assert_int_equal(seen_of(&g, ids[N - 1])->status, 503);
+    assert_int_equal(seen_of(&g, ids[0])->status, 0);
+    g.now += 2000;
+    cd_http2_sweep(g.h, g.now);
+    answer_all(&g);
+    talk(&g);
+    assert_true(cd_http2_is_idle(g.h));
+    assert_int_equal(cd_http2_unfinished(g.h), 0);
+    assert_in_range(cd_http2_kept(g.h), 0, idle + (64u << 10));
+    rig_close(&g);
 }
 
 /* Answers that the client does not take hold up its next requests, not those of others, and not for ever. */
@@ -467,7 +499,7 @@ static void test_stop(void **state)
     rig_close(&g);
 }
 
-/* ---- frames by hand ---- */
+/* --- frames by hand --- */
 
 static void put_frame(cd_buf *b, u8 type, u8 flags, u32 id, cd_bytes payload)
 {
@@ -746,7 +778,7 @@ int main(void)
         cmocka_unit_test(test_time),          cmocka_unit_test(test_stop),
         cmocka_unit_test(test_floods),        cmocka_unit_test(test_rapid_reset),
         cmocka_unit_test(test_honest_client), cmocka_unit_test(test_stream_numbers),
-        cmocka_unit_test(test_upgrade),
+        cmocka_unit_test(test_upgrade),       cmocka_unit_test(test_heads_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

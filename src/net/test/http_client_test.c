@@ -1,11 +1,11 @@
 /* The client against a server that misbehaves on command, on loopback. */
-#include "net/http_client.h"
+#include "net/http/client.h"
 
-#include "base/clock.h"
-#include "base/fileio.h"
-#include "base/mem.h"
-#include "base/thread.h"
-#include "net/http_server.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/os/fileio.h"
+#include "base/thread/thread.h"
+#include "net/http/server.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -28,13 +28,14 @@
 
 #define MIB ((usize)1 << 20)
 
-/* --- a server for one connection at a time, in a thread of its own --------------------------------- */
+/* --- a server for one connection at a time, in a thread of its own --- */
 
 typedef struct bad_server {
     int fd;
     u16 port;
     cd_thread thread;
     _Atomic u32 conns;
+    _Atomic u32 requests;
     _Atomic bool is_over;
     cd_mutex lock;   /* of last */
     char last[8192]; /* the newest request, whole */
@@ -76,8 +77,7 @@ static bool pause_ms(int fd, u32 ms)
 static bool answer(int fd, const char *path)
 {
     if (strcmp(path, "/ok") == 0) {
-        say(fd,
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-One:  a b \r\nx-one: second\r\n\r\nhello");
+        say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-One:  a b \r\nx-one: second\r\n\r\nhello");
         return true;
     }
     if (strcmp(path, "/chunked") == 0) {
@@ -85,6 +85,9 @@ static bool answer(int fd, const char *path)
                 "HTTP/1.1 429 Slow Down\r\nTransfer-Encoding: chunked\r\nRetry-After: 7\r\n\r\n"
                 "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
         return true;
+    }
+    if (strcmp(path, "/close") == 0) {
+        return false; /* read, and not a word */
     }
     if (strcmp(path, "/redirect") == 0) {
         say(fd, "HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n");
@@ -149,6 +152,7 @@ static void serve(bad_server *s, int fd)
         }
         char path[200] = "";
         (void)sscanf(buf, "%*s %199s", path);
+        atomic_fetch_add(&s->requests, 1);
         cd_mutex_lock(&s->lock);
         memcpy(s->last, buf, n + 1);
         cd_mutex_unlock(&s->lock);
@@ -195,9 +199,8 @@ static bad_server *server_new(void)
 
 static void server_free(bad_server *s)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(s->port),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     atomic_store(&s->is_over, true);
     assert_true(connect(fd, (struct sockaddr *)&a, sizeof a) == 0);
@@ -217,7 +220,7 @@ static bool has_sent(bad_server *s, const char *text)
     return found;
 }
 
-/* --- a client and what it was told --------------------------------------------------------------- */
+/* --- a client and what it was told --- */
 
 typedef struct rig {
     cd_loop *loop;
@@ -269,10 +272,8 @@ static void on_result(void *ctx, const cd_http_result *res)
     cd_http_call_times(res->call, &times);
     cd_bytes head = cd_http_call_head(res->call);
     if (res->status != 0) {
-        assert_true(times.was_sent && times.ttfb_ms <= res->ms &&
-                    times.connect_ms <= times.ttfb_ms);
-        assert_true(head.n > 8 &&
-                    (memcmp(head.p, "HTTP/1.1", 8) == 0 || memcmp(head.p, "HTTP/2", 6) == 0));
+        assert_true(times.was_sent && times.ttfb_ms <= res->ms && times.connect_ms <= times.ttfb_ms);
+        assert_true(head.n > 8 && (memcmp(head.p, "HTTP/1.1", 8) == 0 || memcmp(head.p, "HTTP/2", 6) == 0));
     }
     cd_buf_put(&g->body, res->body);
     if (g->wants != NULL) {
@@ -362,8 +363,7 @@ static void test_requests(void **state)
         char line[5100] = "X-Long: ";
         memset(line + strlen(line), 'y', lens[i] - 8);
         memcpy(line + lens[i], "\r\n", 3);
-        const cd_http_ask lines = {
-            .method = CD_HTTP_POST, .lines = cd_bytes_str(line), .timeout_ms = 5000};
+        const cd_http_ask lines = {.method = CD_HTTP_POST, .lines = cd_bytes_str(line), .timeout_ms = 5000};
         ask(&r, &g, "/ok", &lines);
         assert_int_equal(g.status, 200);
         assert_true(has_sent(r.server, line));
@@ -374,8 +374,7 @@ static void test_requests(void **state)
     /* nothing of a call is left for the next */
     ask(&r, &g, "/ok", &plain);
     assert_true(has_sent(r.server, "GET /ok "));
-    assert_false(has_sent(r.server, "X-Key") || has_sent(r.server, "Content-") ||
-                 has_sent(r.server, "{"));
+    assert_false(has_sent(r.server, "X-Key") || has_sent(r.server, "Content-") || has_sent(r.server, "{"));
     const cd_http_ask bare = {.method = CD_HTTP_POST, .timeout_ms = 5000};
     ask(&r, &g, "/ok", &bare);
     assert_true(has_sent(r.server, "POST /ok ") && has_sent(r.server, "Content-Length: 0\r\n"));
@@ -383,8 +382,7 @@ static void test_requests(void **state)
     const cd_http_ask bad = {.headers = split, .headers_cnt = 1};
     ask(&r, &g, "/ok", &bad);
     assert_int_equal(g.err, CD_EINVAL);
-    static const char *const urls[] = {"file:///etc/passwd", "gopher://127.0.0.1/", "http://",
-                                       "nonsense:// x"};
+    static const char *const urls[] = {"file:///etc/passwd", "gopher://127.0.0.1/", "http://", "nonsense:// x"};
     for (usize i = 0; i < CD_COUNT(urls); i++) {
         const cd_http_ask no = {.url = urls[i]};
         ask(&r, &g, "", &no);
@@ -402,12 +400,10 @@ static void test_hostile(void **state)
         cd_err err;
         u32 timeout_ms;
     } cases[] = {
-        {"/half", CD_EPROTO, 5000},         {"/bad-chunks", CD_EIO, 5000},
-        {"/cut-chunks", CD_EPROTO, 5000},   {"/no-http", CD_EPROTO, 5000},
-        {"/two-lengths", CD_EPROTO, 5000},  {"/long-header", CD_ELIMIT, 5000},
-        {"/many-headers", CD_ELIMIT, 5000}, {"/endless", CD_ELIMIT, 5000},
-        {"/drip", CD_ETIMEOUT, 300},        {"/hang", CD_ETIMEOUT, 200},
-        {"/reset", CD_EIO, 5000},           {"/half-head", CD_EPROTO, 5000},
+        {"/half", CD_EPROTO, 5000},         {"/bad-chunks", CD_EIO, 5000},     {"/cut-chunks", CD_EPROTO, 5000},
+        {"/no-http", CD_EPROTO, 5000},      {"/two-lengths", CD_EPROTO, 5000}, {"/long-header", CD_ELIMIT, 5000},
+        {"/many-headers", CD_ELIMIT, 5000}, {"/endless", CD_ELIMIT, 5000},     {"/drip", CD_ETIMEOUT, 300},
+        {"/hang", CD_ETIMEOUT, 200},        {"/reset", CD_EIO, 5000},          {"/half-head", CD_EPROTO, 5000},
     };
     rig r;
     got g = {.wants = NULL};
@@ -448,6 +444,34 @@ static void test_no_server(void **state)
     assert_int_equal(g.err, CD_ENOENT);
     (void)close(fd);
     cd_buf_fini(&g.body);
+    rig_fini(&r);
+}
+
+/* A server that reads the request on a kept connection and closes it: who may ask again does, who may not does not. */
+static void test_once(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r);
+    const cd_http_ask again = {.method = CD_HTTP_POST, .body = cd_bytes_str("{}")};
+    cd_http_ask once = again;
+    once.is_once = true;
+    const cd_http_ask *const rows[] = {&once, &again};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        got g = {0};
+        ask(&r, &g, "/ok", &once);
+        assert_int_equal(g.err, CD_OK);
+        u32 before = atomic_load(&r.server->requests);
+        ask(&r, &g, "/close", rows[i]);
+        assert_int_not_equal(g.err, CD_OK);
+        if (rows[i]->is_once) {
+            assert_int_equal(g.err, CD_EPROTO);
+            assert_int_equal(atomic_load(&r.server->requests), before + 1);
+        } else {
+            assert_true(atomic_load(&r.server->requests) > before + 1);
+        }
+        cd_buf_fini(&g.body);
+    }
     rig_fini(&r);
 }
 
@@ -529,7 +553,7 @@ static void test_cancel(void **state)
     rig_fini(&r);
 }
 
-/* --- our own server: TLS, HTTP/2, gzip, many calls ------------------------------------------------ */
+/* --- our own server: TLS, HTTP/2, gzip, many calls --- */
 
 static void on_get(void *ctx, cd_http_req *req)
 {
@@ -554,8 +578,7 @@ static void make_cert(const char *cert_file, const char *key_file)
     assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(cert), 1), 1);
     assert_non_null(X509_gmtime_adj(X509_getm_notBefore(cert), -60));
     assert_non_null(X509_gmtime_adj(X509_getm_notAfter(cert), 3600));
-    assert_int_equal(
-        X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const u8 *)"test", -1, -1, 0), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const u8 *)"test", -1, -1, 0), 1);
     assert_int_equal(X509_set_issuer_name(cert, name), 1);
     assert_int_equal(X509_set_pubkey(cert, key), 1);
     assert_int_equal(X509_add_ext(cert, alt, -1), 1);
@@ -563,8 +586,7 @@ static void make_cert(const char *cert_file, const char *key_file)
     FILE *f = fopen(cert_file, "we");
     assert_true(f != NULL && PEM_write_X509(f, cert) == 1 && fclose(f) == 0);
     f = fopen(key_file, "we");
-    assert_true(f != NULL && PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL) == 1 &&
-                fclose(f) == 0);
+    assert_true(f != NULL && PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL) == 1 && fclose(f) == 0);
     X509_EXTENSION_free(alt);
     X509_free(cert);
     EVP_PKEY_free(key);
@@ -585,8 +607,7 @@ static void test_tls(void **state)
     make_cert(cert, key);
     assert_int_equal(cd_loop_new(&r.loop, NULL), CD_OK);
     cd_tls *tls = NULL;
-    const cd_tls_cfg tls_cfg = {
-        .cert_file = cert, .key_file = key, .protocols = protocols, .protocols_cnt = 2};
+    const cd_tls_cfg tls_cfg = {.cert_file = cert, .key_file = key, .protocols = protocols, .protocols_cnt = 2};
     assert_int_equal(cd_tls_new(&tls, r.loop, &tls_cfg, NULL), CD_OK);
     const cd_http_cfg http_cfg = {.gzip = true};
     cd_http_server *server = cd_http_server_new(r.loop, &http_cfg);
@@ -650,10 +671,9 @@ static void test_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),     cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_no_server),
-        cmocka_unit_test(test_may_connect), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_requests),    cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_no_server), cmocka_unit_test(test_may_connect), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_once),      cmocka_unit_test(test_tls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 
-#include "net/http.h"
+#include "net/http/http.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -84,12 +84,9 @@ static void test_dates(void **state)
         u64 want;
     } good[] = {
         {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777}, /* RFC 9110 5.6.7 */
-        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
-        {"Sun Nov  6 08:49:37 1994", 784111777},
-        {"Sun Nov 16 08:49:37 1994", 784975777},
-        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
-        {"Tue, 29 Feb 2000 23:59:59 GMT", 951868799},
-        {"Wednesday, 29-Feb-12 00:00:00 GMT", 1330473600},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777}, {"Sun Nov  6 08:49:37 1994", 784111777},
+        {"Sun Nov 16 08:49:37 1994", 784975777},       {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"Tue, 29 Feb 2000 23:59:59 GMT", 951868799},  {"Wednesday, 29-Feb-12 00:00:00 GMT", 1330473600},
     };
     static const char *const bad[] = {
         "",
@@ -144,9 +141,8 @@ static void test_dates_all_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_etag),           cmocka_unit_test(test_list),
-        cmocka_unit_test(test_unchanged),      cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_dates_all_over),
+        cmocka_unit_test(test_etag),  cmocka_unit_test(test_list),           cmocka_unit_test(test_unchanged),
+        cmocka_unit_test(test_dates), cmocka_unit_test(test_dates_all_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

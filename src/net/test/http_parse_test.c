@@ -1,6 +1,8 @@
-#include "net/http_parse.h"
+#include "net/http/parse.h"
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
+
+#include <stdio.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,11 +41,9 @@ static void run(cd_buf *out, const char *text, usize n, usize piece)
             cd_bytes path = cd_http_msg_path(m);
             cd_bytes query = cd_http_msg_query(m);
             cd_bytes body = cd_buf_bytes(&m->body);
-            cd_buf_fmt(out, "%s %.*s?%.*s body=%.*s%s; ", cd_http_method_name(m->method),
-                       (int)path.n, path.p, (int)query.n,
-                       query.p == NULL ? (const u8 *)"" : query.p, (int)body.n,
-                       body.p == NULL ? (const u8 *)"" : body.p,
-                       cd_http_parse_keeps_alive(p) ? "" : " last");
+            cd_buf_fmt(out, "%s %.*s?%.*s body=%.*s%s; ", cd_http_method_name(m->method), (int)path.n, path.p,
+                       (int)query.n, query.p == NULL ? (const u8 *)"" : query.p, (int)body.n,
+                       body.p == NULL ? (const u8 *)"" : body.p, cd_http_parse_keeps_alive(p) ? "" : " last");
             cd_http_parse_next(p);
             assert_true(cd_http_parse_is_idle(p));
         }
@@ -78,8 +78,7 @@ static void test_requests(void **state)
 {
     (void)state;
     check("GET / HTTP/1.1\r\n" H "\r\n", "GET /? body=; ");
-    check("POST /x?a=1&b=/? HTTP/1.1\r\n" H "Content-Length: 5\r\n\r\nhello",
-          "POST /x?a=1&b=/? body=hello; ");
+    check("POST /x?a=1&b=/? HTTP/1.1\r\n" H "Content-Length: 5\r\n\r\nhello", "POST /x?a=1&b=/? body=hello; ");
     check("\r\n\r\nGET /1 HTTP/1.1\r\n" H "\r\nHEAD /2 HTTP/1.1\r\n" H "\r\nPUT /3 HTTP/1.1\r\n" H
           "Content-Length: 1\r\n\r\nxDELETE /4 HTTP/1.1\r\n" H "\r\n",
           "GET /1? body=; HEAD /2? body=; PUT /3? body=x; DELETE /4? body=; ");
@@ -98,12 +97,10 @@ static void test_requests(void **state)
     check("GET / HTTP/1.1\r\n" H "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
           "GET /2 HTTP/1.1\r\n" H "\r\n",
           "GET /? body=; GET /2? body=; ");
-    check("POST / HTTP/1.1\r\n" H
-          "Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nab"
+    check("POST / HTTP/1.1\r\n" H "Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nab"
           "GET /2 HTTP/1.1\r\n" H "\r\n",
           "POST /? body=ab; GET /2? body=; ");
-    check("CONNECT a:80 HTTP/1.1\r\n" H "\r\nGET /2 HTTP/1.1\r\n" H "\r\n",
-          "? a:80? body=; GET /2? body=; ");
+    check("CONNECT a:80 HTTP/1.1\r\n" H "\r\nGET /2 HTTP/1.1\r\n" H "\r\n", "? a:80? body=; GET /2? body=; ");
     check("GET / HTTP/1.1\r\n" H "Empty:\r\nX: y\r\n\r\n", "GET /? body=; ");
 }
 
@@ -120,12 +117,8 @@ static void test_unfinished(void **state)
 static void test_smuggling(void **state)
 {
     (void)state;
-    check("POST / HTTP/1.1\r\n" H
-          "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-          "400 ");
-    check("POST / HTTP/1.1\r\n" H
-          "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
-          "400 ");
+    check("POST / HTTP/1.1\r\n" H "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", "400 ");
     check("POST / HTTP/1.1\r\n" H "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde", "400 ");
     check("POST / HTTP/1.1\r\n" H "Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd", "400 ");
     check("POST / HTTP/1.1\r\n" H "Content-Length: 4, 4\r\n\r\nabcd", "400 ");
@@ -136,17 +129,12 @@ static void test_smuggling(void **state)
     check("POST / HTTP/1.1\r\n" H "Content-Length : 4\r\n\r\nabcd", "400 ");
     check("POST / HTTP/1.1\r\n" H "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", "400 ");
     check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", "400 ");
-    check("POST / HTTP/1.1\r\n" H
-          "Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n0\r\n\r\n",
-          "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n0\r\n\r\n", "400 ");
     check("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400 ");
-    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n",
-          "400 ");
-    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n",
-          "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n", "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n", "400 ");
     check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\r\nhelloX0\r\n\r\n", "400 ");
-    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n",
-          "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n", "400 ");
     check("GET / HTTP/1.1\nHost: a\n\n", "505 ");
     check("GET / HTTP/1.1\r\n" H "A: b\nC: d\r\n\r\n", "400 ");
     check("GET / HTTP/1.1\r\n" H "A: b\r\n folded\r\n\r\n", "400 ");
@@ -215,17 +203,15 @@ static void test_limits(void **state)
           "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n2\r\n",
           "413 ");
     check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "413 ");
-    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
-          "400 ");
+    check("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n", "400 ");
     cd_buf_fini(&b);
 }
 
 static void test_headers(void **state)
 {
     (void)state;
-    static const char text[] =
-        "POST http://Target:1/ HTTP/1.1\r\nHOST: h:2\r\nX-a:  v 1 \r\n"
-        "x-A: 2\r\nExpect: 100-Continue\r\nEmpty: \r\nContent-Length: 3\r\n\r\n";
+    static const char text[] = "POST http://Target:1/ HTTP/1.1\r\nHOST: h:2\r\nX-a:  v 1 \r\n"
+                               "x-A: 2\r\nExpect: 100-Continue\r\nEmpty: \r\nContent-Length: 3\r\n\r\n";
     cd_http_parse *p = cd_http_parse_new(HEADER_MAX, BODY_MAX);
     usize used;
     const char *why;
@@ -268,13 +254,58 @@ static void test_words(void **state)
     assert_string_equal(cd_http_reason(299), "");
 }
 
+/* The limit of headers does not depend on how the request is cut into pieces. */
+static void test_limit_in_pieces(void **state)
+{
+    (void)state;
+    cd_buf text = {0};
+    cd_buf whole = {0};
+    cd_buf pieces = {0};
+    for (usize fill = HEADER_MAX - 250; fill < HEADER_MAX + 20; fill++) {
+        cd_buf_clear(&text);
+        cd_buf_str(&text, "GET /a HTTP/1.1\r\nHost: x\r\n");
+        for (int i = 0; i < 10; i++) {
+            cd_buf_str(&text, "A-name: a value\r\n");
+        }
+        cd_buf_str(&text, "Filling: ");
+        cd_buf_fill(&text, 'v', fill - 190);
+        cd_buf_str(&text, "\r\n\r\n");
+        run(&whole, (const char *)text.p, text.n, text.n);
+        for (usize piece = 1; piece < 8; piece++) {
+            run(&pieces, (const char *)text.p, text.n, piece);
+            assert_string_equal(cd_buf_cstr(&pieces), cd_buf_cstr(&whole));
+        }
+    }
+    /* Both sides of it were seen, and so for the extensions of chunks and for trailers. */
+    assert_memory_equal(cd_buf_cstr(&whole), "431", 3);
+    static const char *const heads[] = {"1;ext=", "1\r\nx\r\n0\r\nTrailer: "};
+    static const char *const tails[] = {"\r\nx\r\n0\r\n\r\n", "\r\n\r\n"};
+    for (usize kind = 0; kind < CD_COUNT(heads); kind++) {
+        bool seen[2] = {false};
+        for (usize fill = HEADER_MAX - 100; fill < HEADER_MAX + 10; fill++) {
+            cd_buf_clear(&text);
+            cd_buf_str(&text, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+            cd_buf_str(&text, heads[kind]);
+            cd_buf_fill(&text, '0', fill);
+            cd_buf_str(&text, tails[kind]);
+            run(&whole, (const char *)text.p, text.n, text.n);
+            run(&pieces, (const char *)text.p, text.n, 1);
+            assert_string_equal(cd_buf_cstr(&pieces), cd_buf_cstr(&whole));
+            seen[whole.p[0] == '4'] = true;
+        }
+        assert_true(seen[0] && seen[1]);
+    }
+    cd_buf_fini(&text);
+    cd_buf_fini(&whole);
+    cd_buf_fini(&pieces);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),  cmocka_unit_test(test_unfinished),
-        cmocka_unit_test(test_smuggling), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_requests),        cmocka_unit_test(test_unfinished), cmocka_unit_test(test_smuggling),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_limits),     cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_limit_in_pieces), cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

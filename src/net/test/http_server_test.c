@@ -1,10 +1,10 @@
 /* The server over real loopback sockets: the loop runs in a thread of its own, the test is the client. */
-#include "net/http_server.h"
+#include "net/http/server.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/pool.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/thread/pool.h"
+#include "base/thread/thread.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -33,6 +33,8 @@ typedef struct rig {
     cd_cond cond;
     u32 waiting;
     bool is_open;
+    _Atomic u32 made; /* answers of /made */
+    bool is_stalled;  /* the loop stands still */
     cd_loop_task stop;
     u32 grace_ms;
     _Atomic bool is_done;
@@ -91,6 +93,44 @@ static void gate_wait(void *arg)
     cd_free(x);
 }
 
+/* 1 MiB, made by a worker when the test opens the gate. */
+static void make_large(void *arg)
+{
+    gated *x = arg;
+    cd_mutex_lock(&x->g->lock);
+    x->g->waiting++;
+    cd_cond_wake_all(&x->g->cond);
+    while (!x->g->is_open) {
+        cd_cond_wait(&x->g->cond, &x->g->lock);
+    }
+    cd_mutex_unlock(&x->g->lock);
+    cd_buf_fill(cd_http_req_out(x->r), 'm', 1 << 20);
+    (void)atomic_fetch_add(&x->g->made, 1);
+    cd_http_reply(x->r, 200, "text/plain");
+    cd_free(x);
+}
+
+static void on_made(void *ctx, cd_http_req *r)
+{
+    gated *x = cd_new(gated);
+    *x = (gated){.g = ctx, .r = r};
+    assert_int_equal(cd_pool_submit(x->g->pool, make_large, x), CD_OK);
+}
+
+/* Holds the loop up until the test lets it go. */
+static void on_stall(void *ctx, cd_http_req *r)
+{
+    rig *g = ctx;
+    cd_mutex_lock(&g->lock);
+    g->is_stalled = true;
+    cd_cond_wake_all(&g->cond);
+    while (g->is_stalled) {
+        cd_cond_wait(&g->cond, &g->lock);
+    }
+    cd_mutex_unlock(&g->lock);
+    cd_http_reply(r, 200, "text/plain");
+}
+
 /* Answers when the test opens the gate. */
 static void on_gate(void *ctx, cd_http_req *r)
 {
@@ -99,7 +139,7 @@ static void on_gate(void *ctx, cd_http_req *r)
     assert_int_equal(cd_pool_submit(x->g->pool, gate_wait, x), CD_OK);
 }
 
-enum { BIG = 32 * 1024 * 1024 };
+enum { BIG = 32 * 1024 * 1024, LARGE = 300000 };
 
 static void on_big(void *ctx, cd_http_req *r)
 {
@@ -143,6 +183,15 @@ static void on_nothing(void *ctx, cd_http_req *r)
     cd_http_reply(r, 204, NULL);
 }
 
+/* GET /held: what counts against memory_max, and figures. */
+static void on_held(void *ctx, cd_http_req *r)
+{
+    const rig *g = ctx;
+    cd_buf_fmt(cd_http_req_out(r), "%zu, %zu connections, crowded %d", cd_http_server_held(g->server),
+               cd_http_server_conns(g->server), cd_http_server_crowded(g->server) != 0);
+    cd_http_reply(r, 200, NULL);
+}
+
 static void loop_main(void *arg)
 {
     rig *g = arg;
@@ -160,12 +209,17 @@ static void rig_open(rig *g, const cd_http_cfg *cfg)
     const cd_http_route routes[] = {
         {.path = "/echo", .methods = CD_HTTP_GET | CD_HTTP_POST, .handler = on_echo},
         {.path = "/small", .methods = CD_HTTP_POST, .handler = on_echo, .body_max = 10},
+        {.path = "/large", .methods = CD_HTTP_POST, .handler = on_echo, .body_max = LARGE},
         {.path = "/later", .methods = CD_HTTP_POST, .handler = on_later, .ctx = g},
         {.path = "/gate", .methods = CD_HTTP_ANY, .handler = on_gate, .ctx = g},
+        {.path = "/made", .methods = CD_HTTP_GET, .handler = on_made, .ctx = g},
+        {.path = "/stall", .methods = CD_HTTP_GET, .handler = on_stall, .ctx = g},
         {.path = "/big", .methods = CD_HTTP_GET, .handler = on_big},
         {.path = "/text", .methods = CD_HTTP_GET, .handler = on_text},
         {.path = "/shared", .methods = CD_HTTP_GET, .handler = on_shared},
         {.path = "/nothing", .methods = CD_HTTP_GET, .handler = on_nothing},
+        {.path = "/page*", .methods = CD_HTTP_GET, .handler = on_echo, .is_page = true},
+        {.path = "/held", .methods = CD_HTTP_GET, .handler = on_held, .ctx = g},
         {.path = "/below/*", .methods = CD_HTTP_GET, .handler = on_echo},
     };
     for (usize i = 0; i < CD_COUNT(routes); i++) {
@@ -229,7 +283,7 @@ static void gate_open(rig *g)
     cd_mutex_unlock(&g->lock);
 }
 
-/* ---- a client ---- */
+/* --- a client --- */
 
 static int dial(const rig *g)
 {
@@ -322,6 +376,30 @@ static void ask(const rig *g, cd_buf *out, const char *text)
 
 #define H "Host: localhost\r\n"
 
+static void nap(u32 ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+/* What the server holds for others than the one who asks. */
+static usize held(const rig *g)
+{
+    cd_buf b = {0};
+    ask(g, &b, "GET /held HTTP/1.1\r\n" H "\r\n");
+    usize n = (usize)strtoul(body_of(&b), NULL, 10);
+    cd_buf_fini(&b);
+    return n;
+}
+
+static void await_held_below(const rig *g, usize max)
+{
+    for (int i = 0; i < 500 && held(g) >= max; i++) {
+        nap(10);
+    }
+    assert_true(held(g) < max);
+}
+
 static void test_basics(void **state)
 {
     (void)state;
@@ -378,8 +456,7 @@ static void test_basics(void **state)
     assert_true(hear(fd, &b, false));
     assert_status(&b, 405);
     assert_true(has(&b, "\r\nAllow: GET, HEAD, POST\r\n"));
-    assert_string_equal(body_of(&b),
-                        "{\"error\":{\"code\":405,\"message\":\"method not allowed\"}}");
+    assert_string_equal(body_of(&b), "{\"error\":{\"code\":405,\"message\":\"method not allowed\"}}");
     say(fd, "GET /echo HTTP/1.1\r\n" H "Connection: close\r\n\r\n");
     assert_true(hear(fd, &b, false));
     assert_true(has(&b, "\r\nConnection: close\r\n"));
@@ -529,14 +606,27 @@ static void test_cors(void **state)
     ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "Origin: https://evil.example\r\n\r\n");
     assert_status(&b, 200);
     assert_false(has(&b, "Access-Control"));
+    rig_close(&g);
+
+    /* Pages for people never have such headers: whatever the method, whatever becomes of it. */
+    static const char *const asks[] = {
+        "GET /page HTTP/1.1\r\n",
+        "GET /page/below?x HTTP/1.1\r\n",
+        "POST /page HTTP/1.1\r\n",
+        "OPTIONS /page HTTP/1.1\r\nAccess-Control-Request-Method: GET\r\n",
+        "POST /page HTTP/1.1\r\nContent-Length: 99999999\r\n",
+    };
+    rig_open(&g, &(cd_http_cfg){0});
+    for (usize i = 0; i < CD_COUNT(asks); i++) {
+        cd_buf text = {0};
+        cd_buf_fmt(&text, "%s" H "Origin: http://localhost:3000\r\n\r\n", asks[i]);
+        ask(&g, &b, cd_buf_cstr(&text));
+        cd_buf_fini(&text);
+        assert_false(has(&b, "Access-Control"));
+        assert_false(has(&b, "Vary: Origin"));
+    }
     cd_buf_fini(&b);
     rig_close(&g);
-}
-
-static void nap(u32 ms)
-{
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)nanosleep(&t, NULL);
 }
 
 /* A client that drips bytes does not get more time by it; an idle one is closed without a word. */
@@ -545,8 +635,7 @@ static void test_timeouts(void **state)
     (void)state;
     rig g;
     cd_buf b = {0};
-    const cd_http_cfg cfg = {
-        .header_timeout_ms = 100, .read_timeout_ms = 200, .idle_timeout_ms = 100};
+    const cd_http_cfg cfg = {.header_timeout_ms = 100, .read_timeout_ms = 200, .idle_timeout_ms = 100};
     static const char request[] = "GET /echo HTTP/1.1\r\n" H "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaa";
     rig_open(&g, &cfg);
     const cd_clock *clock = cd_clock_real();
@@ -628,8 +717,8 @@ static void test_big_answer(void **state)
     rig_close(&g);
 }
 
-/* Of two clients that do not take their answers, the one that waits longer goes; a long request is refused while too much
- * is held, a short one is not, and all is well when the answers have been taken. */
+/* Of two clients that do not take their answers, the one that waits longer goes; a long request is refused while too
+ * much is held, a short one is not, and all is well when the answers have been taken. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -676,6 +765,100 @@ static void test_memory(void **state)
     rig_close(&g);
     cd_buf_fini(&b);
     cd_buf_fini(&body);
+}
+
+/* Where a route takes bodies beyond the server's size, one at a time is beside the budget of all: it is taken whole, it
+ * costs others nothing, and another has to fit into the budget. Web pages of strangers have no such route. */
+static void test_large_bodies(void **state)
+{
+    (void)state;
+    enum { PART = 200000, USUAL = 20000, MEMORY = 100000 };
+    static const char head[] = "POST /large HTTP/1.1\r\n" H "Content-Length: 300000\r\n\r\n";
+    rig g;
+    cd_buf b = {0};
+    cd_buf body = {0};
+    cd_buf_fill(&body, 'x', LARGE);
+    rig_open(&g, &(cd_http_cfg){.body_max = USUAL, .memory_max = MEMORY});
+    for (u32 round = 0; round < 2; round++) {
+        int large = dial(&g);
+        say(large, head);
+        say_n(large, (const char *)body.p, PART);
+        while (held(&g) < PART) {
+        }
+        int other = dial(&g);
+        say(other, head);
+        say_n(other, (const char *)body.p, PART);
+        assert_true(hear(other, &b, false));
+        assert_status(&b, 503);
+        (void)close(other);
+        other = dial(&g);
+        say(other, "POST /echo HTTP/1.1\r\n" H "Content-Length: 15000\r\n\r\n");
+        say_n(other, (const char *)body.p, 15000);
+        assert_true(hear(other, &b, false));
+        assert_status(&b, 200);
+        (void)close(other);
+        say_n(large, (const char *)body.p, LARGE - PART);
+        assert_true(hear(large, &b, false));
+        assert_status(&b, 200);
+        assert_in_range(strlen(body_of(&b)), LARGE, LARGE + 100);
+        (void)close(large);
+        await_held_below(&g, 4096);
+    }
+    int stranger = dial(&g);
+    say(stranger, "POST /large HTTP/1.1\r\n" H "Origin: https://page.example\r\nContent-Length: 300000\r\n\r\n");
+    assert_true(hear(stranger, &b, false));
+    assert_status(&b, 413);
+    (void)close(stranger);
+    rig_close(&g);
+    cd_buf_fini(&b);
+    cd_buf_fini(&body);
+}
+
+/* While the loop cannot send them, threads make no more of large answers than a quarter of the budget: here one is on
+ * its way, and each of the two workers has one that waits for its turn. */
+static void test_answers_wait_for_the_loop(void **state)
+{
+    (void)state;
+    enum { CONNS = 12, WORKERS = 2, SOON_NS = 1000000000 };
+    rig g;
+    int fds[CONNS];
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.memory_max = 4 << 20});
+    for (u32 i = 0; i < CONNS; i++) {
+        fds[i] = dial(&g);
+        say(fds[i], "GET /made HTTP/1.1\r\n" H "\r\n");
+    }
+    gate_await(&g, WORKERS);
+    int stall = dial(&g);
+    say(stall, "GET /stall HTTP/1.1\r\n" H "\r\n");
+    cd_mutex_lock(&g.lock);
+    while (!g.is_stalled) {
+        cd_cond_wait(&g.cond, &g.lock);
+    }
+    cd_mutex_unlock(&g.lock);
+    gate_open(&g);
+    u64 start = cd_clock_mono_ns(cd_clock_real());
+    while (atomic_load(&g.made) < WORKERS + 1) {
+    }
+    nap(50);
+    u32 made = atomic_load(&g.made);
+    if (cd_clock_mono_ns(cd_clock_real()) - start < SOON_NS) { /* later they lose patience */
+        assert_int_equal(made, WORKERS + 1);
+    }
+    cd_mutex_lock(&g.lock);
+    g.is_stalled = false;
+    cd_cond_wake_all(&g.cond);
+    cd_mutex_unlock(&g.lock);
+    assert_true(hear(stall, &b, false));
+    while (atomic_load(&g.made) < CONNS) {
+    }
+    for (u32 i = 0; i < CONNS; i++) {
+        (void)close(fds[i]);
+    }
+    (void)close(stall);
+    await_held_below(&g, 4096);
+    rig_close(&g);
+    cd_buf_fini(&b);
 }
 
 /* Shared bytes go out in their places, whatever carries them. */
@@ -761,13 +944,17 @@ static void test_too_many(void **state)
     int c = dial(&g);
     say(a, "GET /echo HTTP/1.1\r\n" H "\r\n");
     assert_true(hear(a, &b, false));
-    say(c, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    say(c, "GET /held HTTP/1.1\r\n" H "\r\n");
     assert_true(hear(c, &b, false));
+    assert_true(has(&b, ", 2 connections, crowded 0"));
     int d = dial(&g);
     assert_true(hear(d, &b, false));
     assert_status(&b, 503);
     assert_string_equal(body_of(&b), "too many connections\n");
     (void)close(d);
+    say(c, "GET /held HTTP/1.1\r\n" H "\r\n");
+    assert_true(hear(c, &b, false));
+    assert_true(has(&b, "crowded 1"));
     (void)close(c);
     /* The freed place is found sooner or later. */
     for (;;) {
@@ -814,7 +1001,7 @@ static void test_make_room(void **state)
     rig_close(&g);
 }
 
-/* ---- HTTP/2, frame by frame ---- */
+/* --- HTTP/2, frame by frame --- */
 
 #define PREFACE  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
@@ -826,9 +1013,7 @@ static void say_get(int fd, u8 id, const char *path)
 {
     cd_buf b = {0};
     u8 path_n = (u8)strlen(path);
-    const u8 head[] = {
-        0,    0,     (u8)(2 + 2 + path_n + 2 + 9), FRAME_HEADERS, 5, 0, 0, 0, id, 0x82, 0x86,
-        0x04, path_n};
+    const u8 head[] = {0, 0, (u8)(2 + 2 + path_n + 2 + 9), FRAME_HEADERS, 5, 0, 0, 0, id, 0x82, 0x86, 0x04, path_n};
     cd_buf_put(&b, cd_bytes_of(head, sizeof head));
     cd_buf_str(&b, path);
     cd_buf_str(&b, "\x01\x09localhost");
@@ -935,6 +1120,115 @@ static void test_http2(void **state)
     (void)close(fd);
     cd_buf_fini(&b);
     rig_join(&g);
+}
+
+/* HEADERS on stream id whose block is head, then n times the newest field of the dynamic table; no body comes. */
+static void say_head(int fd, u32 id, cd_bytes head, usize n)
+{
+    enum { END_HEADERS = 4, NEWEST = 0xbe };
+    cd_buf b = {0};
+    cd_put_be32(cd_buf_extend(&b, 4), (u32)(head.n + n) << 8 | FRAME_HEADERS);
+    cd_buf_u8(&b, END_HEADERS);
+    cd_put_be32(cd_buf_extend(&b, 4), id);
+    cd_buf_put(&b, head);
+    cd_buf_fill(&b, NEWEST, n);
+    (void)send(fd, b.p, b.n, MSG_NOSIGNAL); /* refused, perhaps: it may be cut off */
+    cd_buf_fini(&b);
+}
+
+/* A client that opens streams whose heads are some 60,000 bytes and cost it 20 each. */
+static int dial_hoarder(const rig *g, u32 streams)
+{
+    enum { VALUE = 3900, REFS = 14 };
+    static const u8 asks[] = {0x83, 0x86, 0x04, 5,   '/', 'e', 'c', 'h', 'o', 1,
+                              9,    'l',  'o',  'c', 'a', 'l', 'h', 'o', 's', 't'};
+    static const u8 field[] = {0x40, 1, 'x', 0x7f, (VALUE - 127) % 128 + 128, (VALUE - 127) / 128};
+    cd_buf first = {0};
+    int fd = dial(g);
+    say_n(fd, PREFACE SETTINGS, sizeof PREFACE - 1 + 9);
+    cd_buf_put(&first, cd_bytes_of(asks, sizeof asks));
+    cd_buf_put(&first, cd_bytes_of(field, sizeof field));
+    cd_buf_fill(&first, 'v', VALUE);
+    for (u32 i = 0; i < streams; i++) {
+        say_head(fd, 1 + 2 * i, i == 0 ? cd_buf_bytes(&first) : cd_bytes_of(asks, sizeof asks), REFS);
+    }
+    cd_buf_fini(&first);
+    return fd;
+}
+
+/* Heads of open streams count like everything else, bounded for one connection and for all. */
+static void test_hoarders(void **state)
+{
+    (void)state;
+    enum { CONNS = 100, STREAMS = 60, HEAD = 50000, MEMORY = 2 << 20, EACH = 256 * 1024 };
+    rig g;
+    int fds[CONNS];
+    cd_buf b = {0};
+    rig_open(&g, &(cd_http_cfg){.memory_max = 64 << 20, .buffered_max = 1 << 20});
+    fds[0] = dial_hoarder(&g, 10);
+    u8 id;
+    while (held(&g) < (usize)10 * HEAD) {
+    }
+    int second = dial_hoarder(&g, STREAMS);
+    assert_true(hear_frame(second, &b, FRAME_HEADERS, &id)); /* the first that did not fit */
+    assert_true(id > 1 && id / 2 < (1 << 20) / HEAD);
+    assert_in_range(held(&g), 20 * HEAD, 2 << 20);
+    (void)close(fds[0]);
+    (void)close(second);
+    await_held_below(&g, 4096);
+    rig_close(&g);
+
+    rig_open(&g, &(cd_http_cfg){.memory_max = MEMORY});
+    /* Who is over the budget is cut off, so what is held goes up and down. */
+    usize most = 0;
+    for (usize i = 0; i < CONNS; i++) {
+        fds[i] = dial_hoarder(&g, STREAMS);
+        for (u32 look = 0; look < 1000; look++) {
+            most = cd_max_u64(most, held(&g));
+        }
+    }
+    assert_in_range(most, MEMORY / 4, MEMORY + EACH);
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "\r\n"); /* a short request is served all the same */
+    assert_status(&b, 200);
+    for (usize i = 0; i < CONNS; i++) {
+        (void)close(fds[i]);
+    }
+    await_held_below(&g, 4096);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
+/* A request counts for as long as somebody works on it, also when its client has gone. */
+static void test_left_behind(void **state)
+{
+    (void)state;
+    enum { BODY = 200000 };
+    rig g;
+    cd_buf body = {0};
+    u8 data[9] = {BODY / 20 >> 16, BODY / 20 >> 8 & 255, BODY / 20 & 255, FRAME_DATA, 0, 0, 0, 0, 1};
+    rig_open(&g, &(cd_http_cfg){.memory_max = 1 << 20});
+    cd_buf_fill(&body, 'x', BODY);
+    int one = dial(&g);
+    say(one, "POST /gate HTTP/1.1\r\n" H "Content-Length: 200000\r\n\r\n");
+    say_n(one, (const char *)body.p, body.n);
+    int two = dial(&g);
+    say_n(two, PREFACE SETTINGS, sizeof PREFACE - 1 + 9);
+    const u8 asks[] = {0x83, 0x86, 0x04, 5, '/', 'g', 'a', 't', 'e', 1, 9, 'l', 'o', 'c', 'a', 'l', 'h', 'o', 's', 't'};
+    say_head(two, 1, cd_bytes_of(asks, sizeof asks), 0);
+    for (int i = 0; i < 20; i++) {
+        data[4] = i == 19;
+        say_n(two, (const char *)data, sizeof data);
+        say_n(two, (const char *)body.p, BODY / 20);
+    }
+    gate_await(&g, 2);
+    (void)close(one);
+    (void)close(two);
+    nap(50);
+    assert_in_range(held(&g), 2 * BODY, 4 * BODY);
+    gate_open(&g);
+    await_held_below(&g, 4096);
+    cd_buf_fini(&body);
+    rig_close(&g);
 }
 
 static void test_h2c_upgrade(void **state)
@@ -1081,18 +1375,68 @@ static void test_site(void **state)
     rig_close(&g);
 }
 
+/* A doorkeeper: whom he refuses he has answered, also where there is no route. */
+static bool admit_friend(void *ctx, cd_http_req *r)
+{
+    (*(u32 *)ctx)++;
+    if (cd_bytes_eq(cd_http_req_header(r, "x-friend"), cd_bytes_str("yes"))) {
+        return true;
+    }
+    cd_buf_str(cd_http_req_out(r), "who are you?");
+    cd_http_reply(r, 401, "text/plain");
+    return false;
+}
+
+static void test_admit(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf b = {0};
+    u32 asked = 0;
+    rig_open(&g, &(cd_http_cfg){.admit = admit_friend, .admit_ctx = &asked});
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 401);
+    assert_string_equal(body_of(&b), "who are you?");
+    ask(&g, &b, "GET /nowhere HTTP/1.1\r\n" H "\r\n");
+    assert_status(&b, 401);
+    ask(&g, &b, "GET /echo HTTP/1.1\r\n" H "X-Friend: yes\r\n\r\n");
+    assert_status(&b, 200);
+    ask(&g, &b, "GET /nowhere HTTP/1.1\r\n" H "X-Friend: yes\r\n\r\n");
+    assert_status(&b, 404);
+    assert_int_equal(asked, 4);
+    /* Who may not be here at all is not asked. */
+    ask(&g, &b, "GET /echo HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    assert_status(&b, 403);
+    assert_int_equal(asked, 4);
+    cd_buf_fini(&b);
+    rig_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics),     cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_cors),       cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_big_answer), cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_gzip),       cmocka_unit_test(test_make_room),
-        cmocka_unit_test(test_http2),      cmocka_unit_test(test_h2c_upgrade),
-        cmocka_unit_test(test_gone),       cmocka_unit_test(test_graceful_stop),
+        cmocka_unit_test(test_basics),
+        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_cors),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_big_answer),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_make_room),
+        cmocka_unit_test(test_http2),
+        cmocka_unit_test(test_h2c_upgrade),
+        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_graceful_stop),
         cmocka_unit_test(test_site),
+        cmocka_unit_test(test_large_bodies),
+        cmocka_unit_test(test_answers_wait_for_the_loop),
+        cmocka_unit_test(test_hoarders),
+        cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_admit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

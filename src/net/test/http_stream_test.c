@@ -1,12 +1,12 @@
 /* Streams and Server-Sent Events over real loopback sockets: the loop runs in a thread of its own, the test
  * is the client, over HTTP/1 and over HTTP/2. */
-#include "net/http_stream.h"
+#include "net/http/stream.h"
 
-#include "base/list.h"
-#include "base/mem.h"
-#include "base/thread.h"
-#include "net/http2.h"
-#include "net/http_sse.h"
+#include "base/mem/mem.h"
+#include "base/table/list.h"
+#include "base/thread/thread.h"
+#include "net/http/http2.h"
+#include "net/http/sse.h"
 
 #include <nghttp2/nghttp2.h>
 
@@ -82,7 +82,7 @@ static void on_loop(rig *g, void (*job)(rig *g))
     await(g, &g->jobs_done, before + 1);
 }
 
-/* ---- handlers ---- */
+/* --- handlers --- */
 
 static void on_drained(void *ctx);
 
@@ -175,7 +175,7 @@ static void on_plain(void *ctx, cd_http_req *r)
     cd_http_reply(r, 200, "text/plain");
 }
 
-/* ---- the server ---- */
+/* --- the server --- */
 
 static void loop_main(void *arg)
 {
@@ -234,7 +234,7 @@ static void rig_close(rig *g)
     cd_mutex_fini(&g->lock);
 }
 
-/* ---- a client of HTTP/1 ---- */
+/* --- a client of HTTP/1 --- */
 
 static int dial_with(const rig *g, int rcvbuf)
 {
@@ -438,7 +438,7 @@ static void test_stop(void **state)
     cd_buf_fini(&body);
 }
 
-/* ---- events ---- */
+/* --- events --- */
 
 static void send_three(rig *g)
 {
@@ -569,7 +569,7 @@ static void test_events_slow(void **state)
     rig_close(&g);
 }
 
-/* ---- a client of HTTP/2 ---- */
+/* --- a client of HTTP/2 --- */
 
 typedef struct client2 {
     nghttp2_session *ng;
@@ -598,8 +598,8 @@ static int on_chunk(nghttp2_session *ng, u8 flags, i32 id, const u8 *data, size_
     return 0;
 }
 
-static int on_field(nghttp2_session *ng, const nghttp2_frame *f, const u8 *name, size_t name_n,
-                    const u8 *value, size_t value_n, u8 flags, void *ctx)
+static int on_field(nghttp2_session *ng, const nghttp2_frame *f, const u8 *name, size_t name_n, const u8 *value,
+                    size_t value_n, u8 flags, void *ctx)
 {
     client2 *c = ctx;
     (void)ng;
@@ -624,9 +624,9 @@ static int on_stream_end(nghttp2_session *ng, i32 id, u32 error, void *ctx)
 
 static i32 client2_get(client2 *c, const char *path)
 {
-#define NV(name, value)                                                                            \
-    {                                                                                              \
-        (u8 *)(uintptr_t)(name), (u8 *)(uintptr_t)(value), strlen(name), strlen(value), 0          \
+#define NV(name, value)                                                                                                \
+    {                                                                                                                  \
+        (u8 *)(uintptr_t)(name), (u8 *)(uintptr_t)(value), strlen(name), strlen(value), 0                              \
     }
     const nghttp2_nv nv[] = {
         NV(":method", "GET"),
@@ -767,9 +767,8 @@ static void test_http2_stalled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces), cmocka_unit_test(test_back_pressure),
-        cmocka_unit_test(test_gone),   cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_events), cmocka_unit_test(test_events_slow),
+        cmocka_unit_test(test_pieces), cmocka_unit_test(test_back_pressure), cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_stop),   cmocka_unit_test(test_events),        cmocka_unit_test(test_events_slow),
         cmocka_unit_test(test_http2),  cmocka_unit_test(test_http2_stalled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "net/http.h"
+#include "net/http/http.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,11 +40,10 @@ static void test_lists(void **state)
 static void test_accepts(void **state)
 {
     (void)state;
-    static const char *const yes[] = {"gzip",           "br, GZIP",    "gzip;q=1",
-                                      "gzip ; q=0.001", "*",           "deflate;q=0, *;q=0.1",
-                                      "*;q=0, gzip",    "gzip;level=0"};
-    static const char *const no[] = {
-        "", "br", "gzip;q=0", "gzip; Q=0.000", "*;q=0", "gzip;q=0, *", "gzipped", "identity", ","};
+    static const char *const yes[] = {
+        "gzip", "br, GZIP", "gzip;q=1", "gzip ; q=0.001", "*", "deflate;q=0, *;q=0.1", "*;q=0, gzip", "gzip;level=0"};
+    static const char *const no[] = {"",        "br",       "gzip;q=0", "gzip; Q=0.000", "*;q=0", "gzip;q=0, *",
+                                     "gzipped", "identity", ","};
     for (usize i = 0; i < CD_COUNT(yes); i++) {
         if (!cd_http_accepts(cd_bytes_str(yes[i]), "gzip")) {
             fail_msg("%s", yes[i]);

@@ -1,8 +1,8 @@
 #include "net/loop.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -279,9 +279,7 @@ static void test_listen_errors(void **state)
     cd_listener *b = NULL;
     cd_errinfo why = {0};
     assert_int_equal(cd_listener_open(&a, l, "127.0.0.1", 0, echo_accept, NULL, &why), CD_OK);
-    assert_int_equal(
-        cd_listener_open(&b, l, "127.0.0.1", cd_listener_port(a), echo_accept, NULL, &why),
-        CD_EADDRINUSE);
+    assert_int_equal(cd_listener_open(&b, l, "127.0.0.1", cd_listener_port(a), echo_accept, NULL, &why), CD_EADDRINUSE);
     assert_non_null(strstr(why.msg, "cannot listen on 127.0.0.1 port "));
     assert_int_equal(cd_listener_open(&b, l, "203.0.113.1", 0, echo_accept, NULL, &why), CD_ENOENT);
     cd_listener_close(a);

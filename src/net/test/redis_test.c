@@ -1,8 +1,8 @@
 /* The client against a server that this test plays, on loopback: it answers, stands still, goes away. */
 #include "net/redis.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* --- the server, on the same loop ------------------------------------------------------------------ */
+/* --- the server, on the same loop --- */
 
 typedef struct rig {
     cd_loop *loop;
@@ -84,8 +84,7 @@ static void on_closed(void *ctx)
     ((rig *)ctx)->conn = NULL;
 }
 
-static const cd_tcp_events events = {
-    .data = on_data, .end = on_end, .written = on_written, .closed = on_closed};
+static const cd_tcp_events events = {.data = on_data, .end = on_end, .written = on_written, .closed = on_closed};
 
 static void on_accept(void *ctx, cd_tcp *tcp)
 {
@@ -120,8 +119,7 @@ static void rig_init(rig *r, const char *front, const char *back)
     char url[128];
     *r = (rig){.loop = NULL};
     assert_int_equal(cd_loop_new(&r->loop, NULL), CD_OK);
-    assert_int_equal(cd_listener_open(&r->listener, r->loop, "127.0.0.1", 0, on_accept, r, NULL),
-                     CD_OK);
+    assert_int_equal(cd_listener_open(&r->listener, r->loop, "127.0.0.1", 0, on_accept, r, NULL), CD_OK);
     r->timer = cd_timer_new(r->loop, on_timer, r->loop);
     if (back == NULL) {
         (void)snprintf(url, sizeof url, "%s", front);

@@ -1,7 +1,7 @@
 /* Messages that cannot be broken out of, and a server that this test plays, on loopback. */
 #include "net/smtp.h"
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* --- composing ------------------------------------------------------------------------------------ */
+/* --- composing --- */
 
 static void compose(void **state)
 {
@@ -32,17 +32,16 @@ static void compose(void **state)
         .unix_s = 784111777,
     };
     assert_int_equal(cd_mail_compose(&out, &m, &why), CD_OK);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "Date: Sun, 06 Nov 1994 08:49:37 +0000\r\n"
-                        "From: \"Svc xBcc: a\" <svc@candela.example>\r\n"
-                        "To: <owner@b.example>\r\n"
-                        "Message-ID: <1.2@candela.example>\r\n"
-                        "Subject: [Svc] Webhook wh_1 paused  Bcc: evil@x.example\r\n"
-                        "MIME-Version: 1.0\r\n"
-                        "Content-Type: text/plain; charset=utf-8\r\n"
-                        "Content-Transfer-Encoding: quoted-printable\r\n"
-                        "Auto-Submitted: auto-generated\r\n\r\n"
-                        "Gr=C3=BC=C3=9Fe =3D all\r\nline two=20\r\n.\r\n\r\nend\r\n");
+    assert_string_equal(cd_buf_cstr(&out), "Date: Sun, 06 Nov 1994 08:49:37 +0000\r\n"
+                                           "From: \"Svc xBcc: a\" <svc@candela.example>\r\n"
+                                           "To: <owner@b.example>\r\n"
+                                           "Message-ID: <1.2@candela.example>\r\n"
+                                           "Subject: [Svc] Webhook wh_1 paused  Bcc: evil@x.example\r\n"
+                                           "MIME-Version: 1.0\r\n"
+                                           "Content-Type: text/plain; charset=utf-8\r\n"
+                                           "Content-Transfer-Encoding: quoted-printable\r\n"
+                                           "Auto-Submitted: auto-generated\r\n\r\n"
+                                           "Gr=C3=BC=C3=9Fe =3D all\r\nline two=20\r\n.\r\n\r\nend\r\n");
     cd_buf_clear(&out);
     cd_mail other = m;
     other.subject = "\xc3\xa4";
@@ -56,9 +55,8 @@ static void compose(void **state)
         column = out.p[i] == '\n' ? 0 : column + 1;
         assert_true(column <= 78);
     }
-    static const char *const none[] = {
-        "",        "a",     "@b",   "a@",         "a@b@c", "a b@c",  "a@b\r\nBcc: x@y",
-        "a@b,c@d", "<a@b>", "a@b>", "\xc3\xa4@b", "a@b;",  "\"a\"@b"};
+    static const char *const none[] = {"",        "a",     "@b",   "a@",         "a@b@c", "a b@c",  "a@b\r\nBcc: x@y",
+                                       "a@b,c@d", "<a@b>", "a@b>", "\xc3\xa4@b", "a@b;",  "\"a\"@b"};
     for (usize i = 0; i < CD_COUNT(none); i++) {
         other.to = none[i];
         assert_false(cd_mail_is_address(none[i]));
@@ -67,7 +65,7 @@ static void compose(void **state)
     cd_buf_fini(&out);
 }
 
-/* --- a server ------------------------------------------------------------------------------------- */
+/* --- a server --- */
 
 typedef struct server {
     int fd;
@@ -227,15 +225,13 @@ static void servers(void **state)
     cd_smtp_free(s);
     assert_int_equal(h.times, 0);
     int fd = socket(AF_INET, SOCK_STREAM, 0); /* for a server to which nobody came */
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(slow.port),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(slow.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     (void)connect(fd, (struct sockaddr *)&a, sizeof a);
     (void)close(fd);
     cd_thread_join(&slow.thread);
     (void)close(slow.fd);
-    static const char *const urls[] = {"",        "smtp",      "http://x",
-                                       "smtp://", "smtp://a@", "smtp://a%0d%0a:b@h"};
+    static const char *const urls[] = {"", "smtp", "http://x", "smtp://", "smtp://a@", "smtp://a%0d%0a:b@h"};
     for (usize i = 0; i < CD_COUNT(urls); i++) {
         assert_int_equal(cd_smtp_new(&s, loop, &(cd_smtp_cfg){.url = urls[i]}, NULL), CD_EFORMAT);
     }

@@ -1,7 +1,7 @@
 /* Certificates and keys that the test makes: what is read of good ones, and what is refused. */
-#include "net/tls_pair.h"
+#include "net/tls/pair.h"
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,11 +35,8 @@ static void make(cd_buf *cert, cd_buf *key, u8 der[32], const char *name, bool p
     assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(x), 1), 1);
     assert_non_null(ASN1_TIME_set(X509_getm_notBefore(x), BEGIN));
     assert_non_null(ASN1_TIME_set(X509_getm_notAfter(x), BEGIN + 90 * DAY + 7));
-    assert_int_equal(X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8,
-                                                (const u8 *)"Hafen Köln", -1, -1, 0),
-                     1);
-    assert_int_equal(
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const u8 *)name, -1, -1, 0), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8, (const u8 *)"Hafen Köln", -1, -1, 0), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const u8 *)name, -1, -1, 0), 1);
     assert_int_equal(X509_set_issuer_name(x, subject), 1);
     assert_int_equal(X509_set_pubkey(x, k), 1);
     assert_true(X509_sign(x, k, EVP_sha256()) > 0);
@@ -47,8 +44,8 @@ static void make(cd_buf *cert, cd_buf *key, u8 der[32], const char *name, bool p
     assert_int_equal(PEM_write_bio_X509(bio, x), 1);
     take(cert, bio);
     bio = BIO_new(BIO_s_mem());
-    assert_int_equal(PEM_write_bio_PrivateKey(bio, k, pass ? EVP_aes_128_cbc() : NULL,
-                                              (const u8 *)"secret", pass ? 6 : 0, NULL, NULL),
+    assert_int_equal(PEM_write_bio_PrivateKey(bio, k, pass ? EVP_aes_128_cbc() : NULL, (const u8 *)"secret",
+                                              pass ? 6 : 0, NULL, NULL),
                      1);
     take(key, bio);
     EVP_PKEY_free(k);
@@ -71,16 +68,14 @@ static void test_pair(void **state)
     cd_buf chain = {0};
     cd_buf_put(&chain, cd_buf_bytes(&cert[0]));
     cd_buf_put(&chain, cd_buf_bytes(&cert[1]));
-    assert_int_equal(cd_tls_pair_read(&p, cd_buf_bytes(&chain), cd_buf_bytes(&key[0]), &why),
-                     CD_OK);
+    assert_int_equal(cd_tls_pair_read(&p, cd_buf_bytes(&chain), cd_buf_bytes(&key[0]), &why), CD_OK);
     assert_string_equal(p.subject, "CN=client 0,O=Hafen Köln");
     assert_string_equal(p.issuer, p.subject);
     assert_int_equal(p.begins_s, BEGIN);
     assert_int_equal(p.ends_s, BEGIN + 90 * DAY + 7);
     assert_memory_equal(p.sha256, der[0], 32);
 
-    assert_int_equal(cd_tls_pair_read(&p, cd_buf_bytes(&chain), cd_buf_bytes(&key[1]), &why),
-                     CD_EKEY);
+    assert_int_equal(cd_tls_pair_read(&p, cd_buf_bytes(&chain), cd_buf_bytes(&key[1]), &why), CD_EKEY);
     assert_string_equal(why.msg, "the key is not that of the certificate");
     /* behind a pass phrase; exchanged; empty; a chain that is damaged; a certificate that is cut */
     const struct {

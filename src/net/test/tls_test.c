@@ -1,8 +1,8 @@
 /* An echo server behind TLS on loopback; OpenSSL is the client. The loop runs in a thread of its own. */
-#include "net/tls.h"
+#include "net/tls/tls.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -60,7 +60,7 @@ struct rig {
     char key[96];
 };
 
-/* ---- the server ---- */
+/* --- the server --- */
 
 static void echo_close(echo *e)
 {
@@ -76,9 +76,8 @@ static void echo_send(echo *e)
         cd_buf_clear(&e->in);
         /* In two parts, to see them put together. */
         usize half = e->sending.n / 2;
-        const cd_bytes parts[] = {cd_bytes_of(e->sending.p, half),
-                                  {0},
-                                  cd_bytes_of(e->sending.p + half, e->sending.n - half)};
+        const cd_bytes parts[] = {
+            cd_bytes_of(e->sending.p, half), {0}, cd_bytes_of(e->sending.p + half, e->sending.n - half)};
         cd_err err = cd_tcp_write(e->tcp, parts, CD_COUNT(parts));
         e->is_writing = err == CD_EAGAIN;
         if (err != CD_OK && err != CD_EAGAIN) {
@@ -136,8 +135,7 @@ static void on_closed(void *ctx)
 
 static void on_ready(void *ctx, cd_tcp *tcp)
 {
-    static const cd_tcp_events events = {
-        .data = on_data, .end = on_end, .written = on_written, .closed = on_closed};
+    static const cd_tcp_events events = {.data = on_data, .end = on_end, .written = on_written, .closed = on_closed};
     rig *g = ctx;
     echo *e = cd_new(echo);
     cd_bytes protocol = cd_tls_protocol(tcp);
@@ -176,7 +174,7 @@ static void on_stop(cd_loop_task *t)
     cd_loop_stop(g->loop);
 }
 
-/* ---- certificates ---- */
+/* --- certificates --- */
 
 typedef struct pair {
     X509 *cert;
@@ -190,8 +188,7 @@ static pair pair_new(const char *name)
     assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(p.cert), 1), 1);
     assert_non_null(X509_gmtime_adj(X509_getm_notBefore(p.cert), -60));
     assert_non_null(X509_gmtime_adj(X509_getm_notAfter(p.cert), 3600));
-    assert_int_equal(
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const u8 *)name, -1, -1, 0), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const u8 *)name, -1, -1, 0), 1);
     assert_int_equal(X509_set_issuer_name(p.cert, subject), 1);
     assert_int_equal(X509_set_pubkey(p.cert, p.key), 1);
     assert_true(X509_sign(p.cert, p.key, EVP_sha256()) > 0);
@@ -255,8 +252,7 @@ static void rig_open(rig *g, cd_tls_cfg cfg)
     cfg.reloaded = on_reloaded;
     cfg.ctx = g;
     assert_int_equal(cd_tls_new(&g->tls, g->loop, &cfg, NULL), CD_OK);
-    assert_int_equal(cd_listener_open(&g->listener, g->loop, "127.0.0.1", 0, on_accept, g, NULL),
-                     CD_OK);
+    assert_int_equal(cd_listener_open(&g->listener, g->loop, "127.0.0.1", 0, on_accept, g, NULL), CD_OK);
     g->port = cd_listener_port(g->listener);
     assert_int_equal(cd_thread_start(&g->thread, "loop", loop_main, g, NULL), CD_OK);
 }
@@ -293,7 +289,7 @@ static void await(_Atomic int *n, int want)
     assert_true(atomic_load(n) >= want);
 }
 
-/* ---- the client ---- */
+/* --- the client --- */
 
 static int dial(const rig *g)
 {
@@ -367,7 +363,7 @@ static void assert_echo(SSL *s)
     assert_string_equal(b, "hello");
 }
 
-/* ---- tests ---- */
+/* --- tests --- */
 
 static void test_versions(void **state)
 {
@@ -418,10 +414,8 @@ static void test_protocols(void **state)
     static const struct {
         const char *offer; /* with their lengths */
         const char *want;  /* NULL: refused */
-    } rows[] = {{"\x02h2\x08http/1.1", "h2"},
-                {"\x08http/1.1\x02h2", "h2"},
-                {"\x08http/1.1", "http/1.1"},
-                {"\x06spdy/3", NULL}};
+    } rows[] = {
+        {"\x02h2\x08http/1.1", "h2"}, {"\x08http/1.1\x02h2", "h2"}, {"\x08http/1.1", "http/1.1"}, {"\x06spdy/3", NULL}};
     rig g;
     rig_open(&g, (cd_tls_cfg){0});
     for (usize i = 0; i < CD_COUNT(rows); i++) {
@@ -459,8 +453,7 @@ static void test_bulk(void **state)
     assert_int_equal(setsockopt(SSL_get_fd(s), SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon), 0);
     for (usize at = 0; got.n < TOTAL;) {
         usize n = 0;
-        if (at < TOTAL && at - got.n < 8 << 20 &&
-            SSL_write_ex(s, sent.p + at, cd_min_u64(STEP, TOTAL - at), &n) == 1) {
+        if (at < TOTAL && at - got.n < 8 << 20 && SSL_write_ex(s, sent.p + at, cd_min_u64(STEP, TOTAL - at), &n) == 1) {
             at += n;
         }
         if ((at == TOTAL || at - got.n >= 6 << 20 || n == 0) &&
@@ -700,8 +693,7 @@ static void assert_name(const rig *g, SSL_CTX *ctx, const char *name)
     char got[64];
     SSL *s = tls_dial(g, ctx);
     X509 *cert = SSL_get0_peer_certificate(s);
-    assert_true(X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, got,
-                                          sizeof got) > 0);
+    assert_true(X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, got, sizeof got) > 0);
     assert_string_equal(got, name);
     hang_up(s);
 }
@@ -793,12 +785,10 @@ static void test_bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions),   cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_bulk),       cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_resumption), cmocka_unit_test(test_rekeying),
-        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_mutual),     cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_versions),  cmocka_unit_test(test_protocols),  cmocka_unit_test(test_bulk),
+        cmocka_unit_test(test_ends),      cmocka_unit_test(test_resumption), cmocka_unit_test(test_rekeying),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_crowd),      cmocka_unit_test(test_mutual),
+        cmocka_unit_test(test_reload),    cmocka_unit_test(test_bad_files),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

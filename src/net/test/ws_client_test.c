@@ -1,6 +1,6 @@
-/* The client against the server of the same loop: handshake, messages both ways, TLS with certificates that fit and that
- * do not, and servers that do not play. */
-#include "net/ws_client.h"
+/* The client against the server of the same loop: handshake, messages both ways, TLS with certificates that fit and
+ * that do not, and servers that do not play. */
+#include "net/ws/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,8 +149,7 @@ static void rig_open_with(rig *g, const cd_tls_cfg *tls)
     } else {
         assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
     }
-    assert_int_equal(cd_listener_open(&g->mute, g->loop, "127.0.0.1", 0, mute_accept, g, NULL),
-                     CD_OK);
+    assert_int_equal(cd_listener_open(&g->mute, g->loop, "127.0.0.1", 0, mute_accept, g, NULL), CD_OK);
 }
 
 static void rig_open(rig *g)
@@ -178,16 +177,14 @@ static void rig_close(rig *g)
     cd_loop_free(g->loop);
 }
 
-static cd_ws_dial *dial_to(rig *g, const char *scheme_host, u16 port, const char *path,
-                           u32 timeout_ms)
+static cd_ws_dial *dial_to(rig *g, const char *scheme_host, u16 port, const char *path, u32 timeout_ms)
 {
     char url[128];
     cd_ws_dial *d = NULL;
     (void)snprintf(url, sizeof url, "%s:%u%s", scheme_host, port, path);
     g->is_over = false;
     g->reason[0] = '\0';
-    assert_int_equal(
-        cd_ws_dial_new(&d, g->hub, url, timeout_ms, &client_events, on_opened, g, NULL), CD_OK);
+    assert_int_equal(cd_ws_dial_new(&d, g->hub, url, timeout_ms, &client_events, on_opened, g, NULL), CD_OK);
     return d;
 }
 
@@ -244,7 +241,7 @@ static void test_refused(void **state)
     assert_string_equal(g.reason, "");
 }
 
-/* ---- TLS ---- */
+/* --- TLS --- */
 
 /* A certificate that is its own authority, for names, valid until `until` seconds from now. */
 static void pair_write(cd_buf *cert, cd_buf *key, const char *names, long until)
@@ -260,8 +257,7 @@ static void pair_write(cd_buf *cert, cd_buf *key, const char *names, long until)
     assert_int_equal(ASN1_INTEGER_set(X509_get_serialNumber(x), 1), 1);
     assert_non_null(X509_gmtime_adj(X509_getm_notBefore(x), -3600));
     assert_non_null(X509_gmtime_adj(X509_getm_notAfter(x), until));
-    assert_int_equal(
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const u8 *)"node", -1, -1, 0), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const u8 *)"node", -1, -1, 0), 1);
     assert_int_equal(X509_set_issuer_name(x, subject), 1);
     assert_int_equal(X509_set_pubkey(x, k), 1);
     X509V3_set_ctx(&v3, x, x, NULL, NULL, 0);
@@ -392,9 +388,8 @@ static void test_tls_refused(void **state)
     cd_ws_dial *d;
     rig_open(&g);
     cd_ws_hub *hub = cd_ws_hub_new(g.loop, &(cd_ws_cfg){.ca_file = "/dev/null"});
-    assert_int_equal(
-        cd_ws_dial_new(&d, hub, "wss://127.0.0.1:1/", 1000, &client_events, on_opened, &g, NULL),
-        CD_EFORMAT);
+    assert_int_equal(cd_ws_dial_new(&d, hub, "wss://127.0.0.1:1/", 1000, &client_events, on_opened, &g, NULL),
+                     CD_EFORMAT);
     cd_ws_hub_free(hub);
     rig_close(&g);
 }
@@ -425,9 +420,7 @@ static void test_urls(void **state)
     for (usize i = 0; i < CD_COUNT(bad); i++) {
         cd_ws_dial *d;
         cd_errinfo why;
-        assert_int_equal(
-            cd_ws_dial_new(&d, hub, bad[i], 1000, &client_events, on_opened, NULL, &why),
-            CD_EINVAL);
+        assert_int_equal(cd_ws_dial_new(&d, hub, bad[i], 1000, &client_events, on_opened, NULL, &why), CD_EINVAL);
     }
     cd_ws_hub_free(hub);
     cd_loop_free(loop);
@@ -436,9 +429,8 @@ static void test_urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_talk),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_tls),         cmocka_unit_test(test_tls_dropped),
-        cmocka_unit_test(test_tls_refused), cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_talk),        cmocka_unit_test(test_refused),     cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_tls_dropped), cmocka_unit_test(test_tls_refused), cmocka_unit_test(test_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

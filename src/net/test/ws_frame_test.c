@@ -1,10 +1,11 @@
 /* Frame headers, masks, UTF-8 in pieces, close codes; handshake values and permessage-deflate payloads. */
-#include "net/ws_frame.h"
+#include "net/ws/frame.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "net/ws_deflate.h"
-#include "net/ws_handshake.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
+#include "base/utf8.h"
+#include "net/ws/deflate.h"
+#include "net/ws/handshake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,7 @@ static const cd_ws_rules deflating = {.from_client = true, .has_deflate = true};
 
 static void test_head_round_trip(void **state)
 {
-    static const u64 lens[] = {0,     1,     125,     126,         127,      128,
-                               65535, 65536, 1 << 20, 0x100000000, INT64_MAX};
+    static const u64 lens[] = {0, 1, 125, 126, 127, 128, 65535, 65536, 1 << 20, 0x100000000, INT64_MAX};
     static const cd_ws_op ops[] = {CD_WS_OP_CONT,  CD_WS_OP_TEXT, CD_WS_OP_BINARY,
                                    CD_WS_OP_CLOSE, CD_WS_OP_PING, CD_WS_OP_PONG};
     (void)state;
@@ -42,10 +42,9 @@ static void test_head_round_trip(void **state)
         cd_ws_frame got;
         assert_int_equal(cd_ws_frame_need(out, 1), 2);
         assert_int_equal(cd_ws_frame_need(out, 2), n);
-        assert_null(
-            cd_ws_frame_dec(&got, f.is_masked ? &deflating : &from_server, cd_bytes_of(out, n)));
-        assert_true(got.is_fin == f.is_fin && got.is_masked == f.is_masked && got.op == f.op &&
-                    got.len == f.len && got.is_deflated == f.is_deflated);
+        assert_null(cd_ws_frame_dec(&got, f.is_masked ? &deflating : &from_server, cd_bytes_of(out, n)));
+        assert_true(got.is_fin == f.is_fin && got.is_masked == f.is_masked && got.op == f.op && got.len == f.len &&
+                    got.is_deflated == f.is_deflated);
         if (f.is_masked) {
             assert_memory_equal(got.key, f.key, 4);
         }
@@ -75,10 +74,7 @@ static void test_head_refused(void **state)
         {{0x89, 0xfe}, 2, &from_client, "control frame too long"},
         {{0x88, 0x7f}, 2, &from_server, "control frame too long"},
         {{0x81, 0x7e, 0x00, 0x7d}, 4, &from_server, "length not in its shortest form"},
-        {{0x81, 0x7f, 0, 0, 0, 0, 0, 0, 0xff, 0xff},
-         10,
-         &from_server,
-         "length not in its shortest form"},
+        {{0x81, 0x7f, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 10, &from_server, "length not in its shortest form"},
         {{0x82, 0x7f, 0x80, 0, 0, 0, 0, 0, 0, 0}, 10, &from_server, "length too large"},
     };
     (void)state;
@@ -145,13 +141,13 @@ static bool utf8_naive(const u8 *p, usize n)
 
 static bool utf8_pieces(const u8 *p, usize n, usize piece)
 {
-    cd_ws_utf8 s = {0};
+    cd_utf8 s = {0};
     for (usize i = 0; i < n; i += piece) {
-        if (!cd_ws_utf8_feed(&s, cd_bytes_of(p + i, n - i < piece ? n - i : piece))) {
+        if (!cd_utf8_feed(&s, cd_bytes_of(p + i, n - i < piece ? n - i : piece))) {
             return false;
         }
     }
-    return cd_ws_utf8_is_end(&s);
+    return cd_utf8_is_end(&s);
 }
 
 static void test_utf8(void **state)
@@ -185,10 +181,10 @@ static void test_utf8(void **state)
                          utf8_naive(text, sizeof text));
     }
     /* The first wrong byte is noticed when it comes. */
-    cd_ws_utf8 s = {0};
-    assert_true(cd_ws_utf8_feed(&s, cd_bytes_str("\xce\xba\xf4")));
-    assert_false(cd_ws_utf8_is_end(&s));
-    assert_false(cd_ws_utf8_feed(&s, cd_bytes_str("\x90")));
+    cd_utf8 s = {0};
+    assert_true(cd_utf8_feed(&s, cd_bytes_str("\xce\xba\xf4")));
+    assert_false(cd_utf8_is_end(&s));
+    assert_false(cd_utf8_feed(&s, cd_bytes_str("\x90")));
 }
 
 static void test_codes(void **state)
@@ -241,8 +237,7 @@ static void test_offers(void **state)
         {"Permessage-Deflate ; client_max_window_bits", 15, AGREED},
         {"permessage-deflate; client_max_window_bits=8;server_no_context_takeover", 15, AGREED},
         {"permessage-deflate; server_max_window_bits=10", 10, AGREED "; server_max_window_bits=10"},
-        {"permessage-deflate; server_max_window_bits=\"15\"", 15,
-         AGREED "; server_max_window_bits=15"},
+        {"permessage-deflate; server_max_window_bits=\"15\"", 15, AGREED "; server_max_window_bits=15"},
         {"permessage-deflate; server_max_window_bits=8", 0, ""},
         {"permessage-deflate; server_max_window_bits=8, permessage-deflate", 15, AGREED},
         {"permessage-deflate; server_max_window_bits", 0, ""},
@@ -279,7 +274,7 @@ static void test_offers(void **state)
     }
 }
 
-/* ---- permessage-deflate ---- */
+/* --- permessage-deflate --- */
 
 static cd_err inflate(cd_buf *out, cd_bytes in, usize piece, usize max)
 {
@@ -306,15 +301,11 @@ static void test_inflate_examples(void **state)
         {{0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00}, 7, "Hello"},
         {{0x00, 0x05, 0x00, 0xfa, 0xff, 'H', 'e', 'l', 'l', 'o', 0x00}, 11, "Hello"},
         {{0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00}, 8, "Hello"},
-        {{0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00},
-         13,
-         "Hello"},
+        {{0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00}, 13, "Hello"},
         {{0x00}, 1, ""},
         {{0}, 0, ""},
         /* A final block, and another stream behind it. */
-        {{0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00},
-         14,
-         "HelloHello"},
+        {{0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00}, 14, "HelloHello"},
         {{0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00}, 7, "Hello"},
     };
     static const struct {
@@ -332,8 +323,7 @@ static void test_inflate_examples(void **state)
     for (usize i = 0; i < CD_COUNT(rows); i++) {
         for (usize piece = 1; piece <= 16; piece += 3) {
             cd_buf_clear(&out);
-            assert_int_equal(inflate(&out, cd_bytes_of(rows[i].bytes, rows[i].n), piece, 100),
-                             CD_OK);
+            assert_int_equal(inflate(&out, cd_bytes_of(rows[i].bytes, rows[i].n), piece, 100), CD_OK);
             assert_string_equal(cd_buf_cstr(&out), rows[i].text);
         }
     }
@@ -367,8 +357,7 @@ static void test_deflate_round_trip(void **state)
         }
         cd_ws_deflate(d, &z, bits, cd_buf_bytes(&in));
         usize head_n = round % 2 == 0 ? 4 : 0;
-        assert_int_equal(inflate(&out, cd_buf_bytes(&z), 1 + cd_rng_below(&rng, 5000), 1u << 24),
-                         CD_OK);
+        assert_int_equal(inflate(&out, cd_buf_bytes(&z), 1 + cd_rng_below(&rng, 5000), 1u << 24), CD_OK);
         assert_int_equal(out.n, head_n + in.n);
         assert_true(in.n == 0 || memcmp(out.p + head_n, in.p, in.n) == 0);
         assert_true(in.n < 1000 || z.n < in.n * 2 / 3);

@@ -1,9 +1,9 @@
 /* The opening handshake and the life of upgraded connections, over real loopback sockets. */
-#include "net/ws.h"
+#include "net/ws/ws.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
-#include "net/ws_frame.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
+#include "net/ws/frame.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -118,7 +118,7 @@ static void rig_join(rig *g)
     cd_loop_free(g->loop);
 }
 
-/* ---- a client ---- */
+/* --- a client --- */
 
 static int dial(const rig *g)
 {
@@ -178,9 +178,8 @@ static void say_frame(int fd, u8 first, const char *payload)
     assert_int_equal(send(fd, b, n, MSG_NOSIGNAL), n);
 }
 
-#define KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-#define OFFER                                                                                      \
-    "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n" KEY
+#define KEY    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define OFFER  "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n" KEY
 #define ACCEPT "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
 static void test_handshake(void **state)
@@ -211,10 +210,9 @@ static void test_handshake(void **state)
     /* Behind another request, and with frames sent ahead of the answer. */
     fd = dial(&g);
     cd_buf all = {0};
-    cd_buf_str(&all,
-               "GET /plain HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ws HTTP/1.1\r\nHost: "
-               "localhost\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"
-               "Sec-WebSocket-Protocol: chat\r\nOrigin: https://good.example\r\n" OFFER "\r\n");
+    cd_buf_str(&all, "GET /plain HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ws HTTP/1.1\r\nHost: "
+                     "localhost\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"
+                     "Sec-WebSocket-Protocol: chat\r\nOrigin: https://good.example\r\n" OFFER "\r\n");
     cd_buf_put(&all, cd_bytes_of("\x81\x85\0\0\0\0early", 11));
     assert_int_equal(send(fd, all.p, all.n, MSG_NOSIGNAL), all.n);
     cd_buf_fini(&all);

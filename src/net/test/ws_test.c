@@ -1,9 +1,9 @@
 /* Connections on a transport in memory, of which the test decides how much it takes and when. */
-#include "net/ws.h"
+#include "net/ws/ws.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "net/ws_priv.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
+#include "net/ws/ws_priv.h"
 
 #include <stdio.h>
 
@@ -46,7 +46,7 @@ static void spin(void)
     cd_loop_run(loop);
 }
 
-/* ---- the transport ---- */
+/* --- the transport --- */
 
 static cd_err mem_write(void *io, const cd_bytes *parts, usize cnt)
 {
@@ -123,7 +123,7 @@ static const cd__ws_io mem_io = {
     .close = mem_close,
 };
 
-/* ---- the owner ---- */
+/* --- the owner --- */
 
 static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
 {
@@ -222,7 +222,7 @@ static bool deliver(side *to, side *from, usize piece)
 }
 
 /* Ends of streams reach the peer, closed connections their owner. */
-static void settle(side *a, side *b)
+static void shut_down(side *a, side *b)
 {
     for (u32 i = 0; i < 4; i++) {
         side *s = i % 2 == 0 ? a : b;
@@ -244,10 +244,10 @@ static void exchange(side *a, side *b, usize piece)
         any = deliver(a, b, piece);
         any = deliver(b, a, piece) || any;
     }
-    settle(a, b);
+    shut_down(a, b);
 }
 
-/* ---- raw frames, for what no good client sends ---- */
+/* --- raw frames, for what no good client sends --- */
 
 static void frame(cd_buf *out, u8 first, const char *payload, usize n)
 {
@@ -289,8 +289,8 @@ static const char *heard(side *s)
         const char *p = (const char *)s->wire.p + head_n;
         int n = (int)f.len;
         if (f.op == CD_WS_OP_CLOSE && n >= 2) {
-            (void)snprintf(text, sizeof text, "%02x %u%s%.*s", s->wire.p[0], cd_be16((const u8 *)p),
-                           n > 2 ? " " : "", n - 2, p + 2);
+            (void)snprintf(text, sizeof text, "%02x %u%s%.*s", s->wire.p[0], cd_be16((const u8 *)p), n > 2 ? " " : "",
+                           n - 2, p + 2);
         } else {
             (void)snprintf(text, sizeof text, "%02x %.*s", s->wire.p[0], n > 200 ? 200 : n, p);
         }
@@ -307,7 +307,7 @@ static int setup(void **state)
     return cd_loop_new(&loop, NULL) == CD_OK ? 0 : -1;
 }
 
-/* ---- tests ---- */
+/* --- tests --- */
 
 static void test_messages(void **state)
 {
@@ -406,11 +406,7 @@ static void test_refusals(void **state)
         {{0xc1, 0xff}, {""}, {0}, "88 1002 reserved bit set", 1002},
         {{0x80, 0xff}, {"x"}, {1}, "88 1002 nothing to continue", 1002},
         {{0x00, 0xff}, {"x"}, {1}, "88 1002 nothing to continue", 1002},
-        {{0x01, 0x81, 0xff},
-         {"x", "y"},
-         {1, 1},
-         "88 1002 new message before the end of the last",
-         1002},
+        {{0x01, 0x81, 0xff}, {"x", "y"}, {1, 1}, "88 1002 new message before the end of the last", 1002},
         {{0x09, 0xff}, {"x"}, {1}, "88 1002 control frame in fragments", 1002},
         {{0x81, 0xff}, {"\xce"}, {1}, "88 1007 text is not UTF-8", 1007},
         {{0x01, 0xff}, {"ok\xff"}, {3}, "88 1007 text is not UTF-8", 1007},
@@ -597,8 +593,7 @@ static void test_limits(void **state)
     for (u32 i = 0; i < CD_COUNT(many); i++) {
         side_open(&many[i], h, true, 15);
         feed(&many[i], 0x42, "\xf2\x48", 2);
-        assert_string_equal(heard(&many[i]),
-                            i < 4 ? "" : "88 1013 too much input of all connections");
+        assert_string_equal(heard(&many[i]), i < 4 ? "" : "88 1013 too much input of all connections");
     }
     for (u32 i = 0; i < CD_COUNT(many); i++) {
         side_close(&many[i]);
@@ -629,9 +624,8 @@ static void test_slow_reader(void **state)
     }
     assert_int_equal(cd_ws_send(s.w, CD_WS_TEXT, cd_bytes_str("id "), p), CD_EFULL);
     assert_int_equal(sent, 10);
-    assert_int_equal(cd_ws_queued(s.w),
-                     sent * 1007);  /* all of it: a write that waits is not over */
-    assert_true(h->waiting < 3000); /* one body, ten headers */
+    assert_int_equal(cd_ws_queued(s.w), sent * 1007); /* all of it: a write that waits is not over */
+    assert_true(h->waiting < 3000);                   /* one body, ten headers */
 
     /* Nothing more is read from it meanwhile, so that its own words do not pile up here either. */
     feed_text(&s, 0x81, "hello");
@@ -743,8 +737,7 @@ static void test_one_write_for_many(void **state)
         (void)snprintf(head, sizeof head, "%u", i);
         (void)snprintf(text, sizeof text, "of %u", i * 7);
         cd_ws_payload *p = cd_ws_payload_new(cd_bytes_str(text));
-        assert_int_equal(cd_ws_send(a.w, CD_WS_TEXT, cd_bytes_str(head), i % 5 == 0 ? NULL : p),
-                         CD_OK);
+        assert_int_equal(cd_ws_send(a.w, CD_WS_TEXT, cd_bytes_str(head), i % 5 == 0 ? NULL : p), CD_OK);
         cd_ws_payload_unref(p);
         cd_buf_fmt(&want, "t:%u%s|", i, i % 5 == 0 ? "" : text);
     }
