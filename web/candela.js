@@ -142,7 +142,7 @@
           [tx.from] = await ask('eth_requestAccounts');
           await ask('wallet_switchEthereumChain', [{ chainId: tx.chainId }]);
         }
-        location = `/explorer/tx/${await ask('eth_sendTransaction', [tx])}`;
+        location = b.dataset.to + await ask('eth_sendTransaction', [tx]);
       } catch (e) { b.nextElementSibling.textContent = e.message; }
     }, b);
   }

@@ -6,20 +6,23 @@
 
 #include "base/bytes.h"
 
+/* Files that pages need. */
 typedef enum cd_web_file {
     CD_WEB_STYLE,
     CD_WEB_SCRIPT,
     CD_WEB_FAVICON,
-    CD_WEB_SYMBOLS, /* stands in every page itself */
+    CD_WEB_SYMBOLS, /* the icons; their text is written into every page */
     CD_WEB_PREVIEW, /* for pages with a form that shows what it would do */
+    CD_WEB_VERIFY,  /* for outcomes of sealed auctions: the browser checks them itself */
 } cd_web_file;
 
-enum { CD_WEB_FILES = 5 };
+enum { CD_WEB_FILES = 6 };
 
+/* A file as it is served. */
 typedef struct cd_web_asset {
     const char *name; /* "candela-1f2e3d4c.css" */
     const char *type; /* "text/css; charset=utf-8" */
-    const char *etag; /* weak, for it names both forms: W/"1f2e…" */
+    const char *etag; /* W/"1f2e…": weak, since the plain and the compressed form share it */
     cd_bytes body;
     cd_bytes gzip;
 } cd_web_asset;

@@ -5,15 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum {
-    SPARK_W = 96,
-    SPARK_H = 26,
-    SPARK_PAD = 3,
-    AREA_W = 600,
-    AREA_H = 180,
-    BARS_H = 100,
-    ROW_PX = 22
-};
+enum { SPARK_W = 96, SPARK_H = 26, SPARK_PAD = 3, AREA_W = 600, AREA_H = 180, BARS_H = 100, ROW_PX = 22 };
 
 /* A coordinate of an SVG with two decimals; snprintf follows the C locale, which no program of ours changes. */
 static void number(cd_buf *out, double v)
@@ -50,11 +42,10 @@ static double x_of(const frame *f, usize i, usize cnt)
 static double y_of(const frame *f, double v)
 {
     double span = f->high - f->low;
-    return span <= 0 ? (f->top + f->bottom) / 2
-                     : f->bottom - (v - f->low) / span * (f->bottom - f->top);
+    return span <= 0 ? (f->top + f->bottom) / 2 : f->bottom - (v - f->low) / span * (f->bottom - f->top);
 }
 
-/* The points of each unbroken run, as a line or closed down to base as an area. */
+/* Writes a path for each run of points without a gap: a line or, when closed, an area down to base. */
 static void runs(cd_buf *out, cd_series s, const frame *f, bool closed, double base)
 {
     for (usize i = 0; i < s.cnt;) {
@@ -69,7 +60,7 @@ static void runs(cd_buf *out, cd_series s, const frame *f, bool closed, double b
             cd_buf_u8(out, ' ');
             number(out, y_of(f, s.v[i]));
         }
-        if (i == from + 1) { // one value alone still shows: round caps make it a dot
+        if (i == from + 1) { // a single value is a line of no length, which round caps show as a dot
             cd_buf_str(out, "h0");
         }
         if (closed) {
@@ -104,19 +95,18 @@ void cd_chart_spark(cd_html *h, cd_series s, u32 colour, const char *label)
         return;
     }
     bounds(&f.low, &f.high, s);
-    if (f.low == 0 && f.high == 0) { /* nothing happened: that is at the bottom */
+    if (f.low == 0 && f.high == 0) { /* all values are zero: the line lies at the bottom */
         f.high = 1;
     }
-    cd_html_put(
-        h,
-        "<svg class=\"spark\" viewBox=\"0 0 96 26\" preserveAspectRatio=\"none\" role=\"img\" "
-        "aria-label=\"{}\">",
-        label);
+    cd_html_put(h,
+                "<svg class=\"spark\" viewBox=\"0 0 96 26\" preserveAspectRatio=\"none\" role=\"img\" "
+                "aria-label=\"{}\">",
+                label);
     line_and_area(h, s, &f, colour, SPARK_H);
     cd_html_put(h, "</svg>");
 }
 
-/* --- area ---------------------------------------------------------------------------------------------------------- */
+/* --- area --- */
 
 cd_axis cd_axis_around(cd_series s, bool from_zero)
 {
@@ -129,18 +119,14 @@ cd_axis cd_axis_around(cd_series s, bool from_zero)
     low = from_zero ? fmin(low, 0) : low;
     high = from_zero ? fmax(high, 0) : high;
     double span = high - low;
-    if (span <= fabs(high) * 1e-9) { // a flat line stands in the middle
+    if (span <= fabs(high) * 1e-9) { // a constant series: its line stands in the middle
         span = high == 0 ? 1 : fabs(high) * 0.02;
         low -= span / 2;
         high = low + span;
     }
     double unit = pow(10, floor(log10(span / 2)));
     double rest = span / 2 / unit;
-    double step = rest <= 1     ? unit
-                  : rest <= 2   ? 2 * unit
-                  : rest <= 2.5 ? 2.5 * unit
-                  : rest <= 5   ? 5 * unit
-                                : 10 * unit;
+    double step = rest <= 1 ? unit : rest <= 2 ? 2 * unit : rest <= 2.5 ? 2.5 * unit : rest <= 5 ? 5 * unit : 10 * unit;
     double first = floor(low / step);
     double last = ceil(high / step);
     double steps = fmin(fmax(last - first, 1), 4);
@@ -178,7 +164,7 @@ void cd_chart_area_put(cd_html *h, cd_arena *a, const cd_chart_area *c)
     cd_html_put(h, "</div></div>");
 }
 
-/* --- bars ---------------------------------------------------------------------------------------------------------- */
+/* --- bars --- */
 
 static void bar(cd_html *h, const cd_bar *b, usize i, double scale)
 {
@@ -196,30 +182,27 @@ static void bar(cd_html *h, const cd_bar *b, usize i, double scale)
     }
 }
 
-void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, usize slots, double high,
-                   const char *label)
+void cd_chart_bars(cd_html *h, const cd_bar *bars, usize cnt, usize slots, double high, const char *label)
 {
-    usize left = slots > cnt ? slots - cnt : 0; // few bars stand at the right, where now is
+    usize left = slots > cnt ? slots - cnt : 0; // free slots are on the left: the right end is now
     bool has_links = false;
     slots = left + cnt;
     for (usize i = 0; i < cnt; i++) {
         has_links = has_links || bars[i].href.n != 0;
     }
-    cd_html_put(
-        h,
-        "<svg class=\"bars\" viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" role=\"{}\" "
-        "aria-label=\"{}\">",
-        (u64)slots * 10, has_links ? "group" : "img", label);
-    cd_html_put(
-        h, "<path class=\"grid\" d=\"M0 0H{}M0 50H{}\"/><path class=\"base\" d=\"M0 100H{}\"/>",
-        (u64)slots * 10, (u64)slots * 10, (u64)slots * 10);
+    cd_html_put(h,
+                "<svg class=\"bars\" viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" role=\"{}\" "
+                "aria-label=\"{}\">",
+                (u64)slots * 10, has_links ? "group" : "img", label);
+    cd_html_put(h, "<path class=\"grid\" d=\"M0 0H{}M0 50H{}\"/><path class=\"base\" d=\"M0 100H{}\"/>",
+                (u64)slots * 10, (u64)slots * 10, (u64)slots * 10);
     for (usize i = 0; i < cnt; i++) {
         const cd_bar *b = &bars[i];
         if (b->href.n != 0) {
             cd_html_put(h, "<a href=\"{}\" aria-label=\"{}\">", b->href, b->title);
         }
-        cd_html_put(h, "<g><title>{}</title><path class=\"hit\" d=\"M{} 0h10v100h-10z\"/>",
-                    b->title, (u64)(left + i) * 10);
+        cd_html_put(h, "<g><title>{}</title><path class=\"hit\" d=\"M{} 0h10v100h-10z\"/>", b->title,
+                    (u64)(left + i) * 10);
         bar(h, b, left + i, high > 0 ? BARS_H / high : 0);
         cd_html_put(h, "</g>");
         if (b->href.n != 0) {
@@ -241,7 +224,7 @@ void cd_chart_meter(cd_html *h, u64 part, u64 whole, u32 colour)
                 colour, wide);
 }
 
-/* --- flame graph --------------------------------------------------------------------------------------------------- */
+/* --- flame graph --- */
 
 void cd_chart_flame(cd_html *h, const cd_flame *bars, usize cnt, const char *label)
 {
@@ -249,8 +232,7 @@ void cd_chart_flame(cd_html *h, const cd_flame *bars, usize cnt, const char *lab
     for (usize i = 0; i < cnt; i++) {
         deepest = bars[i].depth > deepest ? bars[i].depth : deepest;
     }
-    cd_html_put(h,
-                "<svg class=\"flame\" width=\"100%\" height=\"{}\" role=\"img\" aria-label=\"{}\">",
+    cd_html_put(h, "<svg class=\"flame\" width=\"100%\" height=\"{}\" role=\"img\" aria-label=\"{}\">",
                 (u64)(deepest + 1) * ROW_PX, label);
     for (usize i = 0; i < cnt; i++) {
         const cd_flame *b = &bars[i];
@@ -261,11 +243,9 @@ void cd_chart_flame(cd_html *h, const cd_flame *bars, usize cnt, const char *lab
         cd_html_put(h, "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"20\"><title>{}</title>", begin,
                     (u64)b->depth * ROW_PX, size, b->label);
         if (b->is_bad || b->is_idle) {
-            cd_html_put(h, "<rect class=\"{}\" width=\"100%\" height=\"20\"/>",
-                        b->is_bad ? "db" : "dx");
+            cd_html_put(h, "<rect class=\"{}\" width=\"100%\" height=\"20\"/>", b->is_bad ? "db" : "dx");
         } else {
-            cd_html_put(h, "<rect class=\"d{}\" width=\"100%\" height=\"20\"/>",
-                        b->depth < 3 ? b->depth : 3);
+            cd_html_put(h, "<rect class=\"d{}\" width=\"100%\" height=\"20\"/>", b->depth < 3 ? b->depth : 3);
         }
         if (b->size / 1e6 * 125 >= (double)b->label.text.n) {
             cd_html_put(h, "<text x=\"6\" y=\"14\">{}</text>", b->label);

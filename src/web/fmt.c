@@ -1,7 +1,7 @@
 #include "web/fmt.h"
 
-#include "base/clock.h"
 #include "base/num_text.h"
+#include "base/os/clock.h"
 #include "num/div.h"
 #include "num/u256_text.h"
 
@@ -22,7 +22,7 @@ static cd_bytes text_of(cd_arena *a, const char *s)
     return cd_arena_dup(a, cd_bytes_str(s));
 }
 
-/* Digits with commas, from four on. */
+/* Writes n digits with a comma before every third one from the right; gives the length. */
 static usize group(char *out, const char *digits, usize n)
 {
     usize at = 0;
@@ -42,9 +42,9 @@ cd_bytes cd_fmt_count(cd_arena *a, u64 v)
     return cd_arena_dup(a, cd_bytes_of(out, group(out, digits, cd_u64_fmt(digits, v))));
 }
 
-/* --- amounts ----------------------------------------------------------------------------------------------------- */
+/* --- amounts --- */
 
-/* The digits of v padded so that at least one stands before the point; gives how many do. */
+/* Writes the digits of v, zeros in front so that at least one stands before the point; gives how many stand there. */
 static usize digits_of(char out[AMOUNT_MAX], usize *n, const cd_u256 *v, u32 decimals)
 {
     char digits[CD_U256_TEXT_MAX];
@@ -56,20 +56,19 @@ static usize digits_of(char out[AMOUNT_MAX], usize *n, const cd_u256 *v, u32 dec
     return *n - decimals;
 }
 
-static cd_bytes amount(cd_arena *a, const cd_u256 *v, u32 decimals, cd_fmt_decimals show,
-                       bool grouped)
+static cd_bytes amount(cd_arena *a, const cd_u256 *v, u32 decimals, cd_fmt_decimals show, bool grouped)
 {
     char digits[AMOUNT_MAX];
     char out[AMOUNT_MAX];
     usize n;
     usize whole = digits_of(digits, &n, v, decimals);
-    usize keep = n; /* digits that stay */
+    usize keep = n; /* digits that are shown */
     if (show.sig != 0) {
         usize first = 0;
         while (first < n && digits[first] == '0') {
             first++;
         }
-        /* a small number keeps its place, not its digits: 0.0000001 is "< 0.000001" */
+        /* a number below the last place shown is written as a bound: 0.0000001 is "< 0.000001" */
         usize last = first < whole ? first + show.sig : whole + show.sig;
         if (first < n && first >= whole + show.sig) {
             usize at = (usize)snprintf(out, sizeof out, "< 0.");
@@ -120,8 +119,7 @@ cd_bytes cd_fmt_gas_price(cd_arena *a, const cd_u256 *wei)
     const cd_u256 least = cd_u256_from_u64(1000000);
     const cd_u256 per_milli = least;
     if (cd_u256_lt(wei, &least)) {
-        return cd_bytes_str(
-            cd_arena_fmt(a, "%llu wei", (unsigned long long)cd_u256_to_u64_sat(wei)));
+        return cd_bytes_str(cd_arena_fmt(a, "%llu wei", (unsigned long long)cd_u256_to_u64_sat(wei)));
     }
     cd_u256 milli;
     cd_u256_div(&milli, wei, &per_milli);
@@ -135,8 +133,7 @@ cd_bytes cd_fmt_percent(cd_arena *a, u64 part, u64 whole)
         return text_of(a, CD_FMT_NONE);
     }
     u64 hundredths = (u64)((u128)part * 10000 / whole);
-    return cd_bytes_str(cd_arena_fmt(a, "%llu.%02llu" THIN "%%",
-                                     (unsigned long long)(hundredths / 100),
+    return cd_bytes_str(cd_arena_fmt(a, "%llu.%02llu" THIN "%%", (unsigned long long)(hundredths / 100),
                                      (unsigned long long)(hundredths % 100)));
 }
 
@@ -154,14 +151,13 @@ cd_bytes cd_fmt_bytes(cd_arena *a, u64 n)
     }
     u64 tenths = n / (scale / 10);
     if (tenths >= 1000) {
-        return cd_bytes_str(
-            cd_arena_fmt(a, "%llu %s", (unsigned long long)(tenths / 10), units[unit]));
+        return cd_bytes_str(cd_arena_fmt(a, "%llu %s", (unsigned long long)(tenths / 10), units[unit]));
     }
     return cd_bytes_str(cd_arena_fmt(a, "%llu.%llu %s", (unsigned long long)(tenths / 10),
                                      (unsigned long long)(tenths % 10), units[unit]));
 }
 
-/* --- times ------------------------------------------------------------------------------------------------------- */
+/* --- times --- */
 
 cd_bytes cd_fmt_duration(cd_arena *a, u64 ms)
 {
@@ -170,35 +166,33 @@ cd_bytes cd_fmt_duration(cd_arena *a, u64 ms)
         return cd_bytes_str(cd_arena_fmt(a, "%llu ms", (unsigned long long)ms));
     }
     if (s < MIN_S) {
-        return cd_bytes_str(s < 10 && ms % 1000 >= 100
-                                ? cd_arena_fmt(a, "%llu.%llu s", (unsigned long long)s,
-                                               (unsigned long long)(ms % 1000 / 100))
-                                : cd_arena_fmt(a, "%llu s", (unsigned long long)s));
+        return cd_bytes_str(s < 10 && ms % 1000 >= 100 ? cd_arena_fmt(a, "%llu.%llu s", (unsigned long long)s,
+                                                                      (unsigned long long)(ms % 1000 / 100))
+                                                       : cd_arena_fmt(a, "%llu s", (unsigned long long)s));
     }
     u64 unit = s < HOUR_S ? MIN_S : s < DAY_S ? HOUR_S : DAY_S;
     u64 below = unit == MIN_S ? 1 : unit == HOUR_S ? MIN_S : HOUR_S;
     const char *name = unit == MIN_S ? "min" : unit == HOUR_S ? "h" : "d";
     const char *name_below = unit == MIN_S ? "s" : unit == HOUR_S ? "min" : "h";
     u64 rest = s % unit / below;
-    return cd_bytes_str(rest == 0
-                            ? cd_arena_fmt(a, "%llu %s", (unsigned long long)(s / unit), name)
-                            : cd_arena_fmt(a, "%llu %s %llu %s", (unsigned long long)(s / unit),
-                                           name, (unsigned long long)rest, name_below));
+    return cd_bytes_str(rest == 0 ? cd_arena_fmt(a, "%llu %s", (unsigned long long)(s / unit), name)
+                                  : cd_arena_fmt(a, "%llu %s %llu %s", (unsigned long long)(s / unit), name,
+                                                 (unsigned long long)rest, name_below));
 }
 
-/* "2026-11-21T14:05:02.118Z" with the characters of a form put in. */
+/* The date and time of a second, with `between` between the two and end behind them. */
 static cd_bytes date(cd_arena *a, u64 unix_s, char between, const char *end)
 {
     char t[CD_TIME_TEXT_LEN];
     if (unix_s > LAST_SECOND) {
         return text_of(a, CD_FMT_NONE);
     }
-    /* cd_time_fmt takes nanoseconds, which end in 2554; the day of a later year is found 400 years before. */
+    /* cd_time_fmt takes nanoseconds, which overflow in 2554; a later date is found 400 years, or a multiple, before. */
     u64 era = 12622780800ull; /* seconds in 400 years */
     u64 eras = unix_s / era;
     cd_time_fmt(t, unix_s % era * CD_NS_PER_SEC);
-    u32 year = (u32)(t[0] - '0') * 1000 + (u32)(t[1] - '0') * 100 + (u32)(t[2] - '0') * 10 +
-               (u32)(t[3] - '0') + (u32)eras * 400;
+    u32 year = (u32)(t[0] - '0') * 1000 + (u32)(t[1] - '0') * 100 + (u32)(t[2] - '0') * 10 + (u32)(t[3] - '0') +
+               (u32)eras * 400;
     return cd_bytes_str(cd_arena_fmt(a, "%04u%.6s%c%.8s%s", year, t + 4, between, t + 11, end));
 }
 
@@ -222,11 +216,10 @@ cd_bytes cd_fmt_age(cd_arena *a, u64 unix_s, u64 now_s)
     }
     u64 unit = s < MIN_S ? 1 : s < HOUR_S ? MIN_S : s < DAY_S ? HOUR_S : DAY_S;
     const char *name = s < MIN_S ? "s" : s < HOUR_S ? "min" : s < DAY_S ? "h" : "d";
-    return cd_bytes_str(cd_arena_fmt(a, is_past ? "%llu %s ago" : "in %llu %s",
-                                     (unsigned long long)(s / unit), name));
+    return cd_bytes_str(cd_arena_fmt(a, is_past ? "%llu %s ago" : "in %llu %s", (unsigned long long)(s / unit), name));
 }
 
-/* --- market data ------------------------------------------------------------------------------------------------- */
+/* --- market data --- */
 
 /* The significant digits of v > 0 and its exponent: 0.d1d2d3… × 10^exp; the fewest that read back as v. */
 static usize shortest(char digits[20], int *exp, double v)
@@ -274,8 +267,8 @@ static cd_bytes number(cd_arena *a, double v, bool grouped, usize min)
         at = (usize)snprintf(out, sizeof out, "%s", grouped ? "−" : "-");
     }
     if (exp <= -6 || exp > 21) {
-        at += (usize)snprintf(out + at, sizeof out - at, "%c%s%.*se%+d", digits[0],
-                              n > 1 ? "." : "", (int)(n - 1), digits + 1, exp - 1);
+        at += (usize)snprintf(out + at, sizeof out - at, "%c%s%.*se%+d", digits[0], n > 1 ? "." : "", (int)(n - 1),
+                              digits + 1, exp - 1);
         return cd_arena_dup(a, cd_bytes_of(out, at));
     }
     usize before = exp > 0 ? (usize)exp : 1;
@@ -327,11 +320,7 @@ cd_bytes cd_fmt_change(cd_arena *a, double percent)
     }
     (void)snprintf(out, sizeof out, "%.2f", fabs(percent));
     bool is_zero = strcmp(out, "0.00") == 0;
-    return cd_bytes_str(cd_arena_fmt(a, "%s%s" THIN "%%",
-                                     is_zero       ? ""
-                                     : percent > 0 ? "+"
-                                                   : "−",
-                                     out));
+    return cd_bytes_str(cd_arena_fmt(a, "%s%s" THIN "%%", is_zero ? "" : percent > 0 ? "+" : "−", out));
 }
 
 cd_bytes cd_fmt_money(cd_arena *a, double v)
@@ -345,8 +334,8 @@ cd_bytes cd_fmt_money(cd_arena *a, double v)
     }
     for (usize i = 0; i < CD_COUNT(scales); i++) {
         if (fabs(v) >= scales[i].least && fabs(v) < 1e18) {
-            return cd_bytes_str(cd_arena_fmt(a, "%s%.2f %s", v < 0 ? "−" : "",
-                                             fabs(v) / scales[i].least, scales[i].name));
+            return cd_bytes_str(
+                cd_arena_fmt(a, "%s%.2f %s", v < 0 ? "−" : "", fabs(v) / scales[i].least, scales[i].name));
         }
     }
     return cd_fmt_price(a, fabs(v) < 1e6 && fabs(v) >= 1 ? round(v * 100) / 100 : v);

@@ -1,14 +1,15 @@
 /* web/fmt.h - numbers, amounts and times as people read them, one rule for every page.
  *
- * Results are text in the arena, without units unless said so. Amounts are exact integers from end to end; floating point
- * only for what arrives as such (market prices, shares of a chart). Missing values are the caller's: write CD_FMT_NONE.
- * Threading: pure. */
+ * Results are text in the arena, without units unless said so. Amounts are exact integers from end to end; floating
+ * point only for what arrives as such (market prices, shares of a chart). Missing values are the caller's: write
+ * CD_FMT_NONE. Threading: pure. */
 #ifndef CD_WEB_FMT_H
 #define CD_WEB_FMT_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "num/u256.h"
 
+/* Shown where there is no value. */
 #define CD_FMT_NONE "–"
 
 /* cd_fmt_count groups by thousands: "1,204,906". */
@@ -31,7 +32,7 @@ cd_bytes cd_fmt_exact(cd_arena *a, const cd_u256 *v, u32 decimals);
 /* cd_fmt_gas_price takes wei: "25.5 gwei", at most three decimals; below 0.001 gwei "12 wei". */
 cd_bytes cd_fmt_gas_price(cd_arena *a, const cd_u256 *wei);
 
-/* cd_fmt_percent gives part of whole with two decimals, cut: "12.96 %"; CD_FMT_NONE of nothing. */
+/* cd_fmt_percent gives part of whole with two decimals, cut: "12.96 %"; CD_FMT_NONE when whole is 0. */
 cd_bytes cd_fmt_percent(cd_arena *a, u64 part, u64 whole);
 
 /* cd_fmt_bytes is decimal: "512 B", "184 kB", "4.1 MB". */
@@ -47,10 +48,10 @@ cd_bytes cd_fmt_age(cd_arena *a, u64 unix_s, u64 now_s);
 cd_bytes cd_fmt_utc(cd_arena *a, u64 unix_s);
 cd_bytes cd_fmt_iso(cd_arena *a, u64 unix_s);
 
-/* Market data. cd_fmt_double is the shortest text that reads back as v, as ECMAScript writes numbers.
- * cd_fmt_price groups it, with at least two decimals from 1 on: "97,234.56", "0.18214", "1.234e-8".
- * cd_fmt_change has a sign always: "+2.34 %", "−3.50 %", "0.00 %". cd_fmt_money shortens: "1.92 T", "45.68 B", "812.40".
- * Values that are not finite are CD_FMT_NONE. */
+/* Market data. cd_fmt_double is the shortest text that reads back as v, as ECMAScript writes numbers. cd_fmt_price
+ * groups it, with at least two decimals from 1 on: "97,234.56", "0.18214", "1.234e-8". cd_fmt_change has a sign
+ * always: "+2.34 %", "−3.50 %", "0.00 %". cd_fmt_money shortens: "1.92 T", "45.68 B", "812.40". Values that are not
+ * finite are CD_FMT_NONE. */
 cd_bytes cd_fmt_double(cd_arena *a, double v);
 cd_bytes cd_fmt_price(cd_arena *a, double v);
 cd_bytes cd_fmt_change(cd_arena *a, double percent);

@@ -4,11 +4,11 @@
 
 enum { PLACE_TEXT, PLACE_TAG, PLACE_VALUE };
 
-/* --- characters ------------------------------------------------------------------------------------------------ */
+/* --- characters --- */
 
 enum { BROKEN = 0xFFFD };
 
-/* One character of UTF-8 from the front of *b, which is moved on; BROKEN for one byte that begins none. */
+/* Takes one character of UTF-8 off the front of *b; BROKEN, and one byte taken, where no character begins. */
 static u32 next_char(cd_bytes *b)
 {
     static const u32 least[] = {0, 0x80, 0x800, 0x10000};
@@ -35,18 +35,18 @@ static u32 next_char(cd_bytes *b)
     return is_good ? c : BROKEN;
 }
 
-/* Controls, line separators and non-characters: they show nothing and confuse readers. */
+/* Control characters, line separators and non-characters: they show nothing and confuse readers. */
 static bool is_control(u32 c)
 {
-    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || c == 0x2028 ||
-           c == 0x2029 || (c & 0xFFFE) == 0xFFFE;
+    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 ||
+           (c & 0xFFFE) == 0xFFFE;
 }
 
-/* Marks that turn the direction of what follows, and invisible ones. */
+/* Marks that change the direction of the text behind them, and invisible characters. */
 static bool is_trick(u32 c)
 {
-    return c == 0x061C || c == 0x200B || c == 0x200E || c == 0x200F ||
-           (c >= 0x202A && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+    return c == 0x061C || c == 0x200B || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
 
 static void put_char(cd_buf *out, u32 c)
@@ -90,7 +90,7 @@ static void put_char(cd_buf *out, u32 c)
     }
 }
 
-/* Plain ASCII goes through in runs; the rest character by character. */
+/* Plain ASCII is copied in runs, everything else character by character. */
 static bool is_plain(u8 c)
 {
     return c >= 0x20 && c < 0x7F && c != '&' && c != '<' && c != '>' && c != '"' && c != '\'';
@@ -114,7 +114,7 @@ static void put_text(cd_buf *out, cd_bytes text)
     }
 }
 
-/* At most max characters of hostile text; gives what is left. */
+/* Writes at most max characters of hostile text; gives the rest of it. */
 static cd_bytes put_foreign(cd_buf *out, cd_bytes text, usize max)
 {
     for (usize cnt = 0; text.n != 0 && cnt < max;) {
@@ -162,23 +162,22 @@ void cd_url_part_enc(cd_buf *out, cd_bytes text)
     }
 }
 
-/* --- templates --------------------------------------------------------------------------------------------------- */
+/* --- templates --- */
 
-/* The attribute whose value begins behind out names an address. */
+/* Is the attribute whose value begins behind out one that holds an address? */
 static bool names_address(cd_bytes out)
 {
     static const char *const names[] = {" href", " src", " action", " formaction"};
     for (usize i = 0; i < CD_COUNT(names); i++) {
         usize n = strlen(names[i]);
-        if (out.n > n && out.p[out.n - 1] == '=' &&
-            memcmp(out.p + out.n - 1 - n, names[i], n) == 0) {
+        if (out.n > n && out.p[out.n - 1] == '=' && memcmp(out.p + out.n - 1 - n, names[i], n) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* Literal markup, and where it leaves the writer. */
+/* Writes literal markup and notes in what place of HTML it ends. */
 static void put_literal(cd_html *h, cd_bytes s)
 {
     for (usize i = 0; i < s.n; i++) {
@@ -222,7 +221,7 @@ static void put_hole(cd_html *h, const cd__html_hole *hole)
         return;
     }
     case CD__HOLE_FOREIGN:
-        if (is_first) { // never a link of other people's text
+        if (is_first) { // other people's text never becomes a link
             cd_buf_u8(h->out, '#');
         } else if (is_between) {
             put_foreign_titled(h->out, hole->text);

@@ -14,7 +14,7 @@
 #ifndef CD_WEB_HTML_H
 #define CD_WEB_HTML_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
 /* How many characters of hostile text a page shows, and how many more its title holds. */
 enum { CD_FOREIGN_MAX = 64, CD_FOREIGN_TITLE_MAX = 1024, CD_HTML_HOLES_MAX = 12 };
@@ -25,7 +25,7 @@ typedef struct cd_foreign {
     cd_bytes text;
 } cd_foreign;
 
-/* The same where no element may stand: inside of SVG. */
+/* Text that others wrote, for places where no element may stand: inside of SVG. */
 typedef struct cd_foreign_flat {
     cd_bytes text;
 } cd_foreign_flat;
@@ -43,8 +43,8 @@ typedef struct cd_markup {
 /* The writer: {.out = buf} starts one. */
 typedef struct cd_html {
     cd_buf *out;
-    u8 place;     /* of the next byte: between tags, in a tag, in a quoted attribute */
-    bool is_link; /* in an attribute that names an address, of which nothing is written yet */
+    u8 place;     /* where the next byte stands: between tags, in a tag, in a quoted attribute */
+    bool is_link; /* the next byte is the first of an attribute that names an address */
 } cd_html;
 
 /* cd_html_put writes a template, its {} filled in order by up to CD_HTML_HOLES_MAX arguments of these types:
@@ -52,12 +52,12 @@ typedef struct cd_html {
  *   unsigned integers        decimal digits               cd_foreign_flat  the same, inside of SVG
  *   cd_markup                what another cd_html wrote   cd_url_part   part of an address
  * Fewer or more arguments than holes is a bug. Arguments are evaluated once. */
-#define cd_html_put(h, literal, ...)                                                               \
-    cd__html_put((h), cd_bytes_of("" literal "", sizeof("" literal "") - 1),                       \
-                 (const cd__html_hole[]){{.kind = CD__HOLE_END} CD__HOLES(__VA_ARGS__)},           \
-                 CD__HOLES_CNT(__VA_ARGS__))
+#define cd_html_put(h, literal, ...)                                                                                   \
+    cd__html_put((h), cd_bytes_of("" literal "", sizeof("" literal "") - 1),                                           \
+                 (const cd__html_hole[]){{.kind = CD__HOLE_END} CD__HOLES(__VA_ARGS__)}, CD__HOLES_CNT(__VA_ARGS__))
 
-/* cd_foreign_of / cd_foreign_flat_of / cd_url_part_of / cd_markup_of wrap for a hole. A markup is finished when it is complete tags. */
+/* cd_foreign_of / cd_foreign_flat_of / cd_url_part_of / cd_markup_of wrap a value for a hole. The markup that
+ * cd_markup_of takes must not end inside a tag. */
 CD_INLINE cd_foreign cd_foreign_of(cd_bytes text)
 {
     return (cd_foreign){.text = text};
@@ -75,8 +75,9 @@ cd_markup cd_markup_of(const cd_html *h);
 /* cd_url_part_enc appends text percent-encoded, for addresses that are built outside of a template. */
 void cd_url_part_enc(cd_buf *out, cd_bytes text);
 
-/* --- below: what the macro is made of ------------------------------------------------------------------------ */
+/* --- below: what the macro is made of --- */
 
+/* How a value that fills a hole is escaped. */
 typedef enum cd__html_hole_kind {
     CD__HOLE_END,
     CD__HOLE_TEXT,
@@ -87,6 +88,7 @@ typedef enum cd__html_hole_kind {
     CD__HOLE_MARKUP,
 } cd__html_hole_kind;
 
+/* One value to be put into a template. */
 typedef struct cd__html_hole {
     cd__html_hole_kind kind;
     cd_bytes text;
@@ -96,7 +98,7 @@ typedef struct cd__html_hole {
 /* cd__html_put writes a template with cnt holes behind the first element of holes. */
 void cd__html_put(cd_html *h, cd_bytes literal, const cd__html_hole *holes, usize cnt);
 
-/* What a hole takes, by type. */
+/* These wrap a value for its hole, one function for each type. */
 CD_INLINE cd__html_hole cd__hole_str(const char *s)
 {
     return (cd__html_hole){.kind = CD__HOLE_TEXT, .text = cd_bytes_str(s)};

@@ -18,9 +18,8 @@ static void indent(cd_html *h, usize depth)
 static void scalar(cd_html *h, cd_json v)
 {
     static const char *const looks[] = {
-        [CD_JSON_NONE] = "j-d", [CD_JSON_NULL] = "j-b", [CD_JSON_BOOL] = "j-b",
-        [CD_JSON_NUM] = "j-n",  [CD_JSON_STR] = "j-s",  [CD_JSON_ARR] = "j-d",
-        [CD_JSON_OBJ] = "j-d",
+        [CD_JSON_NONE] = "j-d", [CD_JSON_NULL] = "j-b", [CD_JSON_BOOL] = "j-b", [CD_JSON_NUM] = "j-n",
+        [CD_JSON_STR] = "j-s",  [CD_JSON_ARR] = "j-d",  [CD_JSON_OBJ] = "j-d",
     };
     cd_buf raw = {0};
     cd_json_raw(&raw, v);
@@ -47,8 +46,8 @@ static void open_nest(cd_html *h, cd_json v, usize depth)
         cd_html_put(h, "<details>");
     }
     bool is_one = cd_json_len(v) == 1;
-    cd_html_put(h, "<summary>{} <span class=\"j-d\">{} {}{}</span></summary>", is_obj ? "{" : "[",
-                (u64)cd_json_len(v), is_obj ? "member" : "element", is_one ? "" : "s");
+    cd_html_put(h, "<summary>{} <span class=\"j-d\">{} {}{}</span></summary>", is_obj ? "{" : "[", (u64)cd_json_len(v),
+                is_obj ? "member" : "element", is_one ? "" : "s");
 }
 
 void cd_json_view(cd_html *h, cd_json v)
@@ -69,8 +68,8 @@ void cd_json_view(cd_html *h, cd_json v)
         if (!cd_json_next(it)) {
             depth--;
             indent(h, depth);
-            cd_html_put(h, "{}{}</details>{}", is_obj ? "}" : "]",
-                        depth != 0 && at[depth - 1].left != 0 ? "," : "", depth != 0 ? "\n" : "");
+            cd_html_put(h, "{}{}</details>{}", is_obj ? "}" : "]", depth != 0 && at[depth - 1].left != 0 ? "," : "",
+                        depth != 0 ? "\n" : "");
             continue;
         }
         indent(h, depth);

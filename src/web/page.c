@@ -16,12 +16,10 @@ static void head(cd_html *h, const cd_page *p)
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
                 "<meta name=\"color-scheme\" content=\"light dark\"><title>{} · Candela</title>",
                 p->title);
-    cd_html_put(
-        h,
-        "<link rel=\"icon\" href=\"{}{}\" type=\"image/svg+xml\">"
-        "<link rel=\"stylesheet\" href=\"{}{}\"><script src=\"{}{}\" defer></script></head>",
-        s->assets, asset(CD_WEB_FAVICON), s->assets, asset(CD_WEB_STYLE), s->assets,
-        asset(CD_WEB_SCRIPT));
+    cd_html_put(h,
+                "<link rel=\"icon\" href=\"{}{}\" type=\"image/svg+xml\">"
+                "<link rel=\"stylesheet\" href=\"{}{}\"><script src=\"{}{}\" defer></script></head>",
+                s->assets, asset(CD_WEB_FAVICON), s->assets, asset(CD_WEB_STYLE), s->assets, asset(CD_WEB_SCRIPT));
 }
 
 static void search(cd_html *h, const cd_page *p)
@@ -34,12 +32,11 @@ static void search(cd_html *h, const cd_page *p)
                 "<form class=\"search\" action=\"{}\" role=\"search\"><svg class=\"icon\" "
                 "aria-hidden=\"true\"><use href=\"#i-search\"/></svg>",
                 s->search_action);
-    cd_html_put(
-        h,
-        "<input id=\"q\" name=\"q\" type=\"search\" value=\"{}\" placeholder=\"{}\" "
-        "aria-label=\"{}\" autocomplete=\"off\" spellcheck=\"false\" maxlength=\"200\">"
-        "<kbd aria-hidden=\"true\">/</kbd><output for=\"q\" class=\"tag\" hidden></output></form>",
-        cd_foreign_of(p->searched), s->search_label, s->search_label);
+    cd_html_put(h,
+                "<input id=\"q\" name=\"q\" type=\"search\" value=\"{}\" placeholder=\"{}\" "
+                "aria-label=\"{}\" autocomplete=\"off\" spellcheck=\"false\" maxlength=\"200\">"
+                "<kbd aria-hidden=\"true\">/</kbd><output for=\"q\" class=\"tag\" hidden></output></form>",
+                cd_foreign_of(p->searched), s->search_label, s->search_label);
 }
 
 static void tabs(cd_html *h, const cd_page *p)
@@ -82,7 +79,6 @@ void cd_page_end(cd_html *h, const cd_page *p)
     for (usize i = 0; i < s->foot_cnt; i++) {
         cd_html_put(h, "<a href=\"{}\">{}</a>", s->foot[i].href, s->foot[i].name);
     }
-    cd_html_put(h,
-                "<span class=\"push\">Times in UTC</span></footer>"
-                "<div class=\"toast\" role=\"status\" aria-live=\"polite\"></div></body></html>\n");
+    cd_html_put(h, "<span class=\"push\">Times in UTC</span></footer>"
+                   "<div class=\"toast\" role=\"status\" aria-live=\"polite\"></div></body></html>\n");
 }

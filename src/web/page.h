@@ -11,10 +11,11 @@
 #include "web/html.h"
 
 /* What pages are sent with, besides their type. */
-#define CD_PAGE_CSP                                                                                \
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "            \
+#define CD_PAGE_CSP                                                                                                    \
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "                                \
     "object-src 'none'"
 
+/* A link of the navigation. */
 typedef struct cd_page_link {
     const char *name;
     const char *href;
@@ -34,6 +35,7 @@ typedef struct cd_page_site {
     const char *search_label;
 } cd_page_site;
 
+/* The head of a page. */
 typedef struct cd_page {
     const cd_page_site *site;
     cd_bytes title;    /* "Block 1,204,881", without the product's name */

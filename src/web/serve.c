@@ -1,18 +1,18 @@
 #include "web/serve.h"
 
 #include "codec/gzip.h"
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 #include "web/assets.h"
 #include "web/page.h"
 
 #include <stdio.h>
 
 enum {
-    GZIP_MIN = 1024,   /* below it the answer is one packet anyway */
-    BOUNDARY_MAX = 70, /* RFC 2046 */
+    GZIP_MIN = 1024,   /* bytes below which a body is not compressed: it fits into one packet anyway */
+    BOUNDARY_MAX = 70, /* most characters of a boundary [RFC 2046] */
 };
 
-/* What every answer for a browser carries. */
+/* Adds the headers that every answer for a browser carries. */
 static void add_security(cd_http_req *r)
 {
     cd_http_req_add_header(r, "Content-Security-Policy", CD_PAGE_CSP);
@@ -78,7 +78,7 @@ void cd_web_assets_route(cd_http_server *s, const char *prefix)
     }
 }
 
-/* On whichever thread the page was made, so that the loop need not. */
+/* Compresses a page on the thread that made it, so that the loop need not. */
 static void compress(cd_http_req *r, cd_buf *out)
 {
     cd_buf packed = {0};
@@ -97,7 +97,7 @@ static void compress(cd_http_req *r, cd_buf *out)
 void cd_web_reply_page(cd_http_req *r, u32 status)
 {
     cd_buf *out = cd_http_req_out(r);
-    char etag[CD_HTTP_ETAG_LEN + 3] = "W/"; // it names both forms
+    char etag[CD_HTTP_ETAG_LEN + 3] = "W/"; // weak, since the plain and the compressed form share it
     cd_http_etag_fmt(etag + 2, cd_buf_bytes(out));
     add_security(r);
     cd_http_req_add_header(r, "Cache-Control", "no-cache");
@@ -121,9 +121,7 @@ void cd_web_redirect(cd_http_req *r, const char *to)
 
 static u8 hex_value(u8 c)
 {
-    return (u8)(c - '0') < 10           ? (u8)(c - '0')
-           : (u8)((c | 0x20) - 'a') < 6 ? (u8)((c | 0x20) - 'a' + 10)
-                                        : 16;
+    return (u8)(c - '0') < 10 ? (u8)(c - '0') : (u8)((c | 0x20) - 'a') < 6 ? (u8)((c | 0x20) - 'a' + 10) : 16;
 }
 
 static void decode(cd_buf *out, cd_bytes v, usize max)
@@ -157,9 +155,9 @@ bool cd_web_query(cd_buf *out, cd_bytes query, const char *name, usize max)
     return false;
 }
 
-/* --- forms -------------------------------------------------------------------------------------------------------- */
+/* --- forms --- */
 
-/* Where what begins in in, or in.n. */
+/* The offset of what in in; in.n when it is not there. */
 static usize find(cd_bytes in, cd_bytes what)
 {
     for (usize at = 0; at + what.n <= in.n; at++) {
@@ -180,7 +178,7 @@ static cd_bytes behind(cd_bytes in, usize at)
     return at >= in.n ? (cd_bytes){0} : cd_bytes_sub(in, at, in.n - at);
 }
 
-/* "--" and the boundary that the header names, in out; false: it names none. */
+/* Writes "--" and the boundary that a content type names to out; false: it names none. */
 static bool boundary_of(char out[BOUNDARY_MAX + 3], cd_bytes content_type)
 {
     const cd_bytes key = cd_bytes_str("boundary=");
@@ -219,10 +217,10 @@ bool cd_web_form_part(cd_bytes *out, cd_bytes content_type, cd_bytes body, const
         usize head = find(part, cd_bytes_str("\r\n\r\n"));
         cd_bytes value = behind(part, head + 4);
         if (end == body.n) {
-            return false; // what no boundary ends is no part
+            return false; // the body ends inside this part, which is incomplete
         }
         if (head < part.n && find(cd_bytes_sub(part, 0, head), cd_bytes_str(wanted)) < head) {
-            value.n -= value.n >= 2 ? 2 : 0; // the line end belongs to the boundary
+            value.n -= value.n >= 2 ? 2 : 0; // the line end before a boundary is not part of the value
             *out = value;
             return true;
         }

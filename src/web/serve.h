@@ -4,7 +4,7 @@
 #ifndef CD_WEB_SERVE_H
 #define CD_WEB_SERVE_H
 
-#include "net/http_server.h"
+#include "net/http/server.h"
 
 /* cd_web_assets_route serves the files of web/ below prefix ("/explorer/assets/"), to be kept for ever by browsers. */
 void cd_web_assets_route(cd_http_server *s, const char *prefix);
@@ -13,8 +13,8 @@ void cd_web_assets_route(cd_http_server *s, const char *prefix);
  * there is none, and r is still to be answered. */
 bool cd_web_reply_asset(cd_http_req *r, cd_bytes name);
 
-/* cd_web_reply_page answers with the page in cd_http_req_out, compressed when the client likes it, its security headers and a tag; with 304 when the client has
- * these bytes already. */
+/* cd_web_reply_page answers with the page in cd_http_req_out, compressed when the client likes it, its security
+ * headers and a tag; with 304 when the client has these bytes already. */
 void cd_web_reply_page(cd_http_req *r, u32 status);
 
 /* cd_web_redirect answers 303 to a place on this service; what leads elsewhere is a bug. */

@@ -20,13 +20,12 @@ static void test_spark(void **state)
     cd_html h = {.out = &out};
     const double v[] = {1, 2, NAN, 3, 1};
     cd_chart_spark(&h, (cd_series){v, 5}, 2, "rising");
-    assert_string_equal(
-        cd_buf_cstr(&out),
-        "<svg class=\"spark\" viewBox=\"0 0 96 26\" preserveAspectRatio=\"none\" role=\"img\" "
-        "aria-label=\"rising\">"
-        "<path class=\"f2 a\" d=\"M0.00 23.00 24.00 13.00V26.00H0.00zM72.00 3.00 96.00 "
-        "23.00V26.00H72.00z\"/>"
-        "<path class=\"ln l2\" d=\"M0.00 23.00 24.00 13.00M72.00 3.00 96.00 23.00\"/></svg>");
+    assert_string_equal(cd_buf_cstr(&out),
+                        "<svg class=\"spark\" viewBox=\"0 0 96 26\" preserveAspectRatio=\"none\" role=\"img\" "
+                        "aria-label=\"rising\">"
+                        "<path class=\"f2 a\" d=\"M0.00 23.00 24.00 13.00V26.00H0.00zM72.00 3.00 96.00 "
+                        "23.00V26.00H72.00z\"/>"
+                        "<path class=\"ln l2\" d=\"M0.00 23.00 24.00 13.00M72.00 3.00 96.00 23.00\"/></svg>");
     cd_buf_clear(&out);
     cd_chart_spark(&h, (cd_series){v, 1}, 2, "one");
     const double gaps[] = {NAN, NAN, INFINITY};
@@ -44,9 +43,8 @@ static void test_axis(void **state)
     const double v[] = {95010, 97235};
     cd_axis a = cd_axis_around((cd_series){v, 2}, false);
     assert_true(a.low <= 95010 && a.high >= 97235 && a.steps >= 1 && a.steps <= 4);
-    static const double spans[][2] = {
-        {0, 0},    {5, 5},   {-3, 7},         {1e-9, 2e-9}, {1e12, 1.00001e12},
-        {0.1, 99}, {-5, -5}, {1e300, 1.5e300}};
+    static const double spans[][2] = {{0, 0},    {5, 5},   {-3, 7},         {1e-9, 2e-9}, {1e12, 1.00001e12},
+                                      {0.1, 99}, {-5, -5}, {1e300, 1.5e300}};
     for (usize i = 0; i < CD_COUNT(spans); i++) {
         a = cd_axis_around((cd_series){spans[i], 2}, false);
         assert_true(a.low <= spans[i][0] && a.high >= spans[i][1] && a.high > a.low);
@@ -66,13 +64,10 @@ static void test_area(void **state)
     cd_arena a = {0};
     cd_buf out = {0};
     cd_html h = {.out = &out};
-    cd_chart_area_put(&h, &a,
-                      &(cd_chart_area){.s = {v, 2},
-                                       .colour = 4,
-                                       .label = cd_bytes_str("from 10 to 20"),
-                                       .y = cd_fmt_price,
-                                       .x = x,
-                                       .x_cnt = 2});
+    cd_chart_area_put(
+        &h, &a,
+        &(cd_chart_area){
+            .s = {v, 2}, .colour = 4, .label = cd_bytes_str("from 10 to 20"), .y = cd_fmt_price, .x = x, .x_cnt = 2});
     assert_true(has(&out, "<span>20.00</span>"));
     assert_true(has(&out, "<span>10.00</span></div>"));
     assert_true(has(&out, "M0.00 180.00 600.00 0.00"));
@@ -88,10 +83,7 @@ static void test_bars(void **state)
     cd_buf out = {0};
     cd_html h = {.out = &out};
     const cd_bar bars[] = {
-        {.part = {25, 75},
-         .colour = {1, 6},
-         .title = cd_bytes_str("a"),
-         .href = cd_bytes_str("/b/1")},
+        {.part = {25, 75}, .colour = {1, 6}, .title = cd_bytes_str("a"), .href = cd_bytes_str("/b/1")},
         {.part = {500, NAN, -1}, .colour = {1}, .title = cd_bytes_str("<b>")},
     };
     cd_chart_bars(&h, bars, 2, 2, 100, "gas");
@@ -116,14 +108,8 @@ static void test_flame(void **state)
     cd_buf out = {0};
     cd_html h = {.out = &out};
     const cd_flame bars[] = {
-        {.depth = 0,
-         .begin = 0,
-         .size = 1000000,
-         .label = cd_foreign_flat_of(cd_bytes_str("transaction <1>"))},
-        {.depth = 1,
-         .begin = 160000,
-         .size = 10000,
-         .label = cd_foreign_flat_of(cd_bytes_str("too long to fit"))},
+        {.depth = 0, .begin = 0, .size = 1000000, .label = cd_foreign_flat_of(cd_bytes_str("transaction <1>"))},
+        {.depth = 1, .begin = 160000, .size = 10000, .label = cd_foreign_flat_of(cd_bytes_str("too long to fit"))},
         {.depth = 5, .begin = 160000, .size = 5000, .is_bad = true},
     };
     cd_chart_flame(&h, bars, 3, "3 calls");

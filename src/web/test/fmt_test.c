@@ -1,6 +1,6 @@
 #include "web/fmt.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "num/u256_text.h"
 
 #include <math.h>
@@ -67,10 +67,7 @@ static void test_amounts(void **state)
         {"123", 0, {0, 0}, "123"},
         {"123", 0, {2, 0}, "123"},
         {"1250000000", 79, {2, 0}, "1,250,000,000 units"},
-        {"115792089237316195423570985008687907853269984665640564039457584007913129639935",
-         18,
-         {2, 0},
-         "∞"},
+        {"115792089237316195423570985008687907853269984665640564039457584007913129639935", 18, {2, 0}, "∞"},
         {"115792089237316195423570985008687907853269984665640564039457584007913129639934",
          78,
          {0, 0},
@@ -93,7 +90,7 @@ static void test_amounts(void **state)
     cd_arena_fini(&a);
 }
 
-/* Grouping and the point taken away, the exact form reads back as the number. */
+/* Without its commas and its point, the exact form reads back as the number. */
 static void test_exact_reads_back(void **state)
 {
     (void)state;
@@ -201,9 +198,8 @@ static void test_double_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),           cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_exact_reads_back), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_prices),           cmocka_unit_test(test_double_reads_back),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_amounts), cmocka_unit_test(test_exact_reads_back),
+        cmocka_unit_test(test_times),  cmocka_unit_test(test_prices),  cmocka_unit_test(test_double_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

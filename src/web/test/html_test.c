@@ -1,6 +1,6 @@
 #include "web/html.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void test_markup(void **state)
     cd_buf_fini(&part_out);
 }
 
-/* What leads elsewhere, or runs, is no link. */
+/* An address that leads to another site, or runs a script, does not become a link. */
 static void test_links(void **state)
 {
     (void)state;
@@ -94,10 +94,8 @@ static void test_foreign(void **state)
                                            "b\xE2\x81\xA6"
                                            "c")));
     expect(&h, "<bdi>abc</bdi>");
-    /* broken UTF-8: a lone continuation, an overlong '/', a surrogate, a cut character, beyond the last */
-    cd_html_put(
-        &h, "{}",
-        cd_foreign_of(cd_bytes_str("\x80|\xC0\xAF|\xED\xA0\x80|\xE2\x82|\xF4\x90\x80\x80")));
+    /* broken UTF-8: a lone continuation, an overlong '/', a surrogate, a cut character, a number above U+10FFFF */
+    cd_html_put(&h, "{}", cd_foreign_of(cd_bytes_str("\x80|\xC0\xAF|\xED\xA0\x80|\xE2\x82|\xF4\x90\x80\x80")));
     expect(&h, "<bdi>\xEF\xBF\xBD|\xEF\xBF\xBD\xEF\xBF\xBD|\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD|"
                "\xEF\xBF\xBD\xEF\xBF\xBD|\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD</bdi>");
     /* 64 characters, not bytes, stay */
@@ -111,19 +109,18 @@ static void test_foreign(void **state)
     assert_non_null(strstr(cd_buf_cstr(&out), "é…</bdi>"));
     assert_int_equal(out.n, strlen("<bdi title=\"\"></bdi>…") + 130 + 128);
     cd_buf_clear(&out);
-    /* a megabyte costs little */
+    /* a megabyte of hostile text adds little to the page */
     cd_buf_fill(&text, '<', 1 << 20);
     cd_html_put(&h, "{}", cd_foreign_of(cd_buf_bytes(&text)));
     assert_true(out.n < 10000);
     cd_buf_clear(&out);
-    cd_html_put(&h, "<svg><text>{}</text></svg>",
-                cd_foreign_flat_of(cd_bytes_str("a<b\xE2\x80\xAE")));
+    cd_html_put(&h, "<svg><text>{}</text></svg>", cd_foreign_flat_of(cd_bytes_str("a<b\xE2\x80\xAE")));
     expect(&h, "<svg><text>a&lt;b</text></svg>");
     cd_buf_fini(&text);
     cd_buf_fini(&out);
 }
 
-/* Whatever comes in: no markup, no way out of the attribute, valid UTF-8. */
+/* Output for any input at all has no foreign markup, does not leave its attribute, and is valid UTF-8. */
 static void check_clean(cd_bytes out, const char *what)
 {
     for (usize i = 0; i < out.n; i++) {
@@ -156,8 +153,7 @@ static void inner(cd_bytes *out, const cd_buf *all, const char *front, const cha
 static void test_random(void **state)
 {
     (void)state;
-    static const char spice[] =
-        "<>&\"'\\/ =`\0\n\t\r\x7f\xE2\x80\xAE\xC2\x85\xF0\x9F\x98\x80\xED\xA0";
+    static const char spice[] = "<>&\"'\\/ =`\0\n\t\r\x7f\xE2\x80\xAE\xC2\x85\xF0\x9F\x98\x80\xED\xA0";
     cd_rng rng = cd_rng_seeded(20261122);
     cd_buf out = {0};
     cd_html h = {.out = &out};

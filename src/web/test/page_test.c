@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-static const cd_page_link tabs[] = {{"Overview", "/explorer", "h"},
-                                    {"Blocks", "/explorer/blocks", "b"}};
+static const cd_page_link tabs[] = {{"Overview", "/explorer", "h"}, {"Blocks", "/explorer/blocks", "b"}};
 static const cd_page_link foot[] = {{"Metrics", "/metrics", NULL}};
 static const cd_page_site site = {
     .product = "Explorer",
@@ -45,11 +44,10 @@ static void test_page(void **state)
     cd_page_end(&h, &p);
     const char *t = cd_buf_cstr(&out);
     assert_non_null(strstr(t, "<title>Block &lt;1&gt; · Candela</title>"));
-    assert_non_null(
-        strstr(t, "<a href=\"/explorer/blocks\" data-go=\"b\" aria-current=\"page\">Blocks</a>"));
+    assert_non_null(strstr(t, "<a href=\"/explorer/blocks\" data-go=\"b\" aria-current=\"page\">Blocks</a>"));
     assert_non_null(strstr(t, "value=\"&quot;&gt;&lt;script&gt;\""));
     assert_non_null(strstr(t, "href=\"/explorer/assets/candela-"));
-    assert_int_equal(count(t, "<script"), 1); /* the one file */
+    assert_int_equal(count(t, "<script"), 1); /* the script file that is served beside the page */
     assert_int_equal(count(t, "style=\""), 0);
     assert_int_equal(count(t, "://"), 0); /* nothing comes from elsewhere */
     assert_int_equal(count(t, "<main"), 1);
@@ -57,7 +55,7 @@ static void test_page(void **state)
     cd_buf_fini(&out);
 }
 
-/* What all pages share stays small. */
+/* The files that all pages share stay small. */
 static void test_sizes(void **state)
 {
     (void)state;

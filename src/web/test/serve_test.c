@@ -1,7 +1,7 @@
 /* Pages and files over a real server; the loop runs in a thread, the test is the browser. */
 #include "web/serve.h"
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "codec/gzip.h"
 #include "web/assets.h"
 #include "web/html.h"
@@ -109,8 +109,7 @@ static cd_bytes get(cd_buf *out, const char *path, const char *lines)
     addr.sin_port = htons(g.port);
     assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof addr), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
-    cd_buf_fmt(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path,
-               lines);
+    cd_buf_fmt(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path, lines);
     assert_int_equal(send(fd, text.p, text.n, MSG_NOSIGNAL), text.n);
     cd_buf_clear(out);
     for (;;) {
@@ -145,9 +144,8 @@ static void test_page(void **state)
     cd_bytes body = get(&b, "/page", "");
     assert_true(has(&b, "HTTP/1.1 200 "));
     assert_true(cd_bytes_eq(body, cd_bytes_str("<!doctype html><p>hello</p>")));
-    assert_true(has(
-        &b, "\r\nContent-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'self'; "
-            "frame-ancestors 'none'; object-src 'none'\r\n"));
+    assert_true(has(&b, "\r\nContent-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'self'; "
+                        "frame-ancestors 'none'; object-src 'none'\r\n"));
     assert_true(has(&b, "\r\nX-Content-Type-Options: nosniff\r\n"));
     assert_true(has(&b, "\r\nReferrer-Policy: same-origin\r\n"));
     assert_true(has(&b, "\r\nContent-Type: text/html; charset=utf-8\r\n"));
@@ -173,12 +171,11 @@ static void test_assets(void **state)
     char lines[128];
     cd_buf_fmt(&path, "/assets/%s", css->name);
     cd_bytes body = get(&b, cd_buf_cstr(&path), "");
-    assert_true(has(&b, "HTTP/1.1 200 ") &&
-                has(&b, "\r\nContent-Type: text/css; charset=utf-8\r\n"));
+    assert_true(has(&b, "HTTP/1.1 200 ") && has(&b, "\r\nContent-Type: text/css; charset=utf-8\r\n"));
     assert_true(has(&b, "\r\nCache-Control: public, max-age=31536000, immutable\r\n"));
     assert_false(has(&b, "Content-Encoding"));
     assert_true(cd_bytes_eq(body, css->body));
-    /* compressed when the program was made, and not once more */
+    /* files were compressed when the program was built, not for this request */
     body = get(&b, cd_buf_cstr(&path), "Accept-Encoding: br, gzip\r\n");
     const char *coding = strstr((const char *)b.p, "\r\nContent-Encoding: gzip\r\n");
     assert_non_null(coding);
@@ -202,7 +199,7 @@ static void test_query(void **state)
     (void)state;
     static const struct {
         const char *query;
-        const char *want; /* NULL: not there */
+        const char *want; /* NULL: the query has no such name */
     } rows[] = {
         {"q=a", "a"},
         {"x=1&q=a+b%20c", "a b c"},

@@ -47,16 +47,13 @@ static void test_ident(void **state)
     expect(r, "<span class=\"hx\" data-h=\"0xa54dca182530bb1d6d132cded6237b2ed91e3f72\">"
               "<a href=\"/a/1\" title=\"0xa54dcA182530bB1D6D132cDED6237B2ed91E3F72\">0xa54dcA"
               "<span class=\"mid\">182530bB1D6D132cDED6237B2ed91E</span>3F72</a></span>");
-    /* CB58 knows case, and keeps more characters; short ones stay whole */
-    cd_ui_ident(&r->h, &(cd_ui_id){.text = cd_bytes_str(
-                                       "2JVSBoinj9C2J33VntvzYtVJNZdN2NKiwwKjcumHUWEb5DbBrm")});
+    /* case matters in CB58, and it keeps more characters at its end; short identifiers are shown whole */
+    cd_ui_ident(&r->h, &(cd_ui_id){.text = cd_bytes_str("2JVSBoinj9C2J33VntvzYtVJNZdN2NKiwwKjcumHUWEb5DbBrm")});
     assert_true(has(r, "data-h=\"2JVSBoin"));
     assert_true(has(r, ">2JVSBoin<span class=\"mid\">"));
-    assert_true(has(r, "</span>5DbBrm</span>") || has(r, "</span>DbBrm</span>") ||
-                has(r, "DbBrm</span>"));
+    assert_true(has(r, "</span>5DbBrm</span>") || has(r, "</span>DbBrm</span>") || has(r, "DbBrm</span>"));
     cd_buf_clear(&r->out);
-    cd_ui_ident(&r->h,
-                &(cd_ui_id){.text = cd_bytes_str("NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg")});
+    cd_ui_ident(&r->h, &(cd_ui_id){.text = cd_bytes_str("NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg")});
     assert_true(has(r, ">NodeID-7Xhw2<span"));
     cd_buf_clear(&r->out);
     cd_ui_ident(&r->h, &(cd_ui_id){.text = cd_bytes_str("0x1234")});
@@ -69,8 +66,7 @@ static void test_ident(void **state)
     assert_true(has(r, "class=\"hx full\""));
     assert_true(has(r, "<span class=\"name\"><bdi>&lt;b&gt;Pool</bdi></span>"));
     assert_true(has(r, "class=\"glint\""));
-    assert_true(
-        has(r, "data-copy=\"0xa54dcA182530bB1D6D132cDED6237B2ed91E3F72\" aria-label=\"Copy\""));
+    assert_true(has(r, "data-copy=\"0xa54dcA182530bB1D6D132cDED6237B2ed91E3F72\" aria-label=\"Copy\""));
 }
 
 /* The bars depend on the address, not on how it is written: SHA-256 of the lower-case text. */
@@ -78,16 +74,14 @@ static void test_glint(void **state)
 {
     rig *r = *state;
     cd_ui_ident(&r->h,
-                &(cd_ui_id){.text = cd_bytes_str("0x139B4180Df3932249962C6857200059aEB8eA17c"),
-                            .flags = CD_ID_GLINT});
+                &(cd_ui_id){.text = cd_bytes_str("0x139B4180Df3932249962C6857200059aEB8eA17c"), .flags = CD_ID_GLINT});
     char first[600] = {0};
     const char *from = strstr(cd_buf_cstr(&r->out), "<svg class=\"glint\"");
     const char *to = strstr(from, "</svg>");
     memcpy(first, from, (usize)(to - from));
     cd_buf_clear(&r->out);
     cd_ui_ident(&r->h,
-                &(cd_ui_id){.text = cd_bytes_str("0x139b4180df3932249962c6857200059aeb8ea17c"),
-                            .flags = CD_ID_GLINT});
+                &(cd_ui_id){.text = cd_bytes_str("0x139b4180df3932249962c6857200059aeb8ea17c"), .flags = CD_ID_GLINT});
     assert_true(has(r, first));
 }
 
@@ -99,8 +93,7 @@ static void test_table(void **state)
         {.name = "Price", .sort = "price", .flags = CD_COL_NUM},
         {.name = "Seen", .sort = "seen", .flags = CD_COL_NUM | CD_COL_P2},
     };
-    const cd_ui_sort sort = {
-        .by = cd_bytes_str("price"), .desc = true, .rest = cd_bytes_str("q=a&b=c")};
+    const cd_ui_sort sort = {.by = cd_bytes_str("price"), .desc = true, .rest = cd_bytes_str("q=a&b=c")};
     cd_ui_table_begin(&r->h, "Prices", cols, 3, &sort, NULL);
     cd_ui_cell(&r->h, &cols[2]);
     cd_html_put(&r->h, "</td>");
@@ -127,12 +120,10 @@ static void test_small_parts(void **state)
     cd_ui_time(&r->h, &r->a, 1795269886, 1795269938);
     expect(r, "<time datetime=\"2026-11-21T14:04:46Z\" title=\"2026-11-21 14:04:46 UTC\">52 s "
               "ago</time>");
-    cd_ui_figs(&r->h,
-               &(cd_ui_fig){.label = "Gas price",
-                            .value = cd_bytes_str("25.5"),
-                            .unit = "gwei",
-                            .sub = cd_bytes_str("now")},
-               1);
+    cd_ui_figs(
+        &r->h,
+        &(cd_ui_fig){.label = "Gas price", .value = cd_bytes_str("25.5"), .unit = "gwei", .sub = cd_bytes_str("now")},
+        1);
     expect(r, "<dl class=\"figs\"><div class=\"fig\"><dt>Gas price</dt><dd "
               "class=\"n\">25.5<small>gwei</small></dd>"
               "<dd class=\"sub\">now</dd></div></dl>");
