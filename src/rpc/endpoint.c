@@ -1,12 +1,20 @@
 #include "rpc/endpoint.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/table/list.h"
 #include "rpc/work.h"
+
+#include <stdatomic.h>
 
 struct cd_rpc_endpoint {
     cd_rpc_endpoint_cfg cfg;
     cd_rpc_hub *hub;
-    struct http_work *spare; /* for the next request; most are done before the next one comes */
+    cd_list conns; /* open connections: ws_conn */
+    /* HTTP requests that run; requests that begin and end on the loop are counted without atomic instructions. */
+    u64 begun;
+    u64 ended;
+    _Atomic u64 ended_elsewhere;
+    struct http_work *spare; /* kept for the next request, for most are done before the next one comes */
 };
 
 typedef struct http_work {
@@ -15,7 +23,7 @@ typedef struct http_work {
     cd_rpc_endpoint *endpoint;
 } http_work;
 
-/* --- HTTP --------------------------------------------------------------------------------------- */
+/* --- HTTP --- */
 
 static void work_free(http_work *w)
 {
@@ -38,13 +46,17 @@ static void on_done(cd__rpc_work *work)
             cd_http_req_add_header(req, "X-Content-Type-Options", "nosniff");
         }
     }
-    /* Only the loop may look at the spare one. */
-    bool is_spare = cd_loop_is_here(e->cfg.loop) && e->spare == NULL &&
-                    cd_http_req_body(req).n <= CD__RPC_INLINE_MAX;
-    if (is_spare) {
+    /* The spare one is the loop's alone. */
+    bool is_here = cd_loop_is_here(e->cfg.loop);
+    if (is_here && e->spare == NULL && cd_http_req_body(req).n <= CD__RPC_INLINE_MAX) {
         e->spare = w;
     } else {
         work_free(w);
+    }
+    if (is_here) {
+        e->ended++;
+    } else {
+        (void)atomic_fetch_add(&e->ended_elsewhere, 1); /* from here on e may have been freed */
     }
     cd_http_reply(req, status, type);
 }
@@ -53,6 +65,7 @@ static void serve(cd_rpc_endpoint *e, cd_http_req *req)
 {
     http_work *w = e->spare != NULL ? e->spare : cd_new(http_work);
     e->spare = NULL;
+    e->begun++;
     if (e->cfg.requests != NULL) {
         cd_counter_add(e->cfg.requests, 1);
     }
@@ -62,6 +75,7 @@ static void serve(cd_rpc_endpoint *e, cd_http_req *req)
         .req = {.arena = w->work.req.arena},
         .service = e->cfg.service,
         .lanes = &e->cfg.lanes,
+        .foreign = cd_http_req_foreign(req),
         .body = cd_http_req_body(req),
         .out = cd_http_req_out(req),
         .splices = cd_http_req_splices(req),
@@ -86,8 +100,7 @@ static cd_bytes media_type(cd_bytes type)
 /* The media types that JSON-RPC clients send. */
 static bool is_json(cd_bytes type)
 {
-    static const char *const known[] = {"application/json", "application/json-rpc",
-                                        "application/jsonrequest"};
+    static const char *const known[] = {"application/json", "application/json-rpc", "application/jsonrequest"};
     type = media_type(type);
     for (usize i = 0; i < CD_COUNT(known); i++) {
         if (cd_http_name_eq(type, cd_bytes_str(known[i]))) {
@@ -100,8 +113,8 @@ static bool is_json(cd_bytes type)
 static void serve_eth(cd_rpc_endpoint *e, cd_http_req *req)
 {
     cd_http_method method = cd_http_req_method(req);
-    bool is_empty_get = (method == CD_HTTP_GET || method == CD_HTTP_HEAD) &&
-                        cd_http_req_body(req).n == 0 && cd_http_req_query(req).n == 0;
+    bool is_empty_get = (method == CD_HTTP_GET || method == CD_HTTP_HEAD) && cd_http_req_body(req).n == 0 &&
+                        cd_http_req_query(req).n == 0;
     if (is_empty_get) {
         cd_http_reply(req, 200, NULL);
     } else if (!is_json(cd_http_req_header(req, "content-type"))) {
@@ -124,8 +137,7 @@ static void serve_json2(cd_rpc_endpoint *e, cd_http_req *req)
                    cd_http_method_name(cd_http_req_method(req)));
         reply_text(req, 405);
     } else if (!cd_http_name_eq(type, cd_bytes_str("application/json"))) {
-        cd_buf_fmt(cd_http_req_out(req), "rpc: unrecognized Content-Type: %.*s", (int)type.n,
-                   (const char *)type.p);
+        cd_buf_fmt(cd_http_req_out(req), "rpc: unrecognized Content-Type: %.*s", (int)type.n, (const char *)type.p);
         reply_text(req, 415);
     } else {
         serve(e, req);
@@ -149,10 +161,11 @@ static void on_http(void *ctx, cd_http_req *req)
     }
 }
 
-/* --- WebSocket ---------------------------------------------------------------------------------- */
+/* --- WebSocket --- */
 
-/* A connection; its session may outlive it. */
+/* A WebSocket connection; its session may outlive it. */
 typedef struct ws_conn {
+    cd_list link;
     cd_rpc_endpoint *endpoint;
     cd_ws *ws;
     cd_rpc_session *session;
@@ -221,6 +234,7 @@ static void on_closed(void *ctx, u16 code, cd_bytes reason)
     (void)code;
     (void)reason;
     cd_rpc_session_end(c->session);
+    cd_list_del(&c->link);
     cd_free(c);
 }
 
@@ -234,12 +248,17 @@ static void on_upgrade(void *ctx, cd_http_req *req)
     cd_rpc_endpoint *e = ctx;
     ws_conn *c = cd_new(ws_conn);
     c->endpoint = e;
+    cd_bytes origin = cd_http_req_foreign(req);
+    cd_buf foreign = {0}; /* the request is gone when the session begins */
+    cd_buf_put(&foreign, origin);
     c->ws = cd_ws_accept(e->cfg.ws, req, &events, c);
     if (c->ws == NULL) {
         cd_free(c);
-        return;
+    } else {
+        cd_list_push_back(&e->conns, &c->link);
+        c->session = cd_rpc_session_new(e->hub, &wire_ops, c->ws, cd_buf_bytes(&foreign));
     }
-    c->session = cd_rpc_session_new(e->hub, &wire_ops, c->ws);
+    cd_buf_fini(&foreign);
 }
 
 static void on_either(void *ctx, cd_http_req *req)
@@ -251,12 +270,13 @@ static void on_either(void *ctx, cd_http_req *req)
     }
 }
 
-/* --- endpoints ---------------------------------------------------------------------------------- */
+/* --- endpoints --- */
 
 cd_rpc_endpoint *cd_rpc_endpoint_new(const cd_rpc_endpoint_cfg *cfg)
 {
     cd_rpc_endpoint *e = cd_new(cd_rpc_endpoint);
     e->cfg = *cfg;
+    cd_list_init(&e->conns);
     if (cfg->ws != NULL) {
         cd_rpc_hub_cfg hub = {
             .service = cfg->service,
@@ -281,22 +301,53 @@ void cd_rpc_endpoint_free(cd_rpc_endpoint *e)
     }
 }
 
+static u32 methods_of(const cd_rpc_endpoint *e, u32 over)
+{
+    return over == CD_RPC_OVER_WS                 ? (u32)CD_HTTP_GET
+           : e->cfg.service->form == CD_RPC_JSON2 ? (u32)CD_HTTP_ANY
+                                                  : (u32)(CD_HTTP_POST | CD_HTTP_GET);
+}
+
+static cd_http_handler *handler_of(const cd_rpc_endpoint *e, u32 over)
+{
+    CD_ASSERT((over & CD_RPC_OVER_WS) == 0 || e->hub != NULL);
+    return over == CD_RPC_OVER_WS ? on_upgrade : (over & CD_RPC_OVER_WS) != 0 ? on_either : on_http;
+}
+
 void cd_rpc_endpoint_route(cd_rpc_endpoint *e, cd_http_server *s, const char *path, u32 over)
 {
-    cd_http_route route = {
+    const cd_http_route route = {
         .path = path,
-        .methods = e->cfg.service->form == CD_RPC_JSON2 ? (u32)CD_HTTP_ANY
-                                                        : (u32)(CD_HTTP_POST | CD_HTTP_GET),
-        .handler = on_http,
+        .methods = methods_of(e, over),
+        .handler = handler_of(e, over),
         .ctx = e,
         .body_max = e->cfg.service->limits.body_max,
     };
-    if (over == CD_RPC_OVER_WS) {
-        route.methods = CD_HTTP_GET;
-        route.handler = on_upgrade;
-    } else if ((over & CD_RPC_OVER_WS) != 0) {
-        route.handler = on_either;
-    }
-    CD_ASSERT((over & CD_RPC_OVER_WS) == 0 || e->hub != NULL);
     cd_http_server_route(s, &route);
+}
+
+void cd_rpc_endpoint_serve(cd_rpc_endpoint *e, cd_http_req *req, u32 over)
+{
+    u32 methods = methods_of(e, over);
+    u32 method = cd_http_req_method(req);
+    method = method == CD_HTTP_HEAD ? CD_HTTP_HEAD | CD_HTTP_GET : method;
+    if ((methods & method) == 0) {
+        cd_http_reply_not_allowed(req, methods);
+        return;
+    }
+    handler_of(e, over)(e, req);
+}
+
+void cd_rpc_endpoint_leave(cd_rpc_endpoint *e)
+{
+    cd_list_each(it, &e->conns)
+    { /* connections leave the list in a later round */
+        cd_ws_close(cd_list_of(it, ws_conn, link)->ws, CD_WS_GOING_AWAY, cd_bytes_str("going away"));
+    }
+}
+
+bool cd_rpc_endpoint_is_idle(const cd_rpc_endpoint *e)
+{
+    return e->begun == e->ended + atomic_load(&e->ended_elsewhere) && cd_list_is_empty(&e->conns) &&
+           (e->hub == NULL || cd_rpc_hub_cnt(e->hub) == 0);
 }

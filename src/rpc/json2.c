@@ -1,22 +1,13 @@
 /* Services as Go's gorilla/rpc/json2 serves them: service.method, one object of parameters, no batches. */
+#include "base/text.h"
 #include "rpc/jsonrpc_priv.h"
+#include "rpc/origin.h"
 
-static const char bad_argument[] =
-    "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. See "
-    "documentation for example calls";
-
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static bool name_is(cd_bytes key, const char *name)
 {
-    usize n = strlen(name);
-    for (usize i = 0; i < key.n && i < n; i++) {
-        u8 c = key.p[i] >= 'A' && key.p[i] <= 'Z' ? key.p[i] | 0x20 : key.p[i];
-        if (c != (u8)name[i]) {
-            return false;
-        }
-    }
-    return key.n == n;
+    return cd_text_same(key, cd_bytes_str(name));
 }
 
 /* The members as errors of the envelope echo them, all four. */
@@ -125,18 +116,13 @@ static void resolve(cd_rpc_req *r)
         refuse(r, CD_RPC_SERVER, "method must start with a non-uppercase letter");
         return;
     }
-    bool has_service = false;
-    for (usize i = 0; i < cd_rpc_table_cnt(r->service->table) && !has_service; i++) {
-        const char *known = cd_rpc_table_at(r->service->table, i)->name;
-        has_service = strncmp(known, (const char *)one->name.p, at + 1) == 0;
-    }
+    bool has_service = cd_rpc_table_has_service(r->service->table, cd_bytes_sub(one->name, 0, at));
     char *shown = cd_arena_str(&r->arena, cd_bytes_sub(one->name, 0, (usize)len));
     if (at + 1 < (usize)len && shown[at + 1] >= 'a' && shown[at + 1] <= 'z') {
         shown[at + 1] = (char)(shown[at + 1] - 'a' + 'A');
     }
     refuse(r, CD_RPC_SERVER,
-           cd_arena_fmt(&r->arena, "rpc: can't find %s \"%s\"", has_service ? "method" : "service",
-                        shown));
+           cd_arena_fmt(&r->arena, "rpc: can't find %s \"%s\"", has_service ? "method" : "service", shown));
 }
 
 void cd__json2_parse(cd_rpc_req *r, cd_bytes body)
@@ -166,22 +152,19 @@ void cd__json2_parse(cd_rpc_req *r, cd_bytes body)
     }
     const char *wrong = NULL;
     if (cd_json_kind_of(v) != CD_JSON_OBJ && cd_json_kind_of(v) != CD_JSON_NULL) {
-        wrong = cd_arena_fmt(&r->arena,
-                             "json: cannot unmarshal %s into Go value of type json2.serverRequest",
+        wrong = cd_arena_fmt(&r->arena, "json: cannot unmarshal %s into Go value of type json2.serverRequest",
                              kind_name(v));
     } else if (!is_text_or_null(version) || !is_text_or_null(method)) {
         bool is_version = !is_text_or_null(version);
-        wrong = cd_arena_fmt(
-            &r->arena,
-            "json: cannot unmarshal %s into Go struct field serverRequest.%s of type string",
-            kind_name(is_version ? version : method), is_version ? "jsonrpc" : "method");
+        wrong =
+            cd_arena_fmt(&r->arena, "json: cannot unmarshal %s into Go struct field serverRequest.%s of type string",
+                         kind_name(is_version ? version : method), is_version ? "jsonrpc" : "method");
     }
     cd_bytes text = {0};
     if (wrong != NULL) {
         refuse(r, CD_RPC_PARSE, wrong);
         r->error_data = echo(r, version, method);
-    } else if (cd_json_str(&text, version, NULL) != CD_OK ||
-               !cd_bytes_eq(text, cd_bytes_str("2.0"))) {
+    } else if (cd_json_str(&text, version, NULL) != CD_OK || !cd_bytes_eq(text, cd_bytes_str("2.0"))) {
         refuse(r, CD_RPC_INVALID_REQUEST, "jsonrpc must be 2.0");
         r->error_data = echo(r, version, method);
     } else {
@@ -192,7 +175,7 @@ void cd__json2_parse(cd_rpc_req *r, cd_bytes body)
     }
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 static void put_id(cd_buf *out, cd_json id)
 {
@@ -216,29 +199,41 @@ static void put_error(cd_buf *out, cd_json id, int code, const char *message, cd
     put_id(out, id);
 }
 
-/* Takes the object out of the array that some clients wrap it in. Methods of the other form keep theirs. */
-static cd_err check_params(cd_rpc_call *call)
+/* Go writes these so that an answer may stand in a page; outside of strings JSON has none of them. */
+static bool is_html(u8 c)
 {
-    if (strchr(call->method->name, '.') == NULL) {
-        return CD_OK;
+    return c == '<' || c == '>' || c == '&';
+}
+
+/* Most answers have none, which memchr finds out many bytes at a time. */
+static bool has_html(const u8 *p, usize n)
+{
+    return n != 0 && (memchr(p, '<', n) != NULL || memchr(p, '>', n) != NULL || memchr(p, '&', n) != NULL);
+}
+
+static void escape_html(cd_buf *out, usize start)
+{
+    enum { MORE = 5 };
+    usize cnt = 0;
+    if (!has_html(out->p + start, out->n - start)) {
+        return;
     }
-    if (cd_json_kind_of(call->params) == CD_JSON_ARR) {
-        call->params = cd_json_at(call->params, 0);
+    for (usize i = start; i < out->n; i++) {
+        cnt += is_html(out->p[i]);
     }
-    switch (cd_json_kind_of(call->params)) {
-    case CD_JSON_NONE:
-    case CD_JSON_NULL:
-        call->params = (cd_json){0};
-        return CD_OK;
-    case CD_JSON_OBJ:
-        return CD_OK;
-    case CD_JSON_BOOL:
-    case CD_JSON_NUM:
-    case CD_JSON_STR:
-    case CD_JSON_ARR:
-        break;
+    usize from = out->n;
+    (void)cd_buf_extend(out, cnt * MORE);
+    for (usize to = out->n; to != from;) {
+        u8 c = out->p[--from];
+        if (is_html(c)) {
+            static const char digits[] = "0123456789abcdef";
+            const char text[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+            to -= sizeof text;
+            memcpy(out->p + to, text, sizeof text);
+        } else {
+            out->p[--to] = c;
+        }
     }
-    return cd_rpc_fail(call, CD_RPC_SERVER, "%s", bad_argument);
 }
 
 void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
@@ -253,9 +248,11 @@ void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
         void *scope = cd__rpc_scope_new(r);
         cd_json_w w = {.out = out};
         cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
+        u64 start_ns = cd__rpc_tell_start(r);
         call.splices = NULL;
         cd_buf_str(out, "{\"jsonrpc\":\"2.0\",\"result\":");
-        cd_err e = check_params(&call);
+        cd_err e = cd_rpc_origin_check(&call, r->origins);
+        e = e != CD_OK || call.method->args == NULL ? e : cd__rpc_args_read(&call);
         cd_rpc_method_called(one->method);
         e = e != CD_OK ? e : one->method->fn(&call);
         if (e == CD_OK) {
@@ -267,11 +264,13 @@ void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
             }
             put_error(out, one->id, call.error_code, call.error_message, (cd_bytes){0});
         }
+        cd__rpc_tell(r, one, start_ns, e == CD_OK ? NULL : call.error_message);
         cd__rpc_scope_end(r, scope);
     }
     if (is_silent) {
         out->n = start;
     }
+    escape_html(out, start);
 }
 
 void cd__json2_refuse(cd_rpc_req *r, cd_buf *out, int code, const char *message)

@@ -2,14 +2,19 @@
 
 #include <stdatomic.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/log/log.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
 #include "rpc/jsonrpc_priv.h"
+#include "rpc/origin.h"
 
 enum {
     FAST_BATCH_MAX = 32, /* a longer batch leaves the net loop, whatever it calls */
     NAME_SHOWN_MAX = 200,
 };
+
+/* A batch leaves the owner's thread to others after so long, and comes back behind them. */
+#define OWNER_TURN_NS (2 * CD_NS_PER_MS)
 
 cd_rpc_req *cd_rpc_req_new(void)
 {
@@ -24,7 +29,7 @@ void cd_rpc_req_free(cd_rpc_req *r)
     }
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static bool key_is(cd_bytes key, const char *name, usize len)
 {
@@ -44,11 +49,9 @@ static bool id_is_valid(cd_json id)
     return k != CD_JSON_NONE && k != CD_JSON_ARR && k != CD_JSON_OBJ;
 }
 
-static cd__rpc_sort sort_of(const cd_rpc_req *r, const cd__rpc_one *one, bool has_version,
-                            bool has_id)
+static cd__rpc_sort sort_of(const cd_rpc_req *r, const cd__rpc_one *one, bool has_version, bool has_id)
 {
-    bool has_answer =
-        cd_json_kind_of(one->result) != CD_JSON_NONE || cd_json_kind_of(one->error) != CD_JSON_NONE;
+    bool has_answer = cd_json_kind_of(one->result) != CD_JSON_NONE || cd_json_kind_of(one->error) != CD_JSON_NONE;
     if (!has_version || (has_id && cd_json_kind_of(one->id) == CD_JSON_NONE)) {
         return CD__RPC_INVALID;
     }
@@ -117,8 +120,7 @@ static cd_json first_id(const cd_rpc_req *r, cd_json batch)
     while (cd_json_next(&it)) {
         cd__rpc_one one;
         read_one(r, &one, it.val);
-        if (one.sort == CD__RPC_CALL || one.sort == CD__RPC_SUBSCRIBE ||
-            one.sort == CD__RPC_UNSUBSCRIBE) {
+        if (one.sort == CD__RPC_CALL || one.sort == CD__RPC_SUBSCRIBE || one.sort == CD__RPC_UNSUBSCRIBE) {
             return one.id;
         }
     }
@@ -166,8 +168,8 @@ static void read_body(cd_rpc_req *r, cd_bytes body)
     }
 }
 
-cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_rpc_session *session,
-                             cd_bytes body, u64 since_ns)
+cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_rpc_session *session, cd_bytes body,
+                             u64 since_ns)
 {
     cd_arena arena = r->arena;
     cd_arena_reset(&arena);
@@ -180,22 +182,20 @@ cd_rpc_lane cd_rpc_req_parse(cd_rpc_req *r, const cd_rpc_service *s, struct cd_r
         read_body(r, body);
     }
     for (usize i = 0; i < r->cnt; i++) {
-        const cd__rpc_one *one = &r->ones[i];
-        r->has_subs =
-            r->has_subs || one->sort == CD__RPC_SUBSCRIBE || one->sort == CD__RPC_UNSUBSCRIBE;
+        cd__rpc_one *one = &r->ones[i];
+        r->has_subs = r->has_subs || one->sort == CD__RPC_SUBSCRIBE || one->sort == CD__RPC_UNSUBSCRIBE;
         if (one->method != NULL) {
-            cd_rpc_lane lane =
-                s->lane == NULL ? one->method->lane : s->lane(s->ctx, one->method, one->params);
-            r->lane = lane > r->lane ? lane : r->lane;
+            one->lane = s->lane == NULL ? one->method->lane : s->lane(s->ctx, one->method, one->params);
+            r->lane = one->lane > r->lane ? one->lane : r->lane;
         }
     }
-    if (r->lane == CD_RPC_TRY ? r->is_batch : r->lane == CD_RPC_FAST && r->cnt > FAST_BATCH_MAX) {
-        r->lane = CD_RPC_READ;
+    if (r->is_batch && (r->lane != CD_RPC_FAST || r->cnt > FAST_BATCH_MAX)) {
+        r->lane = r->ones[0].lane == CD_RPC_OWNER ? CD_RPC_OWNER : CD_RPC_READ;
     }
     return r->lane;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 static void put(cd_buf *out, const char *text, usize len)
 {
@@ -229,12 +229,11 @@ static void put_error(cd_buf *out, cd_json id, int code, const char *message, co
     PUT(out, "}}");
 }
 
-/* --- serving ------------------------------------------------------------------------------------ */
+/* --- serving --- */
 
 void *cd__rpc_scope_new(cd_rpc_req *r)
 {
-    void *scope =
-        r->service->scope_size == 0 ? NULL : cd_arena_zalloc(&r->arena, r->service->scope_size);
+    void *scope = r->service->scope_size == 0 ? NULL : cd_arena_zalloc(&r->arena, r->service->scope_size);
     if (r->service->begin != NULL) {
         r->service->begin(r->service->ctx, scope);
     }
@@ -261,6 +260,7 @@ cd_rpc_call cd__rpc_call_of(cd_rpc_req *r, const cd__rpc_one *one, void *scope, 
         .out = out,
         .splices = r->splices,
         .lane = r->lane,
+        .foreign = r->foreign,
         .deadline_ns = r->deadline_ns,
     };
 }
@@ -276,29 +276,46 @@ static cd_err check_params(cd_rpc_call *call)
     }
     usize len = cd_json_len(call->params);
     if (len > m->max) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "too many arguments, want at most %u",
-                           m->max);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "too many arguments, want at most %u", m->max);
     }
     for (usize i = 0; i < m->required; i++) {
         if (!cd_json_has(cd_json_at(call->params, i))) {
-            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                               "missing value for required argument %zu", i);
+            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "missing value for required argument %zu", i);
         }
     }
     return CD_OK;
 }
 
-static cd_err check_call(cd_rpc_call *call, const cd__rpc_one *one)
+static cd_err check_call(const cd_rpc_req *r, cd_rpc_call *call, const cd__rpc_one *one)
 {
     if (call->method == NULL) {
-        return cd_rpc_fail(call, CD_RPC_NO_METHOD,
-                           "the method %.*s does not exist/is not available",
+        return cd_rpc_fail(call, CD_RPC_NO_METHOD, "the method %.*s does not exist/is not available",
                            (int)cd_min_u64(one->name.n, NAME_SHOWN_MAX), (const char *)one->name.p);
     }
     if (cd_rpc_is_late(call)) {
         return cd_rpc_fail_late(call);
     }
-    return check_params(call);
+    CD_TRY(cd_rpc_origin_check(call, r->origins));
+    return call->method->args == NULL ? check_params(call) : cd__rpc_args_read(call);
+}
+
+u64 cd__rpc_tell_start(const cd_rpc_req *r)
+{
+    return cd_log_is_on(r->log, CD_LOG_DEBUG) ? cd_clock_mono_ns(cd_clock_real()) : 0;
+}
+
+void cd__rpc_tell(const cd_rpc_req *r, const cd__rpc_one *one, u64 start_ns, const char *error)
+{
+    if (start_ns == 0) {
+        return;
+    }
+    cd_bytes name = cd_bytes_sub(one->name, 0, (usize)cd_min_u64(one->name.n, NAME_SHOWN_MAX));
+    u64 us = (cd_clock_mono_ns(cd_clock_real()) - start_ns) / 1000;
+    if (error == NULL) {
+        cd_log_debug(r->log, "request", CD_F("method", name), CD_F("us", us));
+    } else {
+        cd_log_debug(r->log, "request", CD_F("method", name), CD_F("us", us), CD_F("error", error));
+    }
 }
 
 /* Runs a call; its answer goes to out. Gives the bytes of the result. */
@@ -308,7 +325,8 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
     u32 splices = r->splices == NULL ? 0 : r->splices->cnt;
     cd_json_w w = {.out = out};
     cd_rpc_call call = cd__rpc_call_of(r, one, scope, &w);
-    cd_err e = check_call(&call, one);
+    u64 start_ns = cd__rpc_tell_start(r);
+    cd_err e = check_call(r, &call, one);
     if (e == CD_OK) {
         put_id(out, one->id);
         PUT(out, ",\"result\":");
@@ -320,11 +338,13 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
             return 0;
         }
         cd_rpc_method_called(call.method);
-        if (e == CD_OK && !cd_rpc_is_late(&call)) {
+        /* What the owner has changed is told, however long it took. */
+        if (e == CD_OK && (one->lane == CD_RPC_OWNER || !cd_rpc_is_late(&call))) {
             usize size = out->n - result_at;
             size += r->splices == NULL ? 0 : cd_splices_size(r->splices, splices);
             CD_ASSERT(size != 0);
             cd_buf_u8(out, '}');
+            cd__rpc_tell(r, one, start_ns, NULL);
             return size;
         }
         if (e == CD_OK) {
@@ -338,6 +358,7 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
         cd_splices_cut(r->splices, splices);
     }
     put_error(out, one->id, call.error_code, call.error_message, call.error_data);
+    cd__rpc_tell(r, one, start_ns, call.error_message);
     return 0;
 }
 
@@ -419,44 +440,88 @@ static bool count_writing(cd_rpc_writing *w, usize *mine, usize now)
     return all <= w->max || all == now;
 }
 
-static void serve_batch(cd_rpc_req *r, cd_buf *out)
+/* Serves the next element of a batch, or says why not. */
+static void serve_next(cd_rpc_req *r, cd_buf *out, void *scope)
 {
+    const cd__rpc_one *one = &r->ones[r->next++];
     usize max = r->service->limits.response_max;
-    usize start = out->n;
-    usize sum = 0;
-    usize mine = 0;
-    bool has_room = count_writing(r->writing, &mine, out->cap);
-    void *scope = cd__rpc_scope_new(r);
-    for (usize i = 0; i < r->cnt; i++) {
-        const cd__rpc_one *one = &r->ones[i];
-        bool is_full = max != 0 && sum > max;
-        if (!wants_answer(one)) {
-            if (!is_full) {
-                (void)serve_one(r, out, one, scope);
-            }
-            continue;
+    bool is_full = max != 0 && r->sum > max;
+    if (!wants_answer(one)) {
+        if (!is_full) {
+            (void)serve_one(r, out, one, scope);
         }
-        put_next(out, start);
-        if (is_full) {
-            put_error(out, one->id, CD_RPC_TOO_LARGE, "response too large", NULL);
-            continue;
-        }
-        if (!has_room) {
-            put_error(out, one->id, CD_RPC_BUSY, "too many large answers are being written", NULL);
-            continue;
-        }
-        sum += serve_one(r, out, one, scope);
-        if (one->method != NULL && one->method->lane == CD_RPC_OWNER && i + 1 < r->cnt) {
-            cd__rpc_scope_end(r, scope);
-            scope = cd__rpc_scope_new(r);
-        }
-        has_room = count_writing(r->writing, &mine, out->cap);
+        return;
     }
-    (void)count_writing(r->writing, &mine, 0);
-    cd__rpc_scope_end(r, scope);
-    if (out->n != start) {
+    put_next(out, r->start);
+    if (is_full) {
+        put_error(out, one->id, CD_RPC_TOO_LARGE, "response too large", NULL);
+    } else if (!r->has_room) {
+        put_error(out, one->id, CD_RPC_BUSY, "too many large answers are being written", NULL);
+    } else {
+        r->sum += serve_one(r, out, one, scope);
+        r->has_room = count_writing(r->writing, &r->counted, out->cap);
+    }
+}
+
+/* The lane in which the batch goes on: what changes something is the owner's, and nothing but that and what is quick
+ * runs there, so that nobody waits for the long calls of others. */
+static cd_rpc_lane lane_next(const cd_rpc_req *r)
+{
+    cd_rpc_lane lane = r->ones[r->next].lane;
+    if (lane == CD_RPC_OWNER || r->lane == CD_RPC_FAST) {
+        return lane;
+    }
+    return lane == CD_RPC_FAST ? r->lane : CD_RPC_READ;
+}
+
+static void begin_batch(cd_rpc_req *r, const cd_buf *out)
+{
+    r->start = out->n;
+    r->has_room = count_writing(r->writing, &r->counted, out->cap);
+}
+
+static void end_batch(cd_rpc_req *r, cd_buf *out)
+{
+    (void)count_writing(r->writing, &r->counted, 0);
+    if (out->n != r->start) {
         cd_buf_u8(out, ']');
     }
+}
+
+static bool serve_batch(cd_rpc_req *r, cd_buf *out)
+{
+    if (r->next == 0) {
+        begin_batch(r, out);
+    }
+    bool is_owner = r->lane == CD_RPC_OWNER;
+    u64 end = is_owner ? cd_clock_mono_ns(cd_clock_real()) + OWNER_TURN_NS : UINT64_MAX;
+    cd_rpc_lane lane = r->lane;
+    void *scope = NULL;
+    bool has_scope = false;
+    while (r->next != r->cnt && (lane = lane_next(r)) == r->lane &&
+           (!is_owner || cd_clock_mono_ns(cd_clock_real()) < end)) {
+        bool changes = r->ones[r->next].lane == CD_RPC_OWNER;
+        scope = has_scope ? scope : cd__rpc_scope_new(r);
+        has_scope = !changes;
+        serve_next(r, out, scope);
+        if (changes) {
+            cd__rpc_scope_end(r, scope); /* what follows sees the change */
+        }
+    }
+    if (has_scope) {
+        cd__rpc_scope_end(r, scope);
+    }
+    if (r->next != r->cnt) {
+        r->lane = lane;
+        return false;
+    }
+    end_batch(r, out);
+    return true;
+}
+
+bool cd__rpc_req_has_begun(const cd_rpc_req *r)
+{
+    return r->is_batch && r->next != 0;
 }
 
 static void put_refusal(const cd_rpc_req *r, cd_buf *out)
@@ -470,32 +535,41 @@ static void put_refusal(const cd_rpc_req *r, cd_buf *out)
     }
 }
 
-static void serve(cd_rpc_req *r, cd_buf *reply)
+/* False: the rest is for another thread, or for this one later. */
+static bool serve(cd_rpc_req *r, cd_buf *reply)
 {
     if (r->service->form == CD_RPC_JSON2) {
         cd__json2_serve(r, reply);
     } else if (r->error_message != NULL) {
         put_refusal(r, reply);
     } else if (r->is_batch) {
-        serve_batch(r, reply);
+        return serve_batch(r, reply);
     } else {
         void *scope = cd__rpc_scope_new(r);
         (void)serve_one(r, reply, &r->single, scope);
         cd__rpc_scope_end(r, scope);
     }
+    return true;
 }
 
-void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
+bool cd__rpc_req_step(cd_rpc_req *r, cd_buf *reply)
 {
     if (r->lane == CD_RPC_TRY) {
         r->lane = CD_RPC_READ;
     }
-    serve(r, reply);
+    return serve(r, reply);
+}
+
+void cd_rpc_req_serve(cd_rpc_req *r, cd_buf *reply)
+{
+    while (!cd__rpc_req_step(r, reply)) {
+    }
 }
 
 bool cd__rpc_req_try(cd_rpc_req *r, cd_buf *reply)
 {
-    serve(r, reply);
+    bool is_served = serve(r, reply);
+    CD_ASSERT(is_served); /* one call, or a batch of quick ones */
     if (r->must_read) {
         r->must_read = false;
         r->lane = CD_RPC_READ;
@@ -523,7 +597,6 @@ void cd_rpc_write_shared(cd_rpc_call *call, cd_shared *s)
 
 void cd_rpc_req_refuse(cd_rpc_req *r, cd_buf *reply, int code, const char *message)
 {
-    usize start = reply->n;
     if (r->service->form == CD_RPC_JSON2) {
         cd__json2_refuse(r, reply, code, message);
         return;
@@ -532,16 +605,20 @@ void cd_rpc_req_refuse(cd_rpc_req *r, cd_buf *reply, int code, const char *messa
         put_refusal(r, reply);
         return;
     }
-    for (usize i = 0; i < r->cnt; i++) {
-        if (wants_answer(&r->ones[i])) {
+    if (r->is_batch && r->next == 0) {
+        begin_batch(r, reply);
+    }
+    for (; r->next < r->cnt; r->next++) {
+        const cd__rpc_one *one = &r->ones[r->next];
+        if (wants_answer(one)) {
             if (r->is_batch) {
-                put_next(reply, start);
+                put_next(reply, r->start);
             }
-            put_error(reply, r->ones[i].id, code, message, NULL);
+            put_error(reply, one->id, code, message, NULL);
         }
     }
-    if (r->is_batch && reply->n != start) {
-        cd_buf_u8(reply, ']');
+    if (r->is_batch) {
+        end_batch(r, reply);
     }
 }
 

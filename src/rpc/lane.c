@@ -1,6 +1,6 @@
 #include "rpc/lane.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <stdatomic.h>
 

@@ -9,14 +9,14 @@
 typedef struct cd_rpc_job cd_rpc_job;
 typedef struct cd_rpc_source cd_rpc_source;
 
-/* Somebody whose jobs take turns with those of others: a session. Counted, because its last job may outlive it for a moment.
- * What is in it belongs to the threads; quick jobs and slow ones wait apart. */
+/* Somebody whose jobs take turns with those of others: a session. Counted, because its last job may outlive it for a
+ * moment. What is in it belongs to the threads; quick jobs and slow ones wait apart. */
 struct cd_rpc_source {
     _Atomic u32 refs;
     struct {
         cd_rpc_job *first;
         cd_rpc_job *last;
-        cd_rpc_source *next; /* who has the turn after this one */
+        cd_rpc_source *next; /* the source whose turn is next */
         bool is_waiting;
     } turn[2];
     u32 running;
@@ -31,8 +31,7 @@ void cd_rpc_source_unref(cd_rpc_source *s);
 struct cd_rpc_job {
     void (*run)(cd_rpc_job *job);
     cd_rpc_source *source; /* NULL: comes alone */
-    const void
-        *kind; /* jobs of one kind take about as long as each other: a method; NULL: unknown */
+    const void *kind;      /* jobs of one kind take about as long as each other: a method; NULL: unknown */
 
     /* The threads' own. */
     cd_rpc_job *next;
@@ -40,8 +39,8 @@ struct cd_rpc_job {
     bool is_slow;
 };
 
-/* Answers to batches that threads are writing, in bytes. Beyond max only a batch that is alone gets further results, so that
- * many of them together cost little more than one. */
+/* Answers to batches that threads are writing, in bytes. Beyond max only a batch that is alone gets further results,
+ * so that many of them together cost little more than one. */
 typedef struct cd_rpc_writing {
     _Atomic usize bytes;
     usize max;
@@ -52,7 +51,9 @@ typedef struct cd_rpc_writing {
 typedef struct cd_rpc_lanes {
     cd_err (*run)(void *ctx, cd_rpc_lane lane, cd_rpc_job *job);
     void *ctx;
-    cd_rpc_writing *writing; /* NULL: not counted */
+    cd_rpc_writing *writing;        /* NULL: not counted */
+    struct cd_rpc_origins *origins; /* NULL: refused pages are not logged */
+    struct cd_logger *log;          /* for lines about calls, at debug level; NULL: none */
 } cd_rpc_lanes;
 
 #endif

@@ -1,5 +1,7 @@
 /* rpc/method.h - what a method is, and the table that a service is made of.
  *
+ * Parameters have positions, as here, or names (named.h); everything else is the same for both.
+ *
  *   methods.def ──X──► rows ──► table ──► dispatch (jsonrpc.h)
  *                                  └────► rpc_modules, OpenRPC document (openrpc.h)
  *
@@ -8,9 +10,10 @@
  *   X(group, name, function, lane, required, max, "schema", "summary")
  *
  *   group     API group that switches the method on ("internal-eth"); "" for what is always there
- *   name      as clients write it, without quotes: eth_blockNumber, or admin.getVMConfig in a json2 service
+ *   name      as clients write it, without quotes: eth_blockNumber
  *   function  the handler, a cd_rpc_fn
- *   lane      FAST, TRY, READ or OWNER, see cd_rpc_lane
+ *   lane      FAST, TRY, READ or OWNER, see cd_rpc_lane; with _ACTS behind it (OWNER_ACTS) for a method that acts
+ *             without a signature, which web pages of strangers may not call (origin.h)
  *   required  parameters that must be there and not be null; max: parameters that may be there
  *   schema    "name: Type, name?: Type -> Type": parameters and result in the words of openrpc.h
  *   summary   one sentence without its full stop
@@ -20,18 +23,33 @@
 #ifndef CD_RPC_METHOD_H
 #define CD_RPC_METHOD_H
 
-#include "base/shared.h"
+#include "base/mem/shared.h"
 #include "codec/json.h"
 
 enum { CD_RPC_NAME_MAX = 64 };
 
 /* Where a method runs. A request runs in the strongest lane of its calls. */
 typedef enum cd_rpc_lane {
-    CD_RPC_FAST, /* any thread, most often the net loop: answers from memory, in microseconds, without waiting */
-    CD_RPC_TRY, /* as FAST if it can, else it returns CD_EAGAIN, the error of nothing else, and is called as READ */
+    CD_RPC_FAST,  /* any thread, most often the net loop: answers from memory, in microseconds, without waiting */
+    CD_RPC_TRY,   /* as FAST if it can, else it returns CD_EAGAIN, the error of nothing else, and is called as READ */
     CD_RPC_READ,  /* any thread but the net loop: reads frozen views, may take long */
     CD_RPC_OWNER, /* the thread that owns the service's state: may change it */
 } cd_rpc_lane;
+
+/* The words of the column lane. */
+enum {
+    CD_RPC_ROW_ACTS = 16,
+    CD_RPC_ROW_FAST = CD_RPC_FAST,
+    CD_RPC_ROW_TRY = CD_RPC_TRY,
+    CD_RPC_ROW_READ = CD_RPC_READ,
+    CD_RPC_ROW_OWNER = CD_RPC_OWNER,
+    CD_RPC_ROW_FAST_ACTS = CD_RPC_FAST | CD_RPC_ROW_ACTS,
+    CD_RPC_ROW_READ_ACTS = CD_RPC_READ | CD_RPC_ROW_ACTS,
+    CD_RPC_ROW_OWNER_ACTS = CD_RPC_OWNER | CD_RPC_ROW_ACTS,
+};
+/* What a word of that column means for cd_rpc_method: its lane, and whether it acts. */
+#define CD_RPC_ROW_LANE(lane_) ((cd_rpc_lane)(CD_RPC_ROW_##lane_ & ~CD_RPC_ROW_ACTS))
+#define CD_RPC_ROW_DOES(lane_) ((CD_RPC_ROW_##lane_ & CD_RPC_ROW_ACTS) != 0)
 
 /* Error codes of the protocol and of geth-like servers. */
 enum {
@@ -45,11 +63,13 @@ enum {
     CD_RPC_TOO_LARGE = -32003,
     CD_RPC_BUSY = -32005,
     CD_RPC_REVERTED = 3,
+    CD_RPC_UNAUTHORIZED = 4100, /* [EIP-1193] */
 };
 
 struct cd_rpc_service;
 struct cd_rpc_method;
 struct cd_rpc_session;
+struct cd_rpc_args;
 
 /* One call while it is served. */
 typedef struct cd_rpc_call {
@@ -59,10 +79,12 @@ typedef struct cd_rpc_call {
     const struct cd_rpc_method *method;
     struct cd_rpc_session *session; /* NULL over HTTP */
     cd_arena *arena;                /* lives until the reply is complete */
-    cd_json params;                 /* an array, or none; in a json2 service an object, or none */
+    cd_json params;                 /* an array, or none */
+    const void *args;               /* named parameters: the struct that the method's row declares */
     cd_json_w *out;                 /* the handler writes exactly one value here, unless it fails */
-    cd_splices *splices;            /* of what is written; NULL: everything has to be copied */
-    cd_rpc_lane lane;               /* in which it runs; TRY: not yet as READ */
+    cd_splices *splices;            /* takes shared bytes of the result; NULL: everything has to be copied */
+    cd_rpc_lane lane;               /* the lane in which the call runs; TRY: not yet as READ */
+    cd_bytes foreign;               /* the origin of the page of a stranger that asks; empty: none */
     u64 deadline_ns;                /* monotonic; UINT64_MAX = none */
     int error_code;
     const char *error_message; /* in arena */
@@ -81,31 +103,38 @@ void cd_rpc_set_error(cd_rpc_call *call, int code, const char *fmt, ...) CD_PRIN
 bool cd_rpc_is_late(const cd_rpc_call *call);
 #define cd_rpc_fail_late(call) cd_rpc_fail((call), CD_RPC_TIMEOUT, "request timed out")
 
+/* cd_rpc_is_ending: the server stops and has waited long enough; what could go on for long should not. */
+bool cd_rpc_is_ending(const cd_rpc_call *call);
+
 /* cd_rpc_write_shared writes the value s, a JSON text, without copying it where the transport allows that. */
 void cd_rpc_write_shared(cd_rpc_call *call, cd_shared *s);
 
+/* A method: a row of a table. */
 typedef struct cd_rpc_method {
     const char *group;
     const char *name;
+    const char *aliases; /* more names, told apart by blanks; NULL: none */
     cd_rpc_fn fn;
     cd_rpc_lane lane;
+    bool acts;                      /* without a signature: not for pages of strangers */
+    const struct cd_rpc_args *args; /* named parameters (named.h); NULL: by position */
     u8 required;
     u8 max;
-    const char *schema;
+    const char *schema; /* with named parameters: of the result only */
     const char *summary;
 } cd_rpc_method;
 
 /* X for a definition file: the declaration of the handler, and its row. */
-#define CD_RPC_DECL(group_, name_, fn_, lane_, required_, max_, schema_, summary_)                 \
-    cd_err fn_(cd_rpc_call *call);
-#define CD_RPC_ROW(group_, name_, fn_, lane_, required_, max_, schema_, summary_)                  \
-    {.group = (group_),                                                                            \
-     .name = #name_,                                                                               \
-     .fn = (fn_),                                                                                  \
-     .lane = CD_RPC_##lane_,                                                                       \
-     .required = (required_),                                                                      \
-     .max = (max_),                                                                                \
-     .schema = (schema_),                                                                          \
+#define CD_RPC_DECL(group_, name_, fn_, lane_, required_, max_, schema_, summary_) cd_err fn_(cd_rpc_call *call);
+#define CD_RPC_ROW(group_, name_, fn_, lane_, required_, max_, schema_, summary_)                                      \
+    {.group = (group_),                                                                                                \
+     .name = #name_,                                                                                                   \
+     .fn = (fn_),                                                                                                      \
+     .lane = CD_RPC_ROW_LANE(lane_),                                                                                   \
+     .acts = CD_RPC_ROW_DOES(lane_),                                                                                   \
+     .required = (required_),                                                                                          \
+     .max = (max_),                                                                                                    \
+     .schema = (schema_),                                                                                              \
      .summary = (summary_)},
 
 /* A group of methods that is switched as one. */
@@ -131,13 +160,22 @@ cd_err cd_rpc_table_enable(cd_rpc_table *t, cd_bytes group, cd_errinfo *why) CD_
 void cd_rpc_table_enable_default(cd_rpc_table *t);
 bool cd_rpc_table_is_on(const cd_rpc_table *t, const char *group);
 
-/* cd_rpc_table_add copies the rows whose groups are on; their texts are borrowed for ever. A name twice, or an unknown group, is a bug. */
+/* cd_rpc_table_alias gives a service another name, for the rows that are added later: with ("xvm", "avm") a row
+ * xvm.getTx is avm.getTx as well. Names are borrowed for ever. */
+void cd_rpc_table_alias(cd_rpc_table *t, const char *service, const char *alias);
+
+/* cd_rpc_table_add copies the rows whose groups are on; their texts are borrowed for ever. A name twice, an unknown
+ * group, or a default that is none of its type, is a bug. */
 void cd_rpc_table_add(cd_rpc_table *t, const cd_rpc_method *rows, usize cnt);
 
-/* cd_rpc_table_find gives the method of a name, or NULL. */
+/* cd_rpc_table_find gives the method of a name or alias, or NULL. */
 const cd_rpc_method *cd_rpc_table_find(const cd_rpc_table *t, cd_bytes name);
 
-/* cd_rpc_method_called counts a call of a method of a table; cd_rpc_method_calls says how many there were. Any thread. */
+/* cd_rpc_table_has_service: some name or alias begins with service and a dot. */
+bool cd_rpc_table_has_service(const cd_rpc_table *t, cd_bytes service);
+
+/* cd_rpc_method_called counts a call of a method of a table; cd_rpc_method_calls says how many there were. Any
+ * thread. */
 void cd_rpc_method_called(const cd_rpc_method *m);
 u64 cd_rpc_method_calls(const cd_rpc_method *m);
 

@@ -1,5 +1,6 @@
 #include "rpc/openrpc.h"
 
+#include "rpc/named.h"
 #include "rpc/session.h"
 
 enum { DEPTH_MAX = 16 };
@@ -23,7 +24,7 @@ typedef struct params {
     usize cnt;
     usize required;
     cd_buf json;  /* list of parameters, or properties of an object */
-    cd_buf names; /* of what is required, as a JSON list without brackets */
+    cd_buf names; /* names of required parameters, a JSON list without brackets */
     cd_buf any;   /* schema of other members */
 } params;
 
@@ -109,16 +110,15 @@ static cd_err read_params(reader *r, params *out, const char *close, bool is_obj
         if (is_obj) {
             cd_buf_fmt(&out->json, "%s\"%.*s\":", comma, (int)name.n, (const char *)name.p);
         } else {
-            cd_buf_fmt(&out->json, "%s{\"name\":\"%.*s\",\"required\":%s,\"schema\":", comma,
-                       (int)name.n, (const char *)name.p, is_optional ? "false" : "true");
+            cd_buf_fmt(&out->json, "%s{\"name\":\"%.*s\",\"required\":%s,\"schema\":", comma, (int)name.n,
+                       (const char *)name.p, is_optional ? "false" : "true");
         }
         CD_TRY(read_type(r, &out->json));
         if (!is_obj) {
             cd_buf_u8(&out->json, '}');
         }
         if (!is_optional) {
-            cd_buf_fmt(&out->names, "%s\"%.*s\"", out->names.n == 0 ? "" : ",", (int)name.n,
-                       (const char *)name.p);
+            cd_buf_fmt(&out->names, "%s\"%.*s\"", out->names.n == 0 ? "" : ",", (int)name.n, (const char *)name.p);
             out->required++;
         }
         out->cnt++;
@@ -229,7 +229,7 @@ static cd_err read_schema(const cd_rpc_info *info, const char *text, params *in,
     return r.at == r.end ? CD_OK : CD_EFORMAT;
 }
 
-/* --- the document ------------------------------------------------------------------------------- */
+/* --- the document --- */
 
 static void put_text(cd_buf *out, const char *key, const char *text)
 {
@@ -238,32 +238,116 @@ static void put_text(cd_buf *out, const char *key, const char *text)
     cd_json_w_cstr(&w, text);
 }
 
-static cd_err put_method(cd_buf *out, const cd_rpc_info *info, const cd_rpc_method *m, bool by_name,
-                         cd_errinfo *why)
+/* Appends names behind the first one as a member x-aliases. */
+static void put_aliases(cd_buf *out, const char *names)
+{
+    bool is_first = true;
+    for (const char *at = names + strspn(names, " "); *at != '\0'; at += strspn(at, " ")) {
+        int n = (int)strcspn(at, " ");
+        cd_buf_fmt(out, "%s\"%.*s\"", is_first ? ",\"x-aliases\":[" : ",", n, at);
+        is_first = false;
+        at += n;
+    }
+    if (!is_first) {
+        cd_buf_u8(out, ']');
+    }
+}
+
+static cd_err put_named_schema(cd_buf *out, const cd_rpc_info *info, const cd_rpc_param *p)
+{
+    static const char *const schemas[] = {
+#define X(type_, ctype_, schema_) [CD_RPC_NAMED_##type_] = (schema_),
+#include "rpc/named_types.def"
+#undef X
+    };
+    const char *text = schemas[p->type];
+    reader r = {.at = text, .end = text + strlen(text), .info = info};
+    if (p->initial == NULL) {
+        return read_type(&r, out);
+    }
+    cd_buf_str(out, "{\"allOf\":[");
+    CD_TRY(read_type(&r, out));
+    cd_buf_fmt(out, "],\"default\":%s}", p->initial);
+    return CD_OK;
+}
+
+/* The length of the object's name and dot in front of a parameter's first name; 0: it is in none. */
+static usize outer_of(const cd_rpc_param *p)
+{
+    usize n = strcspn(p->names, ". ");
+    return p->names[n] == '.' ? n + 1 : 0;
+}
+
+/* Appends the members of an object of parameters, which stand one behind the other; gives the last one. */
+static cd_err put_named_object(cd_buf *out, const cd_rpc_info *info, const cd_rpc_param **at)
+{
+    const cd_rpc_param *first = *at;
+    usize outer = outer_of(first);
+    cd_buf_str(out, "{\"type\":\"object\",\"properties\":{");
+    for (const cd_rpc_param *p = first;
+         p->names != NULL && outer_of(p) == outer && memcmp(p->names, first->names, outer) == 0; p++) {
+        const char *name = p->names + outer;
+        cd_buf_fmt(out, "%s\"%.*s\":", p == first ? "" : ",", (int)strcspn(name, " "), name);
+        CD_TRY(put_named_schema(out, info, p));
+        *at = p;
+    }
+    cd_buf_str(out, "}}");
+    return CD_OK;
+}
+
+/* Appends named parameters as a list. */
+static cd_err put_named(cd_buf *out, const cd_rpc_info *info, const cd_rpc_param *first)
+{
+    for (const cd_rpc_param *p = first; p->names != NULL; p++) {
+        usize outer = outer_of(p);
+        int n = outer == 0 ? (int)strcspn(p->names, " ") : (int)outer - 1;
+        cd_buf_fmt(out, "%s{\"name\":\"%.*s\",\"required\":%s", p == first ? "" : ",", n, p->names,
+                   p->missing != NULL && outer == 0 ? "true" : "false");
+        if (outer == 0) {
+            put_aliases(out, p->names + n);
+        }
+        cd_buf_str(out, ",\"schema\":");
+        CD_TRY(outer == 0 ? put_named_schema(out, info, p) : put_named_object(out, info, &p));
+        cd_buf_u8(out, '}');
+    }
+    return CD_OK;
+}
+
+/* Reads what a row says of parameters and result. */
+static cd_err read_row(const cd_rpc_info *info, const cd_rpc_method *m, params *in, cd_buf *result)
+{
+    if (m->args == NULL) {
+        CD_TRY(read_schema(info, m->schema, in, result));
+        return in->cnt == m->max && in->required == m->required ? CD_OK : CD_EFORMAT;
+    }
+    reader r = {.at = m->schema, .end = m->schema + strlen(m->schema), .info = info};
+    CD_TRY(put_named(&in->json, info, m->args->params));
+    CD_TRY(read_type(&r, result));
+    blanks(&r);
+    return r.at == r.end ? CD_OK : CD_EFORMAT;
+}
+
+static cd_err put_method(cd_buf *out, const cd_rpc_info *info, const cd_rpc_method *m, cd_errinfo *why)
 {
     params in = {0};
     cd_buf result = {0};
-    cd_err e = read_schema(info, m->schema, &in, &result);
-    if (e == CD_OK && !by_name && (in.cnt != m->max || in.required != m->required)) {
-        e = CD_EFORMAT;
-    }
+    cd_err e = read_row(info, m, &in, &result);
     if (e == CD_OK) {
         cd_buf_u8(out, '{');
         put_text(out, "name", m->name);
+        put_aliases(out, m->aliases == NULL ? "" : m->aliases);
         cd_buf_u8(out, ',');
         put_text(out, "summary", m->summary);
         if (m->group[0] != '\0') {
             cd_buf_fmt(out, ",\"tags\":[{\"name\":\"%s\"}]", m->group);
         }
-        cd_buf_fmt(out, ",\"paramStructure\":\"%s\",\"params\":[",
-                   by_name ? "by-name" : "by-position");
+        cd_buf_fmt(out, ",\"paramStructure\":\"%s\",\"params\":[", m->args != NULL ? "by-name" : "by-position");
         cd_buf_put(out, cd_buf_bytes(&in.json));
         cd_buf_str(out, "],\"result\":{\"name\":\"result\",\"schema\":");
         cd_buf_put(out, cd_buf_bytes(&result));
         cd_buf_str(out, "}}");
     } else {
-        e = cd_fail(why, CD_EFORMAT, "%s: the schema \"%s\" is malformed or does not fit its row",
-                    m->name, m->schema);
+        e = cd_fail(why, CD_EFORMAT, "%s: the schema \"%s\" is malformed or does not fit its row", m->name, m->schema);
     }
     params_fini(&in);
     cd_buf_fini(&result);
@@ -271,8 +355,8 @@ static cd_err put_method(cd_buf *out, const cd_rpc_info *info, const cd_rpc_meth
 }
 
 /* The kinds of a namespace, each with its own parameters, behind the one method that opens them all. */
-static cd_err put_subscribe(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info,
-                            const char *space, cd_errinfo *why)
+static cd_err put_subscribe(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info, const char *space,
+                            cd_errinfo *why)
 {
     cd_buf names = {0};
     cd_buf rows = {0};
@@ -284,8 +368,7 @@ static cd_err put_subscribe(cd_buf *out, const cd_rpc_service *s, const cd_rpc_i
         if (strcmp(k->space, space) == 0 && cd_rpc_table_is_on(s->table, k->group)) {
             e = read_schema(info, k->schema, &in, &result);
             if (e != CD_OK || in.cnt != k->max || in.required != k->required) {
-                e = cd_fail(why, CD_EFORMAT,
-                            "%s: the schema \"%s\" is malformed or does not fit its row", k->name,
+                e = cd_fail(why, CD_EFORMAT, "%s: the schema \"%s\" is malformed or does not fit its row", k->name,
                             k->schema);
             }
             cd_buf_fmt(&names, "%s\"%s\"", names.n == 0 ? "" : ",", k->name);
@@ -293,21 +376,19 @@ static cd_err put_subscribe(cd_buf *out, const cd_rpc_service *s, const cd_rpc_i
             put_text(&rows, "name", k->name);
             cd_buf_u8(&rows, ',');
             put_text(&rows, "summary", k->summary);
-            cd_buf_fmt(&rows, ",\"params\":[%s],\"notification\":%s}", cd_buf_cstr(&in.json),
-                       cd_buf_cstr(&result));
+            cd_buf_fmt(&rows, ",\"params\":[%s],\"notification\":%s}", cd_buf_cstr(&in.json), cd_buf_cstr(&result));
         }
         params_fini(&in);
         cd_buf_fini(&result);
     }
     if (e == CD_OK && names.n != 0) {
-        cd_buf_fmt(
-            out,
-            ",{\"name\":\"%s_subscribe\",\"summary\":\"Opens a subscription, on a connection "
-            "that stays\",\"paramStructure\":\"by-position\",\"params\":[{\"name\":\"kind\","
-            "\"required\":true,\"schema\":{\"enum\":[%s]}},{\"name\":\"options\","
-            "\"required\":false,\"schema\":{}}],\"result\":{\"name\":\"result\",\"schema\":"
-            "{\"$ref\":\"#/components/schemas/Quantity\"}},\"x-subscriptions\":[%s]}",
-            space, cd_buf_cstr(&names), cd_buf_cstr(&rows));
+        cd_buf_fmt(out,
+                   ",{\"name\":\"%s_subscribe\",\"summary\":\"Opens a subscription, on a connection "
+                   "that stays\",\"paramStructure\":\"by-position\",\"params\":[{\"name\":\"kind\","
+                   "\"required\":true,\"schema\":{\"enum\":[%s]}},{\"name\":\"options\","
+                   "\"required\":false,\"schema\":{}}],\"result\":{\"name\":\"result\",\"schema\":"
+                   "{\"$ref\":\"#/components/schemas/Quantity\"}},\"x-subscriptions\":[%s]}",
+                   space, cd_buf_cstr(&names), cd_buf_cstr(&rows));
         cd_buf_fmt(out,
                    ",{\"name\":\"%s_unsubscribe\",\"summary\":\"Ends a subscription\","
                    "\"paramStructure\":\"by-position\",\"params\":[{\"name\":\"id\",\"required\":"
@@ -320,8 +401,7 @@ static cd_err put_subscribe(cd_buf *out, const cd_rpc_service *s, const cd_rpc_i
     return e;
 }
 
-static cd_err put_types(cd_buf *out, const cd_rpc_info *info, const cd_rpc_type *types, usize cnt,
-                        cd_errinfo *why)
+static cd_err put_types(cd_buf *out, const cd_rpc_info *info, const cd_rpc_type *types, usize cnt, cd_errinfo *why)
 {
     for (usize i = 0; i < cnt; i++) {
         const cd_rpc_type *t = &types[i];
@@ -334,8 +414,7 @@ static cd_err put_types(cd_buf *out, const cd_rpc_info *info, const cd_rpc_type 
         cd_err e = read_type(&r, out);
         blanks(&r);
         if (e != CD_OK || r.at != r.end) {
-            return cd_fail(why, CD_EFORMAT, "%s: the schema \"%s\" is malformed", t->name,
-                           t->schema);
+            return cd_fail(why, CD_EFORMAT, "%s: the schema \"%s\" is malformed", t->name, t->schema);
         }
     }
     return CD_OK;
@@ -352,8 +431,7 @@ static bool is_first_of_space(const cd_rpc_service *s, usize i)
     return true;
 }
 
-cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info,
-                      cd_errinfo *why)
+cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info, cd_errinfo *why)
 {
     cd_buf_str(out, "{\"openrpc\":\"1.3.2\",\"info\":{");
     put_text(out, "title", info->title);
@@ -364,7 +442,7 @@ cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *i
         if (i != 0) {
             cd_buf_u8(out, ',');
         }
-        CD_TRY(put_method(out, info, cd_rpc_table_at(s->table, i), s->form == CD_RPC_JSON2, why));
+        CD_TRY(put_method(out, info, cd_rpc_table_at(s->table, i), why));
     }
     for (usize i = 0; i < s->kinds_cnt; i++) {
         if (is_first_of_space(s, i)) {
@@ -378,7 +456,7 @@ cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *i
     return CD_OK;
 }
 
-/* --- methods of every service ------------------------------------------------------------------- */
+/* --- methods of every service --- */
 
 #define X CD_RPC_DECL
 #include "rpc/methods.def"
@@ -428,8 +506,7 @@ cd_err cd__rpc_modules(cd_rpc_call *call)
 cd_err cd__rpc_discover(cd_rpc_call *call)
 {
     if (call->service->openrpc.n == 0) {
-        return cd_rpc_fail(call, CD_RPC_NO_METHOD,
-                           "the method rpc_discover does not exist/is not available");
+        return cd_rpc_fail(call, CD_RPC_NO_METHOD, "the method rpc_discover does not exist/is not available");
     }
     cd_json_w_raw(call->out, call->service->openrpc);
     return CD_OK;

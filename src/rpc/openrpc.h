@@ -22,6 +22,7 @@ typedef struct cd_rpc_type {
     const char *schema;
 } cd_rpc_type;
 
+/* What an OpenRPC document says of the whole. */
 typedef struct cd_rpc_info {
     const char *title;
     const char *version;
@@ -29,9 +30,9 @@ typedef struct cd_rpc_info {
     usize types_cnt;
 } cd_rpc_info;
 
-/* cd_rpc_openrpc appends the document. Errors: CD_EFORMAT with the method whose schema is wrong, or does not fit its row. */
-cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info,
-                      cd_errinfo *why) CD_CHECK;
+/* cd_rpc_openrpc appends the document. Errors: CD_EFORMAT with the method whose schema is wrong, or does not fit its
+ * row. */
+cd_err cd_rpc_openrpc(cd_buf *out, const cd_rpc_service *s, const cd_rpc_info *info, cd_errinfo *why) CD_CHECK;
 
 /* cd_rpc_table_add_own adds rpc_modules and rpc_discover. */
 void cd_rpc_table_add_own(cd_rpc_table *t);

@@ -34,8 +34,7 @@ static cd_err digits_of(cd_rpc_call *call, cd_bytes *out, cd_json v, usize idx)
     return CD_OK;
 }
 
-static cd_err read_fixed(cd_rpc_call *call, u8 *out, usize n, const char *type, cd_json v,
-                         usize idx)
+static cd_err read_fixed(cd_rpc_call *call, u8 *out, usize n, const char *type, cd_json v, usize idx)
 {
     cd_bytes d;
     CD_TRY(digits_of(call, &d, v, idx));
@@ -44,8 +43,7 @@ static cd_err read_fixed(cd_rpc_call *call, u8 *out, usize n, const char *type, 
     }
     if (d.n != 2 * n) {
         return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "invalid argument %zu: hex string has length %zu, want %zu for %s", idx,
-                           d.n, 2 * n, type);
+                           "invalid argument %zu: hex string has length %zu, want %zu for %s", idx, d.n, 2 * n, type);
     }
     if (cd_hex_parse(out, d) != CD_OK) {
         return bad(call, idx, "invalid hex string");
@@ -161,8 +159,7 @@ cd_err cd_rpc_read_block(cd_rpc_call *call, cd_block_ref *out, cd_json v, usize 
         cd_json hash = cd_json_get(v, "blockHash");
         cd_json number = cd_json_get(v, "blockNumber");
         if (cd_json_has(hash) && cd_json_has(number)) {
-            return bad(call, idx,
-                       "cannot specify both BlockHash and BlockNumber, choose one or the other");
+            return bad(call, idx, "cannot specify both BlockHash and BlockNumber, choose one or the other");
         }
         if (cd_json_has(hash)) {
             CD_TRY(cd_rpc_read_hash(call, &out->hash, hash, idx));

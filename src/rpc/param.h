@@ -36,6 +36,7 @@ typedef enum cd_block_tag {
     CD_TAG_HASH,
 } cd_block_tag;
 
+/* A block as a parameter names it. */
 typedef struct cd_block_ref {
     cd_block_tag tag;
     u64 number;     /* CD_TAG_NUMBER */

@@ -1,9 +1,9 @@
 #include "rpc/session.h"
 
-#include "base/clock.h"
 #include "base/hex.h"
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
+#include "base/table/hmap.h"
 #include "rpc/session_priv.h"
 #include "rpc/work.h"
 
@@ -12,7 +12,9 @@
 enum {
     QUEUE_MAX = 20000,
     CALLS_MAX = 64,
-    SPARE_MAX = 64, /* works kept for the next message */
+    SUBS_MAX = 1000,
+    SUBS_ALL_MAX = 20000,
+    SPARE_MAX = 64, /* finished works that are kept for further messages */
     REASON_MAX = 123,
 };
 #define QUEUE_BYTES_MAX ((usize)64 << 20)
@@ -21,18 +23,18 @@ enum {
 /* Something on its way to the client: a notification, or an answer. */
 typedef struct entry {
     cd__rpc_sub *sub;
-    cd_rpc_note *note; /* NULL: an answer, or what an ended subscription left */
+    cd_rpc_note *note; /* NULL: an answer, or a notification whose subscription has ended */
     cd_ws_payload *text;
 } entry;
 
 /* One message of a client while it is at work. */
 typedef struct session_work {
     cd__rpc_work work; /* first */
-    cd_loop_task task; /* brings it home */
+    cd_loop_task task; /* carries the work back to the session's loop */
     cd_rpc_session *session;
     cd_buf body;
     cd_buf reply;
-    struct session_work *next; /* spare */
+    struct session_work *next; /* works that are kept for reuse */
 } session_work;
 
 typedef struct question {
@@ -45,7 +47,8 @@ typedef struct question {
 struct cd_rpc_hub {
     cd_rpc_hub_cfg cfg;
     usize cnt;
-    usize answers; /* bytes of those that wait in sessions */
+    usize subs;    /* subscriptions of all sessions */
+    usize answers; /* bytes of answers that wait in all sessions */
     cd_list corked;
     cd_loop_task uncork; /* posted while a session is corked */
     session_work *spare;
@@ -57,22 +60,24 @@ struct cd_rpc_session {
     const cd_rpc_wire *wire;
     void *wire_ctx;
     cd_rpc_source *source;
+    cd_buf foreign; /* the origin of a stranger's page */
     cd_list subs;
+    cd_hmap by_id; /* text of the id → subscription */
     cd_list questions;
     u64 questions_cnt;
     cd_list corked;
-    entry *queue; /* a ring */
+    entry *queue; /* entries that wait, a ring */
     usize queue_cap;
     usize queue_at;
     usize queue_cnt;
     usize queue_bytes;
-    u32 calls;    /* at work */
-    bool is_full; /* the wire takes nothing */
+    u32 calls;    /* messages that are being served */
+    bool is_full; /* the connection takes no more now */
     bool is_leaving;
     bool has_ended;
     bool is_paused;
     bool is_corked;
-    i64 cpu_ns; /* stored; below 0 the client has to wait */
+    i64 cpu_ns; /* processor time in store, ns; below 0 the client has to wait */
     u64 cpu_at_ns;
     cd_timer *cpu_timer;
 };
@@ -81,7 +86,7 @@ static void pause_update(cd_rpc_session *s);
 static void open_subs(cd_rpc_session *s, cd_rpc_req *r);
 static void opened(cd_rpc_session *s, const cd__rpc_work *w);
 
-/* --- hubs --------------------------------------------------------------------------------------- */
+/* --- hubs --- */
 
 static void on_uncork(cd_loop_task *task)
 {
@@ -98,9 +103,12 @@ cd_rpc_hub *cd_rpc_hub_new(const cd_rpc_hub_cfg *cfg)
 {
     cd_rpc_hub *h = cd_new(cd_rpc_hub);
     h->cfg = *cfg;
+    h->cfg.clock = cfg->clock == NULL ? cd_clock_real() : cfg->clock;
     h->cfg.queue_max = cfg->queue_max == 0 ? QUEUE_MAX : cfg->queue_max;
     h->cfg.queue_bytes = cfg->queue_bytes == 0 ? QUEUE_BYTES_MAX : cfg->queue_bytes;
     h->cfg.answers_max = cfg->answers_max == 0 ? ANSWERS_MAX : cfg->answers_max;
+    h->cfg.subs_max = cfg->subs_max == 0 ? SUBS_MAX : cfg->subs_max;
+    h->cfg.subs_all_max = cfg->subs_all_max == 0 ? SUBS_ALL_MAX : cfg->subs_all_max;
     h->cfg.calls_max = cfg->calls_max == 0 ? CALLS_MAX : cfg->calls_max;
     h->uncork.fn = on_uncork;
     cd_list_init(&h->corked);
@@ -149,7 +157,7 @@ static void cork(cd_rpc_session *s)
     s->wire->cork(s->wire_ctx);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------- */
+/* --- the queue --- */
 
 static entry *queue_at(const cd_rpc_session *s, usize i)
 {
@@ -182,6 +190,8 @@ static void entry_drop(cd_rpc_session *s, entry *e)
         e->sub->waiting--;
         if (e->sub->topic != NULL) {
             cd__rpc_topic_done(e->sub->topic, 1);
+        } else if (e->sub->is_over && e->sub->waiting == 0) {
+            cd_free(e->sub);
         }
         cd_rpc_note_unref(e->note);
     }
@@ -218,15 +228,17 @@ static void queue_push(cd_rpc_session *s, const entry *e)
 static bool entry_send(cd_rpc_session *s, const entry *e)
 {
     cd_err err = CD_OK;
+    if (e->note != NULL && e->sub->is_over) {
+        return true; /* unsubscribed: nothing is sent of it any more */
+    }
     if (e->note != NULL) {
         cork(s);
-        err = s->wire->send(s->wire_ctx, cd_bytes_of(e->sub->head, e->sub->head_n),
-                            cd__rpc_note_text(e->note));
+        err = s->wire->send(s->wire_ctx, cd_bytes_of(e->sub->head, e->sub->head_n), cd__rpc_note_text(e->note));
     } else if (e->text != NULL) {
         err = s->wire->send(s->wire_ctx, (cd_bytes){0}, e->text);
     }
     s->is_full = err == CD_EFULL;
-    return err != CD_EFULL; /* what a closed wire is given is gone */
+    return err != CD_EFULL; /* a closed connection drops what it is given */
 }
 
 static void leave(cd_rpc_session *s, u16 code, const char *reason)
@@ -244,9 +256,8 @@ static void leave_behind(cd_rpc_session *s)
     char reason[REASON_MAX + 1] = "too slow";
     for (usize i = 0; i < s->queue_cnt; i++) {
         const entry *e = queue_at(s, i);
-        if (e->note != NULL && cd__rpc_note_cursor(e->note)[0] != '\0') {
-            (void)snprintf(reason, sizeof reason, "too slow, resume at %s",
-                           cd__rpc_note_cursor(e->note));
+        if (e->note != NULL && !e->sub->is_over && cd__rpc_note_cursor(e->note)[0] != '\0') {
+            (void)snprintf(reason, sizeof reason, "too slow, resume at %s", cd__rpc_note_cursor(e->note));
             break;
         }
     }
@@ -268,8 +279,7 @@ static void give(cd_rpc_session *s, entry e)
     }
     queue_push(s, &e);
     const cd_rpc_hub_cfg *cfg = &s->hub->cfg;
-    if (s->queue_cnt > cfg->queue_max || s->queue_bytes > cfg->queue_bytes ||
-        s->hub->answers > cfg->answers_max) {
+    if (s->queue_cnt > cfg->queue_max || s->queue_bytes > cfg->queue_bytes || s->hub->answers > cfg->answers_max) {
         leave_behind(s);
     }
 }
@@ -284,7 +294,7 @@ void cd_rpc_session_writable(cd_rpc_session *s)
     }
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers --- */
 
 static void give_text(cd_rpc_session *s, cd_buf *text)
 {
@@ -292,8 +302,7 @@ static void give_text(cd_rpc_session *s, cd_buf *text)
         return;
     }
     /* Most answers are short: they need no memory of their own. */
-    if (text->n <= CD_WS_HEAD_MAX && s->queue_cnt == 0 && !s->is_full && !s->is_leaving &&
-        !s->has_ended) {
+    if (text->n <= CD_WS_HEAD_MAX && s->queue_cnt == 0 && !s->is_full && !s->is_leaving && !s->has_ended) {
         cd_err e = s->wire->send(s->wire_ctx, cd_buf_bytes(text), NULL);
         s->is_full = e == CD_EFULL;
         if (e != CD_EFULL) {
@@ -304,7 +313,7 @@ static void give_text(cd_rpc_session *s, cd_buf *text)
     give(s, (entry){.text = cd_ws_payload_take(text)});
 }
 
-/* --- time for calls ----------------------------------------------------------------------------- */
+/* --- time for calls --- */
 
 static void on_cpu_timer(void *ctx)
 {
@@ -328,7 +337,7 @@ static bool cpu_is_spent(cd_rpc_session *s)
     if (cfg->cpu_refill_ns == 0) {
         return false;
     }
-    u64 now = cd_clock_mono_ns(cd_clock_real());
+    u64 now = cd_clock_mono_ns(cfg->clock);
     double gained = (double)(now - s->cpu_at_ns) / 1e9 * (double)cfg->cpu_refill_ns;
     double sum = (double)s->cpu_ns + gained;
     s->cpu_at_ns = now;
@@ -336,7 +345,7 @@ static bool cpu_is_spent(cd_rpc_session *s)
     return s->cpu_ns < 0;
 }
 
-/* Reads on from the client, or stops, as calls and time allow. */
+/* Reads further messages of the client, or none for now, as its running calls and its time allow. */
 static void pause_update(cd_rpc_session *s)
 {
     if (s->has_ended || s->is_leaving) {
@@ -358,7 +367,7 @@ static void pause_update(cd_rpc_session *s)
     }
 }
 
-/* --- messages ----------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 static session_work *work_get(cd_rpc_hub *h)
 {
@@ -392,6 +401,8 @@ static void session_release(cd_rpc_session *s)
     s->hub->cnt--;
     cd_timer_free(s->cpu_timer);
     cd_rpc_source_unref(s->source);
+    cd_hmap_fini(&s->by_id);
+    cd_buf_fini(&s->foreign);
     cd_free(s->queue);
     cd_free(s);
 }
@@ -416,7 +427,7 @@ static void take_answers(cd_rpc_session *s, const cd_rpc_req *r)
     }
 }
 
-/* The answer is here, on the home thread. */
+/* The answer has come back to the session's loop. */
 static void work_finish(session_work *w)
 {
     cd_rpc_session *s = w->session;
@@ -489,6 +500,7 @@ void cd_rpc_session_message(cd_rpc_session *s, cd_bytes text)
         .service = h->cfg.service,
         .lanes = h->cfg.lanes,
         .session = s,
+        .foreign = cd_buf_bytes(&s->foreign),
         .body = text,
         .out = &w->reply,
         .has_quota = h->cfg.cpu_refill_ns != 0,
@@ -500,28 +512,30 @@ void cd_rpc_session_message(cd_rpc_session *s, cd_bytes text)
     pause_update(s);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
-cd_rpc_session *cd_rpc_session_new(cd_rpc_hub *h, const cd_rpc_wire *wire, void *wire_ctx)
+cd_rpc_session *cd_rpc_session_new(cd_rpc_hub *h, const cd_rpc_wire *wire, void *wire_ctx, cd_bytes foreign)
 {
     cd_rpc_session *s = cd_new(cd_rpc_session);
+    cd_buf_put(&s->foreign, foreign);
     s->hub = h;
     s->wire = wire;
     s->wire_ctx = wire_ctx;
     s->source = cd_rpc_source_new();
     cd_list_init(&s->subs);
+    cd_hmap_init(&s->by_id, CD_HASH_KEYED, CD__RPC_ID_MAX, sizeof(cd__rpc_sub *));
     cd_list_init(&s->questions);
     cd_list_init(&s->corked);
     if (h->cfg.cpu_refill_ns != 0) {
         s->cpu_timer = cd_timer_new(h->cfg.home, on_cpu_timer, s);
-        s->cpu_at_ns = cd_clock_mono_ns(cd_clock_real());
+        s->cpu_at_ns = cd_clock_mono_ns(h->cfg.clock);
         s->cpu_ns = (i64)h->cfg.cpu_max_ns;
     }
     h->cnt++;
     return s;
 }
 
-/* --- subscriptions ------------------------------------------------------------------------------ */
+/* --- subscriptions --- */
 
 /* "0x" and the digits without leading zeros. */
 static void id_fmt(char out[CD__RPC_ID_MAX], const u8 id[16])
@@ -539,14 +553,13 @@ static void id_fmt(char out[CD__RPC_ID_MAX], const u8 id[16])
 
 static cd__rpc_sub *find_sub(const cd_rpc_session *s, cd_bytes id)
 {
-    cd_list_each(it, &s->subs)
-    {
-        cd__rpc_sub *sub = cd_list_of(it, cd__rpc_sub, of_session);
-        if (cd_bytes_eq(id, cd_bytes_str(sub->id))) {
-            return sub;
-        }
+    char key[CD__RPC_ID_MAX] = {0};
+    if (id.n == 0 || id.n >= sizeof key) {
+        return NULL;
     }
-    return NULL;
+    memcpy(key, id.p, id.n);
+    cd__rpc_sub **at = cd_hmap_get(&s->by_id, key);
+    return at == NULL ? NULL : *at;
 }
 
 void cd__rpc_sub_tell(cd__rpc_sub *sub, cd_rpc_note *note)
@@ -564,22 +577,26 @@ void cd__rpc_sub_tell(cd__rpc_sub *sub, cd_rpc_note *note)
     }
 }
 
+/* Ends a subscription, however much of it waits in the queue: that goes when its turn comes. */
 static void sub_free(cd__rpc_sub *sub)
 {
     cd_rpc_session *s = sub->session;
-    for (usize i = 0; i < s->queue_cnt; i++) {
-        if (queue_at(s, i)->sub == sub) {
-            entry_drop(s, queue_at(s, i));
-        }
+    if (sub->waiting != 0) {
+        cd__rpc_topic_done(sub->topic, sub->waiting);
     }
     for (usize i = 0; i < sub->held_cnt; i++) {
-        cd__rpc_topic_done(sub->topic, 1);
         cd_rpc_note_unref(sub->held[i]);
     }
+    sub->waiting -= sub->held_cnt;
     cd_free(sub->held);
+    (void)cd_hmap_del(&s->by_id, sub->id);
+    s->hub->subs--;
     cd_list_del(&sub->of_session);
     cd__rpc_topic_leave(sub);
-    cd_free(sub);
+    sub->is_over = true;
+    if (sub->waiting == 0) {
+        cd_free(sub);
+    }
 }
 
 /* The namespace in front of "_subscribe" or "_unsubscribe". */
@@ -593,8 +610,7 @@ static const cd_rpc_kind *find_kind(const cd_rpc_service *service, cd_bytes spac
 {
     for (usize i = 0; i < service->kinds_cnt; i++) {
         const cd_rpc_kind *k = &service->kinds[i];
-        if (cd_bytes_eq(space, cd_bytes_str(k->space)) &&
-            cd_bytes_eq(name, cd_bytes_str(k->name)) &&
+        if (cd_bytes_eq(space, cd_bytes_str(k->space)) && cd_bytes_eq(name, cd_bytes_str(k->name)) &&
             cd_rpc_table_is_on(service->table, k->group)) {
             return k;
         }
@@ -609,24 +625,21 @@ static cd_err check_kind(cd_rpc_call *call, const cd_rpc_kind **kind, cd_bytes s
         return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "non-array args");
     }
     if (cd_json_str(&name, cd_json_at(call->params, 0), NULL) != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "expected subscription name as first argument");
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "expected subscription name as first argument");
     }
     *kind = find_kind(call->service, space, name);
     if (*kind == NULL) {
         return cd_rpc_fail(call, CD_RPC_NO_METHOD, "no \"%.*s\" subscription in %.*s namespace",
-                           (int)cd_min_u64(name.n, 200), (const char *)name.p,
-                           (int)cd_min_u64(space.n, 200), (const char *)space.p);
+                           (int)cd_min_u64(name.n, 200), (const char *)name.p, (int)cd_min_u64(space.n, 200),
+                           (const char *)space.p);
     }
     usize len = cd_json_len(call->params);
     if (len > (usize)(*kind)->max + 1) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "too many arguments, want at most %u",
-                           (*kind)->max + 1);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "too many arguments, want at most %u", (*kind)->max + 1);
     }
     for (usize i = 1; i <= (*kind)->required; i++) {
         if (!cd_json_has(cd_json_at(call->params, i))) {
-            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                               "missing value for required argument %zu", i);
+            return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "missing value for required argument %zu", i);
         }
     }
     return CD_OK;
@@ -644,11 +657,24 @@ static void new_id(const cd_rpc_hub *h, char out[CD__RPC_ID_MAX])
     id_fmt(out, id);
 }
 
+static cd_err check_room(const cd_rpc_session *s, cd_rpc_call *call)
+{
+    const cd_rpc_hub *h = s->hub;
+    if (cd_hmap_cnt(&s->by_id) >= h->cfg.subs_max) {
+        return cd_rpc_fail(call, CD_RPC_BUSY, "too many subscriptions on one connection, at most %u", h->cfg.subs_max);
+    }
+    if (h->subs >= h->cfg.subs_all_max) {
+        return cd_rpc_fail(call, CD_RPC_BUSY, "too many subscriptions on this node, at most %u", h->cfg.subs_all_max);
+    }
+    return CD_OK;
+}
+
 static cd_err subscribe(cd_rpc_session *s, cd_rpc_call *call, cd__rpc_one *one)
 {
     const cd_rpc_kind *kind;
     cd_rpc_topic *topic;
     CD_TRY(check_kind(call, &kind, space_of(one)));
+    CD_TRY(check_room(s, call));
     CD_TRY(kind->open(call, &topic));
     cd__rpc_sub *sub = cd_new(cd__rpc_sub);
     sub->session = s;
@@ -660,6 +686,8 @@ static cd_err subscribe(cd_rpc_session *s, cd_rpc_call *call, cd__rpc_one *one)
                                   kind->space, sub->id);
     CD_ASSERT(sub->head_n < sizeof sub->head);
     cd_list_push_back(&s->subs, &sub->of_session);
+    *(cd__rpc_sub **)cd_hmap_put(&s->by_id, NULL, sub->id) = sub;
+    s->hub->subs++;
     cd__rpc_topic_join(topic, sub);
     one->sub_id = cd_arena_dup(call->arena, cd_bytes_str(sub->id));
     return CD_OK;
@@ -729,7 +757,7 @@ static void activate(cd__rpc_sub *sub)
     sub->held_cnt = 0;
 }
 
-/* The answer is on its way: now the notifications may follow. */
+/* The client was sent the subscription's id: now its notifications may follow. */
 static void opened(cd_rpc_session *s, const cd__rpc_work *w)
 {
     for (usize i = 0; i < w->req.cnt; i++) {
@@ -744,7 +772,7 @@ static void opened(cd_rpc_session *s, const cd__rpc_work *w)
     }
 }
 
-/* --- questions to the client -------------------------------------------------------------------- */
+/* --- questions to the client --- */
 
 typedef struct ask_step {
     cd_loop_task task; /* first */

@@ -2,7 +2,7 @@
 #ifndef CD_RPC_SESSION_PRIV_H
 #define CD_RPC_SESSION_PRIV_H
 
-#include "base/list.h"
+#include "base/table/list.h"
 #include "rpc/jsonrpc_priv.h"
 #include "rpc/session.h"
 
@@ -16,10 +16,11 @@ typedef struct cd__rpc_sub {
     const cd_rpc_kind *kind;
     cd_rpc_topic *topic;
     char id[CD__RPC_ID_MAX];     /* "0x…" */
-    char head[CD__RPC_HEAD_MAX]; /* of every notification, up to the result */
+    char head[CD__RPC_HEAD_MAX]; /* the text of every notification up to its result */
     usize head_n;
-    usize waiting;  /* notifications in the session's queue, or held */
-    bool is_active; /* its id is on its way; before, notifications are held back */
+    usize waiting;  /* notifications of it in the session's queue, or held back */
+    bool is_over;   /* unsubscribed: entries of it in the queue are not sent, and the last of them frees it */
+    bool is_active; /* the client was sent the id; until then notifications wait */
     cd_rpc_note **held;
     usize held_cnt;
 } cd__rpc_sub;

@@ -1,5 +1,5 @@
-/* What Go's decoder says of a text that is no JSON: clients and recorded dialogues know these words. A scanner of its own,
- * run only over texts that the real parser has refused. [spec:eth-rpc#2] */
+/* What Go's decoder says of a text that is no JSON: clients and recorded dialogues know these words. A scanner of
+ * its own, run only over texts that the real parser has refused. [spec:eth-rpc#2] */
 #include "rpc/jsonrpc_priv.h"
 
 enum { DEPTH_MAX = 10000 };
@@ -7,7 +7,7 @@ enum { DEPTH_MAX = 10000 };
 typedef struct scan {
     const u8 *p;
     const u8 *end;
-    const char *where; /* of the bad character */
+    const char *where; /* where the parser stood, in the words of Go's error text */
     u64 is_obj[DEPTH_MAX / 64 + 1];
     usize depth;
 } scan;
@@ -41,9 +41,7 @@ static bool scan_escape(scan *s)
         return false;
     }
     if (*s->p != 'u') {
-        return strchr("bfnrt\\/\"", *s->p) != NULL && *s->p != '\0'
-                   ? s->p++ != NULL
-                   : bad(s, "in string escape code");
+        return strchr("bfnrt\\/\"", *s->p) != NULL && *s->p != '\0' ? s->p++ != NULL : bad(s, "in string escape code");
     }
     s->p++;
     for (int i = 0; i < 4; i++, s->p++) {
@@ -57,7 +55,7 @@ static bool scan_escape(scan *s)
     return true;
 }
 
-/* p is behind the opening quote. */
+/* Reads a string; p stands behind its opening quote. */
 static bool scan_string(scan *s)
 {
     while (s->p < s->end) {
@@ -120,14 +118,14 @@ static bool scan_word(scan *s)
         const char *where[4]; /* when the character at the index behind the first is wrong */
     } words[] = {
         {"true",
-         {"in literal true (expecting 'r')", "in literal true (expecting 'u')",
-          "in literal true (expecting 'e')", NULL}},
+         {"in literal true (expecting 'r')", "in literal true (expecting 'u')", "in literal true (expecting 'e')",
+          NULL}},
         {"false",
-         {"in literal false (expecting 'a')", "in literal false (expecting 'l')",
-          "in literal false (expecting 's')", "in literal false (expecting 'e')"}},
+         {"in literal false (expecting 'a')", "in literal false (expecting 'l')", "in literal false (expecting 's')",
+          "in literal false (expecting 'e')"}},
         {"null",
-         {"in literal null (expecting 'u')", "in literal null (expecting 'l')",
-          "in literal null (expecting 'l')", NULL}},
+         {"in literal null (expecting 'u')", "in literal null (expecting 'l')", "in literal null (expecting 'l')",
+          NULL}},
     };
     for (usize w = 0; w < CD_COUNT(words); w++) {
         const char *word = words[w].word;
@@ -161,7 +159,7 @@ static bool enter(scan *s, bool is_obj)
     return true;
 }
 
-/* A key and its colon. */
+/* Reads a key and its colon. */
 static bool scan_key(scan *s)
 {
     skip_blank(s);
@@ -254,7 +252,7 @@ static void put_char(cd_buf *out, u8 c)
     } else if (c >= 0x20 && c < 0x7f) {
         cd_buf_fmt(out, "'%c'", c);
     } else if (c >= 0xa1 && c != 0xad) {
-        cd_buf_fmt(out, "'%c%c'", 0xc0 | c >> 6, 0x80 | (c & 0x3f)); /* the rune of that number */
+        cd_buf_fmt(out, "'%c%c'", 0xc0 | c >> 6, 0x80 | (c & 0x3f)); /* the character of that code point */
     } else if (c == 0x7f || c < 0x20) {
         static const char *const named[] = {"\\a", "\\b", "\\t", "\\n", "\\v", "\\f", "\\r"};
         if (c >= 7 && c <= 13) {

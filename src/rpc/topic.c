@@ -1,5 +1,5 @@
 /* Notes and topics: from whoever publishes to the sessions that listen. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "rpc/session_priv.h"
 
 #include <stdatomic.h>
@@ -30,13 +30,13 @@ typedef struct step {
     void *ctx;
 } step;
 
-/* --- notes -------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 cd_rpc_note *cd_rpc_note_new(cd_buf *result, const char *cursor)
 {
     cd_rpc_note *n = cd_new(cd_rpc_note);
     atomic_init(&n->refs, 1);
-    cd_buf_str(result, "}}"); /* of the parameters and of the message */
+    cd_buf_str(result, "}}"); /* ends the parameters and the message */
     n->size = result->n;
     n->text = cd_ws_payload_take(result);
     usize len = cd_min_u64(strlen(cursor), CD_RPC_CURSOR_MAX);
@@ -73,7 +73,7 @@ usize cd__rpc_note_size(const cd_rpc_note *n)
     return n->size;
 }
 
-/* --- topics ------------------------------------------------------------------------------------- */
+/* --- topics --- */
 
 cd_rpc_topic *cd_rpc_topic_new(cd_loop *home, const cd_rpc_topic_events *events, void *ctx)
 {
@@ -148,7 +148,8 @@ static void tell(cd_rpc_topic *t, cd_rpc_note *note)
     cd_rpc_note_unref(note);
 }
 
-/* What still waits for a listener of `from` counts for `from`: its queue refers to subscriptions, so the count goes along. */
+/* What still waits for a listener of `from` counts for `from`: its queue refers to subscriptions, so the count goes
+ * along. */
 static void move(cd_rpc_topic *from, cd_rpc_topic *to)
 {
     cd_list_each_safe(it, &from->listeners)

@@ -1,27 +1,29 @@
 #include "rpc/work.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 static void refuse(cd__rpc_work *w, cd_err e)
 {
-    w->is_refused = true;
+    w->is_refused = !cd__rpc_req_has_begun(&w->req);
     cd_rpc_req_refuse(&w->req, w->out, CD_RPC_BUSY,
                       e == CD_ECLOSED ? "the server is stopping" : "too many requests are waiting");
     w->done(w);
 }
 
+/* False: it has to go on in the lane that it now says. */
 static bool run(cd__rpc_work *w, bool is_try)
 {
     w->req.splices = w->splices;
     w->req.writing = w->lanes->writing;
+    w->req.origins = w->lanes->origins;
+    w->req.log = w->lanes->log;
+    w->req.foreign = w->foreign;
     if (is_try) {
         return cd__rpc_req_try(&w->req, w->out);
     }
-    cd_rpc_req_serve(&w->req, w->out);
-    return true;
+    return cd__rpc_req_step(&w->req, w->out);
 }
 
-/* False when it was only tried, and has to go on in lane READ. */
 static bool serve(cd__rpc_work *w, bool is_try)
 {
     bool is_served;
@@ -39,9 +41,19 @@ static bool serve(cd__rpc_work *w, bool is_try)
     return is_served;
 }
 
+static void send(cd__rpc_work *w, cd_rpc_lane lane);
+
+/* Serves what this thread may and sends the rest on. */
+static void serve_on(cd__rpc_work *w)
+{
+    if (!serve(w, false)) {
+        send(w, w->req.lane);
+    }
+}
+
 static void run_serve(cd_rpc_job *job)
 {
-    (void)serve((cd__rpc_work *)(void *)job, false);
+    serve_on((cd__rpc_work *)(void *)job);
 }
 
 static void send(cd__rpc_work *w, cd_rpc_lane lane)
@@ -78,7 +90,7 @@ static void run_parse(cd_rpc_job *job)
     } else if (w->req.lane == CD_RPC_OWNER) {
         send(w, CD_RPC_OWNER);
     } else {
-        (void)serve(w, false);
+        serve_on(w);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "rpc/jsonrpc_priv.h"
 #include "rpc/lane.h"
 
+/* A request, from its first byte that is read to the last of its answer. */
 typedef struct cd__rpc_work cd__rpc_work;
 struct cd__rpc_work {
     cd_rpc_job job; /* first */
@@ -17,12 +18,13 @@ struct cd__rpc_work {
     const cd_rpc_service *service;
     const cd_rpc_lanes *lanes;
     struct cd_rpc_session *session; /* or NULL */
-    cd_bytes body;                  /* stays until done when it is long */
+    cd_bytes foreign;               /* as in cd_rpc_call */
+    cd_bytes body;                  /* the request's text; a long one stays until done */
     cd_buf *out;                    /* the answer */
-    cd_splices *splices;            /* of it, or NULL */
+    cd_splices *splices;            /* where shared bytes belong in the answer; NULL: none */
     u64 cpu_ns;                     /* how long serving took, when has_quota */
     bool has_quota;
-    bool is_refused; /* too many waited */
+    bool is_refused; /* refused, because too many requests were waiting */
 
     /* The home thread's part of a request with subscriptions, before it is served; go_on follows. */
     void (*open)(cd__rpc_work *w);

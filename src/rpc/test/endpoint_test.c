@@ -1,10 +1,12 @@
 /* Services over real loopback connections: the loop runs in a thread of its own, the test is the client.
  * [spec:eth-rpc#1] */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
-#include "base/pool.h"
-#include "base/thread.h"
+#include "base/thread/pool.h"
+#include "base/thread/thread.h"
 #include "rpc/endpoint.h"
+
+#include "rpc/named.h"
 #include "rpc/param.h"
 
 #include <arpa/inet.h>
@@ -22,13 +24,14 @@
 
 #include <cmocka.h>
 
-/* --- the service ---------------------------------------------------------------------------------- */
+/* --- the service --- */
 
 static _Thread_local bool is_loop;
+static _Thread_local bool is_owner;
 
 static cd_err test_where(cd_rpc_call *call)
 {
-    cd_json_w_cstr(call->out, is_loop ? "loop" : "worker");
+    cd_json_w_cstr(call->out, is_loop ? "loop" : is_owner ? "owner" : "worker");
     return CD_OK;
 }
 
@@ -71,11 +74,21 @@ static cd_err test_size(cd_rpc_call *call)
     return CD_OK;
 }
 
-static cd_err node_name(cd_rpc_call *call)
+#define NODE_METHODS(X)                                                                                                \
+    X("", node.name, "", node_name, FAST, NONE, "{}", "Nothing")                                                       \
+    X("", node.act, "", node_act, FAST_ACTS, NONE, "{}", "Acts")
+NODE_METHODS(CD_RPC_NAMED_DECL)
+
+cd_err node_name(cd_rpc_call *call)
 {
     cd_json_w_obj(call->out);
     cd_json_w_obj_end(call->out);
     return CD_OK;
+}
+
+cd_err node_act(cd_rpc_call *call)
+{
+    return node_name(call);
 }
 
 static cd_rpc_topic *ticks;
@@ -93,23 +106,23 @@ static const cd_rpc_kind kinds[] = {
 
 static const cd_rpc_method rows[] = {
     CD_RPC_ROW("", test_fast, test_where, FAST, 0, 0, "-> String", "Where it runs")
-        CD_RPC_ROW("", test_read, test_where, READ, 0, 0, "-> String", "Where it runs") CD_RPC_ROW(
-            "", test_try, test_try, TRY, 0, 1, "n?: Int -> String", "Where it runs")
-            CD_RPC_ROW("", test_shared, test_shared, TRY, 1, 2, "n: Int, x?: Int -> Any", "Text")
-                CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
-                    CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int",
-                               "How long")};
+        CD_RPC_ROW("", test_read, test_where, READ, 0, 0, "-> String", "Where it runs")
+            CD_RPC_ROW("", test_try, test_try, TRY, 0, 1, "n?: Int -> String", "Where it runs")
+                CD_RPC_ROW("", test_shared, test_shared, TRY, 1, 2, "n: Int, x?: Int -> Any", "Text")
+                    CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
+                        CD_RPC_ROW("", test_act, test_where, OWNER_ACTS, 0, 0, "-> String", "Acts")
+                            CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int", "How long")};
 
-static const cd_rpc_method node_rows[] = {
-    CD_RPC_ROW("", node.name, node_name, FAST, 0, 0, "-> {}", "Nothing")};
+static const cd_rpc_method node_rows[] = {NODE_METHODS(CD_RPC_NAMED_ROW)};
 
-/* --- the server ----------------------------------------------------------------------------------- */
+/* --- the server --- */
 
 typedef struct rig {
     cd_loop *loop;
     cd_http_server *server;
     cd_ws_hub *ws;
     cd_pool *pool;
+    cd_pool *owner; /* one thread */
     cd_thread thread;
     u16 port;
     atomic_bool is_busy;
@@ -125,11 +138,19 @@ static void run_job(void *arg)
     job->run(job);
 }
 
+static void run_owner(void *arg)
+{
+    is_owner = true;
+    run_job(arg);
+}
+
 static cd_err run_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
 {
     rig *g = ctx;
-    (void)lane;
-    return atomic_load(&g->is_busy) ? CD_EFULL : cd_pool_submit(g->pool, run_job, job);
+    if (atomic_load(&g->is_busy)) {
+        return CD_EFULL;
+    }
+    return lane == CD_RPC_OWNER ? cd_pool_submit(g->owner, run_owner, job) : cd_pool_submit(g->pool, run_job, job);
 }
 
 static void loop_main(void *arg)
@@ -138,12 +159,30 @@ static void loop_main(void *arg)
     cd_loop_run(((rig *)arg)->loop);
 }
 
+/* A route with a star, whose owner knows one path below it. */
+static void on_star(void *ctx, cd_http_req *req)
+{
+    const rig *g = ctx;
+    if (cd_bytes_eq(cd_http_req_path(req), cd_bytes_str("/below/rpc"))) {
+        cd_rpc_endpoint_serve(g->endpoints[0], req, CD_RPC_OVER_HTTP | CD_RPC_OVER_WS);
+    } else {
+        cd_http_reply_not_found(req);
+    }
+}
+
+static usize star_body_max(void *ctx, cd_bytes path)
+{
+    (void)ctx;
+    return cd_bytes_eq(path, cd_bytes_str("/below/rpc")) ? 64 : 0;
+}
+
 static void rig_open(rig *g)
 {
     *g = (rig){0};
     assert_int_equal(cd_loop_new(&g->loop, NULL), CD_OK);
     assert_int_equal(cd_pool_new(&g->pool, 2, 64, "worker", NULL), CD_OK);
-    g->server = cd_http_server_new(g->loop, &(cd_http_cfg){0});
+    assert_int_equal(cd_pool_new(&g->owner, 1, 64, "owner", NULL), CD_OK);
+    g->server = cd_http_server_new(g->loop, &(cd_http_cfg){.allowed_origins = "* https://friend.example"});
     g->ws = cd_ws_hub_new(g->loop, NULL);
     ticks = cd_rpc_topic_new(g->loop, NULL, NULL);
     for (usize i = 0; i < 2; i++) {
@@ -170,6 +209,14 @@ static void rig_open(rig *g)
     cd_rpc_endpoint_route(g->endpoints[0], g->server, "/rpc", CD_RPC_OVER_HTTP);
     cd_rpc_endpoint_route(g->endpoints[0], g->server, "/ws", CD_RPC_OVER_WS);
     cd_rpc_endpoint_route(g->endpoints[1], g->server, "/node", CD_RPC_OVER_HTTP);
+    const cd_http_route star = {
+        .path = "/below/*",
+        .methods = CD_HTTP_ANY,
+        .handler = on_star,
+        .ctx = g,
+        .body_max_of = star_body_max,
+    };
+    cd_http_server_route(g->server, &star);
     assert_int_equal(cd_http_server_listen(g->server, "127.0.0.1", 0, NULL), CD_OK);
     g->port = cd_http_server_port(g->server);
     assert_int_equal(cd_thread_start(&g->thread, "loop", loop_main, g, NULL), CD_OK);
@@ -192,6 +239,7 @@ static void rig_close(rig *g)
     cd_loop_post(g->loop, &g->stop);
     cd_thread_join(&g->thread);
     cd_pool_free(g->pool);
+    cd_pool_free(g->owner);
     cd_http_server_free(g->server);
     for (usize i = 0; i < 2; i++) {
         cd_rpc_endpoint_free(g->endpoints[i]);
@@ -202,7 +250,7 @@ static void rig_close(rig *g)
     cd_loop_free(g->loop);
 }
 
-/* --- the client ----------------------------------------------------------------------------------- */
+/* --- the client --- */
 
 static int dial(const rig *g)
 {
@@ -246,11 +294,15 @@ static void hear(int fd, cd_buf *out)
     }
 }
 
-static void ask(int fd, cd_buf *out, const char *method, const char *path, const char *type,
-                cd_bytes body)
+/* Asks as a page of origin does; NULL: as no browser. */
+static void ask_from(int fd, cd_buf *out, const char *origin, const char *method, const char *path, const char *type,
+                     cd_bytes body)
 {
     cd_buf text = {0};
     cd_buf_fmt(&text, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path);
+    if (origin != NULL) {
+        cd_buf_fmt(&text, "Origin: %s\r\n", origin);
+    }
     if (type != NULL) {
         cd_buf_fmt(&text, "Content-Type: %s\r\n", type);
     }
@@ -262,6 +314,11 @@ static void ask(int fd, cd_buf *out, const char *method, const char *path, const
     say(fd, cd_buf_bytes(&text));
     cd_buf_fini(&text);
     hear(fd, out);
+}
+
+static void ask(int fd, cd_buf *out, const char *method, const char *path, const char *type, cd_bytes body)
+{
+    ask_from(fd, out, NULL, method, path, type, body);
 }
 
 static void expect(const cd_buf *got, const char *status, const char *header, const char *body)
@@ -290,14 +347,17 @@ static void over_http(void **state)
         const char *header;
         const char *answer;
     } cases[] = {
-        {"POST", "/rpc", JSON, CALL("test_fast"), "HTTP/1.1 200",
-         "Content-Type: application/json\r\n", RESULT("\"loop\"")},
-        {"POST", "/", "application/json; charset=utf-8", CALL("test_read"), "HTTP/1.1 200", NULL,
-         RESULT("\"worker\"")},
-        {"POST", "/rpc", "Application/JSON-RPC", CALL("test_owner"), "HTTP/1.1 200", NULL,
-         RESULT("\"worker\"")},
-        {"POST", "/rpc", JSON, "{\"jsonrpc\":\"2.0\",\"method\":\"test_fast\"}", "HTTP/1.1 200",
-         NULL, ""},
+        {"POST", "/rpc", JSON, CALL("test_fast"), "HTTP/1.1 200", "Content-Type: application/json\r\n",
+         RESULT("\"loop\"")},
+        {"POST", "/", "application/json; charset=utf-8", CALL("test_read"), "HTTP/1.1 200", NULL, RESULT("\"worker\"")},
+        {"POST", "/rpc", "Application/JSON-RPC", CALL("test_owner"), "HTTP/1.1 200", NULL, RESULT("\"owner\"")},
+        {"POST", "/rpc", JSON,
+         "[" CALL("test_owner") "," CALL("test_read") "," CALL("test_fast") "," CALL("test_owner") "," CALL(
+             "test_try") "]",
+         "HTTP/1.1 200", NULL,
+         "[" RESULT("\"owner\"") "," RESULT("\"worker\"") "," RESULT("\"worker\"") "," RESULT("\"owner\"") "," RESULT(
+             "\"worker\"") "]"},
+        {"POST", "/rpc", JSON, "{\"jsonrpc\":\"2.0\",\"method\":\"test_fast\"}", "HTTP/1.1 200", NULL, ""},
         {"POST", "/rpc", "text/plain", CALL("test_fast"), "HTTP/1.1 415", NULL,
          "invalid content type, only application/json is supported\n"},
         {"POST", "/rpc", NULL, CALL("test_fast"), "HTTP/1.1 415", NULL,
@@ -305,13 +365,11 @@ static void over_http(void **state)
         {"GET", "/rpc", NULL, "", "HTTP/1.1 200", NULL, ""},
         {"DELETE", "/rpc", JSON, "", "HTTP/1.1 405", NULL, "method not allowed\n"},
         {"GET", "/ws", NULL, "", "HTTP/1.1 400", NULL, NULL},
-        {"POST", "/node", JSON, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.name\"}",
-         "HTTP/1.1 200", "Content-Type: application/json; charset=utf-8\r\n",
-         "{\"jsonrpc\":\"2.0\",\"result\":{},\"id\":1}\n"},
+        {"POST", "/node", JSON, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.name\"}", "HTTP/1.1 200",
+         "Content-Type: application/json; charset=utf-8\r\n", "{\"jsonrpc\":\"2.0\",\"result\":{},\"id\":1}\n"},
         {"GET", "/node", NULL, "", "HTTP/1.1 405", "Content-Type: text/plain; charset=utf-8\r\n",
          "rpc: POST method required, received GET"},
-        {"POST", "/node", "text/html", "{}", "HTTP/1.1 415", NULL,
-         "rpc: unrecognized Content-Type: text/html"},
+        {"POST", "/node", "text/html", "{}", "HTTP/1.1 415", NULL, "rpc: unrecognized Content-Type: text/html"},
         {"POST", "/node", NULL, "{}", "HTTP/1.1 415", NULL, "rpc: unrecognized Content-Type: "},
     };
     rig g;
@@ -329,8 +387,7 @@ static void over_http(void **state)
     rig_close(&g);
 }
 
-#define TRY_CALL(params)                                                                           \
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_try\",\"params\":" params "}"
+#define TRY_CALL(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_try\",\"params\":" params "}"
 
 static void tries(void **state)
 {
@@ -343,8 +400,7 @@ static void tries(void **state)
     expect(&got, "HTTP/1.1 200", NULL, RESULT("\"loop\""));
     ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(TRY_CALL("[]")));
     expect(&got, "HTTP/1.1 200", NULL, RESULT("\"worker\""));
-    assert_int_equal(cd_rpc_method_calls(cd_rpc_table_find(g.tables[0], cd_bytes_str("test_try"))),
-                     2);
+    assert_int_equal(cd_rpc_method_calls(cd_rpc_table_find(g.tables[0], cd_bytes_str("test_try"))), 2);
     ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str("[" TRY_CALL("[1]") "]"));
     expect(&got, "HTTP/1.1 200", NULL, "[" RESULT("\"worker\"") "]");
     atomic_store(&g.is_busy, true);
@@ -372,10 +428,8 @@ static void shared_texts(void **state)
         cd_buf_clear(&batch);
         cd_buf_clear(&want);
         for (int i = 0; i < CALLS; i++) {
-            cd_buf_fmt(&batch,
-                       "%s{\"jsonrpc\":\"2.0\"%s,\"method\":\"test_shared\",\"params\":[%llu%s]}",
-                       i == 0 ? "[" : ",", i == 1 ? "" : ",\"id\":7", (unsigned long long)size,
-                       i == 2 ? ",1" : "");
+            cd_buf_fmt(&batch, "%s{\"jsonrpc\":\"2.0\"%s,\"method\":\"test_shared\",\"params\":[%llu%s]}",
+                       i == 0 ? "[" : ",", i == 1 ? "" : ",\"id\":7", (unsigned long long)size, i == 2 ? ",1" : "");
             if (i == 1) {
                 continue;
             }
@@ -437,10 +491,9 @@ static void busy(void **state)
     int fd = dial(&g);
     atomic_store(&g.is_busy, true);
     ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_read")));
-    expect(
-        &got, "HTTP/1.1 503", NULL,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"too many requests "
-        "are waiting\"}}");
+    expect(&got, "HTTP/1.1 503", NULL,
+           "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"too many requests "
+           "are waiting\"}}");
     ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_fast")));
     expect(&got, "HTTP/1.1 200", NULL, RESULT("\"loop\""));
     (void)close(fd);
@@ -448,20 +501,25 @@ static void busy(void **state)
     rig_close(&g);
 }
 
-/* --- WebSocket ------------------------------------------------------------------------------------ */
+/* --- WebSocket --- */
 
-static void ws_open(int fd, cd_buf *got, const char *path)
+static void ws_open_from(int fd, cd_buf *got, const char *origin, const char *path)
 {
     cd_buf text = {0};
     cd_buf_fmt(&text,
                "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
                "websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
-               "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-               path);
+               "dGhlIHNhbXBsZSBub25jZQ==\r\n%s%s\r\n\r\n",
+               path, origin == NULL ? "X: y" : "Origin: ", origin == NULL ? "" : origin);
     say(fd, cd_buf_bytes(&text));
     cd_buf_fini(&text);
     hear(fd, got);
     assert_memory_equal(got->p, "HTTP/1.1 101", 12);
+}
+
+static void ws_open(int fd, cd_buf *got, const char *path)
+{
+    ws_open_from(fd, got, NULL, path);
 }
 
 /* A text message of fewer than 126 bytes, with a mask of zeros. */
@@ -522,9 +580,7 @@ static void over_ws(void **state)
         ws_say(fd, "{bad");
         ws_expect(fd, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
                       "\"invalid character 'b' looking for beginning of object key string\"}}");
-        ws_say(
-            fd,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_subscribe\",\"params\":[\"ticks\"]}");
+        ws_say(fd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_subscribe\",\"params\":[\"ticks\"]}");
         u8 head[2];
         char id[128];
         read_n(fd, head, 2);
@@ -549,11 +605,196 @@ static void over_ws(void **state)
     rig_close(&g);
 }
 
+/* --- pages of strangers --- */
+
+#define EVIL "https://evil.example"
+#define REFUSED(id, method)                                                                                            \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":4100,\"message\":\"" method                                \
+    " acts without a signature: not for pages of \\\"" EVIL "\\\", unless --http-allowed-origins names them\"}}"
+
+/* One field of HPACK without an index. */
+static void put_field(cd_buf *b, const char *name, const char *value)
+{
+    cd_buf_u8(b, 0);
+    cd_buf_u8(b, (u8)strlen(name));
+    cd_buf_str(b, name);
+    cd_buf_u8(b, (u8)strlen(value));
+    cd_buf_str(b, value);
+}
+
+static void put_frame(cd_buf *out, u8 type, u8 flags, u8 id, cd_bytes payload)
+{
+    const u8 head[] = {0, (u8)(payload.n >> 8), (u8)payload.n, type, flags, 0, 0, 0, id};
+    cd_buf_put(out, cd_bytes_of(head, sizeof head));
+    cd_buf_put(out, payload);
+}
+
+/* Posts text as a page of EVIL over HTTP/2; the answer's body goes to out. */
+static void ask_http2(const rig *g, cd_buf *out, const char *text)
+{
+    enum { DATA, HEADERS, SETTINGS = 4 };
+    cd_buf b = {0};
+    cd_buf fields = {0};
+    u8 head[9];
+    int fd = dial(g);
+    put_field(&fields, ":method", "POST");
+    put_field(&fields, ":scheme", "http");
+    put_field(&fields, ":path", "/rpc");
+    put_field(&fields, ":authority", "localhost");
+    put_field(&fields, "content-type", JSON);
+    put_field(&fields, "origin", EVIL);
+    cd_buf_str(&b, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    put_frame(&b, SETTINGS, 0, 0, (cd_bytes){0});
+    put_frame(&b, HEADERS, 4, 1, cd_buf_bytes(&fields));
+    put_frame(&b, DATA, 1, 1, cd_bytes_str(text));
+    say(fd, cd_buf_bytes(&b));
+    do {
+        read_n(fd, head, sizeof head);
+        cd_buf_clear(out);
+        usize n = cd_be32(head) >> 8;
+        read_n(fd, cd_buf_extend(out, n), n);
+    } while (head[3] != DATA);
+    (void)close(fd);
+    cd_buf_fini(&b);
+    cd_buf_fini(&fields);
+}
+
+/* They may read, and act through nothing: not alone, not in a batch, not over WebSocket, not over HTTP/2. What is no
+ * page, and whom the configuration names, may. [spec:decisions#D50] */
+static void strangers(void **state)
+{
+    (void)state;
+    static const char *const friends[] = {NULL, "http://localhost:3000", "https://friend.example",
+                                          "chrome-extension://abc"};
+    static const char two[] = "[" CALL("test_act") "," CALL("test_fast") "]";
+    rig g;
+    cd_buf got = {0};
+    rig_open(&g);
+    int fd = dial(&g);
+    ask_from(fd, &got, EVIL, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_fast")));
+    expect(&got, "HTTP/1.1 200", "Access-Control-Allow-Origin: *\r\n", RESULT("\"loop\""));
+    ask_from(fd, &got, EVIL, "POST", "/", JSON, cd_bytes_str(CALL("test_act")));
+    expect(&got, "HTTP/1.1 200", NULL, REFUSED("1", "test_act"));
+    ask_from(fd, &got, EVIL, "POST", "/rpc", JSON, cd_bytes_str(two));
+    expect(&got, "HTTP/1.1 200", NULL, "[" REFUSED("1", "test_act") "," RESULT("\"owner\"") "]");
+    ask_from(fd, &got, EVIL, "POST", "/rpc", "text/plain", cd_bytes_str(CALL("test_act")));
+    expect(&got, "HTTP/1.1 415", NULL, "invalid content type, only application/json is supported\n");
+    ask_from(fd, &got, EVIL, "POST", "/node", JSON,
+             cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.act\"}"));
+    assert_non_null(strstr(cd_buf_cstr(&got), "\"code\":4100,"));
+    ask_from(fd, &got, EVIL, "POST", "/node", JSON,
+             cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.name\"}"));
+    assert_non_null(strstr(cd_buf_cstr(&got), "\"result\":{}"));
+    ask_from(fd, &got, "null", "POST", "/rpc", JSON, cd_bytes_str(CALL("test_act")));
+    assert_non_null(strstr(cd_buf_cstr(&got), "\"code\":4100,"));
+    (void)close(fd);
+    ask_http2(&g, &got, CALL("test_act"));
+    assert_string_equal(cd_buf_cstr(&got), REFUSED("1", "test_act"));
+    ask_http2(&g, &got, CALL("test_fast"));
+    assert_string_equal(cd_buf_cstr(&got), RESULT("\"loop\""));
+    fd = dial(&g);
+    ws_open_from(fd, &got, EVIL, "/ws");
+    ws_say(fd, CALL("test_act"));
+    ws_expect(fd, REFUSED("1", "test_act"));
+    ws_say(fd, CALL("test_fast"));
+    ws_expect(fd, RESULT("\"loop\""));
+    (void)close(fd);
+    for (usize i = 0; i < CD_COUNT(friends); i++) {
+        fd = dial(&g);
+        ask_from(fd, &got, friends[i], "POST", "/rpc", JSON, cd_bytes_str(CALL("test_act")));
+        expect(&got, "HTTP/1.1 200", NULL, RESULT("\"owner\""));
+        (void)close(fd);
+        fd = dial(&g);
+        ws_open_from(fd, &got, friends[i], "/ws");
+        ws_say(fd, CALL("test_act"));
+        ws_expect(fd, RESULT("\"owner\""));
+        (void)close(fd);
+    }
+    cd_buf_fini(&got);
+    rig_close(&g);
+}
+
+/* What the loop is told to do, and what it says. */
+typedef struct errand {
+    cd_loop_task task;
+    rig *g;
+    bool leaves;
+    atomic_int said; /* -1: nothing yet */
+} errand;
+
+static void run_errand(cd_loop_task *t)
+{
+    errand *e = (errand *)(void *)t;
+    if (e->leaves) {
+        cd_rpc_endpoint_leave(e->g->endpoints[0]);
+    }
+    atomic_store(&e->said, cd_rpc_endpoint_is_idle(e->g->endpoints[0]) ? 1 : 0);
+}
+
+static bool is_idle(rig *g, bool leaves)
+{
+    errand e = {.task.fn = run_errand, .g = g, .leaves = leaves, .said = -1};
+    cd_loop_post(g->loop, &e.task);
+    while (atomic_load(&e.said) < 0) {
+        (void)usleep(1000);
+    }
+    return atomic_load(&e.said) == 1;
+}
+
+/* An endpoint behind somebody else's route is the same endpoint; sessions that are told to leave do, and then it is
+ * idle. */
+static void below_a_star(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/", "/below/rpc"};
+    rig g;
+    cd_buf got[2] = {{0}};
+    rig_open(&g);
+    int fd = dial(&g);
+    assert_true(is_idle(&g, false));
+    ask(fd, &got[0], "POST", "/below/rpc", JSON, cd_bytes_str(CALL("test_fast")));
+    expect(&got[0], "HTTP/1.1 200", NULL, RESULT("\"loop\""));
+    ask(fd, &got[0], "POST", "/below/rpc", JSON, cd_bytes_str(CALL("test_read")));
+    expect(&got[0], "HTTP/1.1 200", NULL, RESULT("\"worker\""));
+    assert_true(is_idle(&g, false));
+    for (usize i = 0; i < CD_COUNT(paths); i++) {
+        ask(fd, &got[i], "PUT", paths[i], JSON, cd_bytes_str("{}"));
+        expect(&got[i], "HTTP/1.1 405", "Allow: GET, HEAD, POST\r\n", "method not allowed\n");
+    }
+    assert_int_equal(got[0].n, got[1].n);
+    ask(fd, &got[0], "POST", "/below/other", JSON, cd_bytes_str("{}"));
+    expect(&got[0], "HTTP/1.1 404", NULL, "404 page not found\n");
+    int ws = dial(&g);
+    u8 frame[4];
+    ws_open(ws, &got[0], "/below/rpc");
+    ws_say(ws, CALL("test_fast"));
+    ws_expect(ws, RESULT("\"loop\""));
+    assert_false(is_idle(&g, false));
+    assert_false(is_idle(&g, true));
+    read_n(ws, frame, 4);
+    assert_int_equal(frame[0], 0x88);
+    assert_int_equal(cd_be16(frame + 2), CD_WS_GOING_AWAY);
+    (void)close(ws);
+    for (u32 i = 0; i < 10000 && !is_idle(&g, false); i++) {
+        (void)usleep(1000);
+    }
+    assert_true(is_idle(&g, false));
+    /* A body beyond the path's own bound. */
+    ask(fd, &got[0], "POST", "/below/rpc", JSON,
+        cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_fast\",\"params\":[]}                "));
+    assert_memory_equal(got[0].p, "HTTP/1.1 413", 12);
+    (void)close(fd);
+    cd_buf_fini(&got[0]);
+    cd_buf_fini(&got[1]);
+    rig_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(over_http),   cmocka_unit_test(tries), cmocka_unit_test(shared_texts),
-        cmocka_unit_test(long_bodies), cmocka_unit_test(busy),  cmocka_unit_test(over_ws),
+        cmocka_unit_test(over_http),   cmocka_unit_test(tries),        cmocka_unit_test(shared_texts),
+        cmocka_unit_test(long_bodies), cmocka_unit_test(busy),         cmocka_unit_test(over_ws),
+        cmocka_unit_test(strangers),   cmocka_unit_test(below_a_star),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* Dialogues with the JSON-RPC core: envelopes, ids, batches, notifications, parameters and errors as go-ethereum
  * answers them. [spec:eth-rpc#2] */
-#include "base/buf.h"
+#include "base/mem/buf.h"
+#include "base/os/clock.h"
 #include "rpc/jsonrpc_priv.h"
+#include "rpc/named.h"
 #include "rpc/openrpc.h"
 #include "rpc/param.h"
 #include "rpc/session.h"
@@ -97,15 +99,26 @@ static cd_err test_mine(cd_rpc_call *call)
     return CD_OK;
 }
 
-#define METHODS(X)                                                                                 \
-    X("", test_echo, test_echo, FAST, 1, 1, "v: Any -> Any", "Gives back what it is given")        \
-    X("", test_double, test_double, FAST, 1, 1, "n: Quantity -> Quantity", "Doubles")              \
-    X("", test_fail, test_fail, READ, 0, 0, "-> Any", "Fails")                                     \
-    X("", test_addr, test_addr, READ, 1, 2, "a: Address, b?: Any -> Address", "An address")        \
-    X("", test_sleep, test_sleep, READ, 0, 0, "-> Bool", "Takes its time")                         \
-    X("", test_height, test_height, READ, 0, 0, "-> Int", "Height of the request's view")          \
-    X("", test_mine, test_mine, OWNER, 0, 0, "-> Any", "Changes the chain")                        \
-    X("extra", extra_echo, test_echo, FAST, 1, 1, "v: Any -> Any", "Only in a group")              \
+/* Takes 100 microseconds. */
+static cd_err test_tarry(cd_rpc_call *call)
+{
+    const cd_clock *clock = cd_clock_real();
+    u64 until = cd_clock_mono_ns(clock) + CD_NS_PER_MS / 10;
+    while (cd_clock_mono_ns(clock) < until) {
+    }
+    return test_mine(call);
+}
+
+#define METHODS(X)                                                                                                     \
+    X("", test_echo, test_echo, FAST, 1, 1, "v: Any -> Any", "Gives back what it is given")                            \
+    X("", test_double, test_double, FAST, 1, 1, "n: Quantity -> Quantity", "Doubles")                                  \
+    X("", test_fail, test_fail, READ, 0, 0, "-> Any", "Fails")                                                         \
+    X("", test_addr, test_addr, READ, 1, 2, "a: Address, b?: Any -> Address", "An address")                            \
+    X("", test_sleep, test_sleep, READ, 0, 0, "-> Bool", "Takes its time")                                             \
+    X("", test_height, test_height, READ, 0, 0, "-> Int", "Height of the request's view")                              \
+    X("", test_mine, test_mine, OWNER, 0, 0, "-> Any", "Changes the chain")                                            \
+    X("", test_tarry, test_tarry, OWNER, 0, 0, "-> Any", "Changes the chain, slowly")                                  \
+    X("extra", extra_echo, test_echo, FAST, 1, 1, "v: Any -> Any", "Only in a group")                                  \
     X("other", other_echo, test_echo, FAST, 1, 1, "v: Any -> Any", "Only in another group")
 
 static const cd_rpc_method methods[] = {METHODS(CD_RPC_ROW)};
@@ -172,14 +185,12 @@ static const struct {
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"invalid argument 0: "
      "hex string without "
      "0x prefix\"}}"},
-    {"{bad",
-     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}"},
+    {"{bad", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}"},
     {"{\"id\":1,\"method\":\"test_echo\"}",
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"invalid request\"}}"},
     {"7", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"invalid "
           "request\"}}"},
-    {"[]",
-     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"empty batch\"}}"},
+    {"[]", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"empty batch\"}}"},
     {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[1]},{\"jsonrpc\":\"2.0\","
      "\"method\":"
      "\"test_fail\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"test_echo\",\"params\":[2]}]",
@@ -200,11 +211,10 @@ static void dialogues(void **state)
     cd_rpc_table_free(t);
 }
 
-#define CALL(id, method, params)                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
-#define RESULT(id, result) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
-#define ERROR(id, code, message)                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message "\"}" \
+#define CALL(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+#define RESULT(id, result)       "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
+#define ERROR(id, code, message)                                                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message "\"}"                     \
     "}"
 
 static void ids_are_echoed(void **state)
@@ -212,18 +222,9 @@ static void ids_are_echoed(void **state)
     (void)state;
     cd_rpc_table *t;
     cd_rpc_service s = service_new(&t);
-    static const char *const ids[] = {"0",
-                                      "-1",
-                                      "1.50",
-                                      "1e400",
-                                      "18446744073709551616",
-                                      "\"\"",
-                                      "\"a\\\"b\\\\\\n\"",
-                                      "\"ü€\"",
-                                      "\"<>&\"",
-                                      "true",
-                                      "false",
-                                      "null"};
+    static const char *const ids[] = {
+        "0",       "-1",   "1.50",  "1e400", "18446744073709551616", "\"\"", "\"a\\\"b\\\\\\n\"", "\"ü€\"",
+        "\"<>&\"", "true", "false", "null"};
     for (usize i = 0; i < CD_COUNT(ids); i++) {
         char in[256];
         char out[256];
@@ -249,17 +250,15 @@ static void batch_limits(void **state)
     (void)state;
     cd_rpc_table *t;
     cd_rpc_service s = service_new(&t);
-    const char *three = "[" CALL("1", "test_echo", "[1]") "," CALL(
-        "2", "test_echo", "[2]") "," CALL("3", "test_echo", "[3]") "]";
+    const char *three =
+        "[" CALL("1", "test_echo", "[1]") "," CALL("2", "test_echo", "[2]") "," CALL("3", "test_echo", "[3]") "]";
     s.limits.batch_max = 2;
     expect(&s, three, "[" ERROR("1", "-32600", "batch too large") "]");
     expect(&s, "[1,2,3]", "[" ERROR("null", "-32600", "batch too large") "]");
     s.limits.batch_max = 0;
     /* Only results count, and what goes beyond is still answered. */
     s.limits.response_max = 1;
-    expect(&s, three,
-           "[" RESULT("1", "1") "," RESULT("2", "2") "," ERROR("3", "-32003",
-                                                               "response too large") "]");
+    expect(&s, three, "[" RESULT("1", "1") "," RESULT("2", "2") "," ERROR("3", "-32003", "response too large") "]");
     s.limits.response_max = 0;
     expect(&s, three, "[" RESULT("1", "1") "," RESULT("2", "2") "," RESULT("3", "3") "]");
     cd_rpc_table_free(t);
@@ -272,15 +271,13 @@ static void crowded(void **state)
     cd_rpc_table *t;
     cd_rpc_service s = service_new(&t);
     cd_rpc_req *r = cd_rpc_req_new();
-    static const char two[] =
-        "[" CALL("1", "test_echo", "[1]") "," CALL("2", "test_echo", "[2]") "]";
+    static const char two[] = "[" CALL("1", "test_echo", "[1]") "," CALL("2", "test_echo", "[2]") "]";
     static const struct {
         usize others;
         const char *out;
     } cases[] = {
         {0, "[" RESULT("1", "1") "," RESULT("2", "2") "]"},
-        {1, "[" RESULT("1", "1") "," ERROR("2", "-32005",
-                                           "too many large answers are being written") "]"},
+        {1, "[" RESULT("1", "1") "," ERROR("2", "-32005", "too many large answers are being written") "]"},
     };
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         cd_rpc_writing w = {.bytes = cases[i].others, .max = 8};
@@ -303,10 +300,9 @@ static void time_limit(void **state)
     cd_rpc_service s = service_new(&t);
     s.limits.duration_ns = 1000000;
     expect(&s, CALL("1", "test_sleep", "[]"), ERROR("1", "-32002", "request timed out"));
-    expect(
-        &s, "[" CALL("1", "test_sleep", "[]") "," CALL("2", "test_height", "[]") ",7]",
-        "[" ERROR("1", "-32002", "request timed out") "," ERROR(
-            "2", "-32002", "request timed out") "," ERROR("null", "-32600", "invalid request") "]");
+    expect(&s, "[" CALL("1", "test_sleep", "[]") "," CALL("2", "test_height", "[]") ",7]",
+           "[" ERROR("1", "-32002", "request timed out") "," ERROR("2", "-32002", "request timed out") "," ERROR(
+               "null", "-32600", "invalid request") "]");
     cd_rpc_table_free(t);
 }
 
@@ -324,6 +320,8 @@ static void lanes(void **state)
         {"{\"jsonrpc\":\"2.0\",\"method\":\"test_mine\"}", CD_RPC_OWNER},
         {"[" CALL("1", "test_echo", "[1]") "," CALL("1", "test_addr", "[1]") "]", CD_RPC_READ},
         {"[" CALL("1", "test_mine", "[]") "," CALL("1", "test_addr", "[1]") "]", CD_RPC_OWNER},
+        {"[" CALL("1", "test_addr", "[1]") "," CALL("1", "test_mine", "[]") "]", CD_RPC_READ},
+        {"[" CALL("1", "test_echo", "[1]") "," CALL("1", "test_mine", "[]") "]", CD_RPC_READ},
         {"{bad", CD_RPC_FAST},
         {"[]", CD_RPC_FAST},
     };
@@ -331,8 +329,7 @@ static void lanes(void **state)
     cd_rpc_service s = service_new(&t);
     cd_rpc_req *r = cd_rpc_req_new();
     for (usize i = 0; i < CD_COUNT(cases); i++) {
-        assert_int_equal(cd_rpc_req_parse(r, &s, NULL, cd_bytes_str(cases[i].in), 0),
-                         cases[i].lane);
+        assert_int_equal(cd_rpc_req_parse(r, &s, NULL, cd_bytes_str(cases[i].in), 0), cases[i].lane);
     }
     /* Many quick calls are not quick. */
     cd_buf many = {0};
@@ -354,13 +351,66 @@ static void refusal(void **state)
     cd_rpc_service s = service_new(&t);
     cd_rpc_req *r = cd_rpc_req_new();
     cd_buf out = {0};
-    const char *batch =
-        "[" CALL("1", "test_echo", "[1]") ",{\"jsonrpc\":\"2.0\",\"method\":\"test_"
-                                          "mine\"}," CALL("2", "test_addr", "[1]") "]";
+    const char *batch = "[" CALL("1", "test_echo", "[1]") ",{\"jsonrpc\":\"2.0\",\"method\":\"test_"
+                                                          "mine\"}," CALL("2", "test_addr", "[1]") "]";
     (void)cd_rpc_req_parse(r, &s, NULL, cd_bytes_str(batch), 0);
     cd_rpc_req_refuse(r, &out, CD_RPC_BUSY, "busy");
-    assert_string_equal(cd_buf_cstr(&out),
-                        "[" ERROR("1", "-32005", "busy") "," ERROR("2", "-32005", "busy") "]");
+    assert_string_equal(cd_buf_cstr(&out), "[" ERROR("1", "-32005", "busy") "," ERROR("2", "-32005", "busy") "]");
+    cd_buf_fini(&out);
+    cd_rpc_req_free(r);
+    cd_rpc_table_free(t);
+}
+
+/* The calls of a batch run one after the other, each on a thread of its lane; what is too much on the way is
+ * refused. */
+static void hops(void **state)
+{
+    (void)state;
+    static const char batch[] = "[" CALL("1", "test_echo", "[1]") "," CALL("2", "test_mine", "[]") "," CALL(
+        "3", "test_echo", "[3]") "," CALL("4", "test_height", "[]") "," CALL("5", "test_mine", "[]") "]";
+    cd_rpc_table *t;
+    cd_rpc_service s = service_new(&t);
+    chain c = {.height = 5};
+    s.ctx = &c;
+    s.scope_size = sizeof(chain_scope);
+    s.begin = chain_begin;
+    s.end = chain_end;
+    cd_rpc_req *r = cd_rpc_req_new();
+    cd_buf out = {0};
+    assert_int_equal(cd_rpc_req_parse(r, &s, NULL, cd_bytes_str(batch), 0), CD_RPC_READ);
+    assert_false(cd__rpc_req_step(r, &out));
+    assert_int_equal(r->lane, CD_RPC_OWNER);
+    assert_int_equal(c.height, 5);
+    assert_false(cd__rpc_req_step(r, &out));
+    assert_int_equal(r->lane, CD_RPC_READ);
+    assert_int_equal(c.height, 6);
+    assert_false(cd__rpc_req_step(r, &out));
+    assert_int_equal(r->lane, CD_RPC_OWNER);
+    assert_true(cd__rpc_req_has_begun(r));
+    cd_rpc_req_refuse(r, &out, CD_RPC_BUSY, "busy");
+    assert_string_equal(cd_buf_cstr(&out), "[" RESULT("1", "1") "," RESULT("2", "null") "," RESULT("3", "3") "," RESULT(
+                                               "4", "6") "," ERROR("5", "-32005", "busy") "]");
+    assert_int_equal(c.begun, c.ended);
+
+    /* Whoever keeps the owner for long has to queue again. */
+    cd_buf many = {0};
+    enum { CALLS = 1000 };
+    for (int i = 0; i < CALLS; i++) {
+        cd_buf_str(&many, i == 0 ? "[" : ",");
+        cd_buf_str(&many, CALL("1", "test_tarry", "[]"));
+    }
+    cd_buf_str(&many, "]");
+    cd_buf_clear(&out);
+    int turns = 1;
+    c.height = 0;
+    assert_int_equal(cd_rpc_req_parse(r, &s, NULL, cd_buf_bytes(&many), 0), CD_RPC_OWNER);
+    while (!cd__rpc_req_step(r, &out)) {
+        assert_int_equal(r->lane, CD_RPC_OWNER);
+        turns++;
+    }
+    assert_in_range(turns, 20, CALLS);
+    assert_int_equal(c.height, CALLS);
+    cd_buf_fini(&many);
     cd_buf_fini(&out);
     cd_rpc_req_free(r);
     cd_rpc_table_free(t);
@@ -378,14 +428,13 @@ static void scopes(void **state)
     s.end = chain_end;
     expect(&s, CALL("1", "test_height", "[]"), RESULT("1", "5"));
     assert_int_equal(c.begun, 1);
-    /* One view for a batch, another one behind what changes the chain. */
-    expect(
-        &s,
-        "[" CALL("1", "test_height", "[]") "," CALL("2", "test_height", "[]") "," CALL(
-            "3", "test_mine", "[]") "," CALL("4", "test_height", "[]") "]",
-        "[" RESULT("1", "5") "," RESULT("2", "5") "," RESULT("3", "null") "," RESULT("4", "6") "]");
-    assert_int_equal(c.begun, 3);
-    assert_int_equal(c.ended, 3);
+    /* One view for what is read in a row; what changes the chain has its own, and another one follows. */
+    expect(&s,
+           "[" CALL("1", "test_height", "[]") "," CALL("2", "test_height", "[]") "," CALL(
+               "3", "test_mine", "[]") "," CALL("4", "test_height", "[]") "]",
+           "[" RESULT("1", "5") "," RESULT("2", "5") "," RESULT("3", "null") "," RESULT("4", "6") "]");
+    assert_int_equal(c.begun, 4);
+    assert_int_equal(c.ended, 4);
     cd_rpc_table_free(t);
 }
 
@@ -409,8 +458,7 @@ static void api_groups(void **state)
     assert_non_null(cd_rpc_table_find(t, cd_bytes_str("extra_echo")));
     assert_null(cd_rpc_table_find(t, cd_bytes_str("other_echo")));
     cd_rpc_service s = {.form = CD_RPC_ETH, .table = t};
-    expect(&s, CALL("1", "rpc_modules", "[]"),
-           RESULT("1", "{\"extra\":\"1.0\",\"rpc\":\"1.0\",\"test\":\"1.0\"}"));
+    expect(&s, CALL("1", "rpc_modules", "[]"), RESULT("1", "{\"extra\":\"1.0\",\"rpc\":\"1.0\",\"test\":\"1.0\"}"));
     expect(&s, CALL("1", "rpc_discover", "[]"),
            ERROR("1", "-32601", "the method rpc_discover does not exist/is not available"));
     cd_rpc_table_free(t);
@@ -439,14 +487,17 @@ static void large_table(void **state)
     cd_rpc_table_free(t);
 }
 
-/* --- json2 -------------------------------------------------------------------------------------- */
+/* --- json2 --- */
 
-static cd_err node_level(cd_rpc_call *call)
+#define NODE_METHODS(X)                                                                                                \
+    X("", admin.setLogLevel, "", node_level, FAST, ARGS((STRING, level, "level", OPTIONAL)), "{}", "Sets the level")
+NODE_METHODS(CD_RPC_NAMED_DECL)
+static const cd_rpc_method node_methods[] = {NODE_METHODS(CD_RPC_NAMED_ROW)};
+
+cd_err node_level(cd_rpc_call *call)
 {
-    cd_bytes level;
-    cd_json v = cd_json_get(call->params, "level");
-    if (cd_json_has(v) && cd_json_str(&level, v, NULL) == CD_OK &&
-        cd_bytes_eq(level, cd_bytes_str("bogus"))) {
+    const node_level_args *in = call->args;
+    if (cd_bytes_eq(in->level, cd_bytes_str("bogus"))) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "unknown level: bogus ");
     }
     cd_json_w_obj(call->out);
@@ -454,21 +505,18 @@ static cd_err node_level(cd_rpc_call *call)
     return CD_OK;
 }
 
-#define JSON2(id, method, params)                                                                  \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
-#define JSON2_ERROR(code, message, data, id)                                                       \
-    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":" code ",\"message\":\"" message "\",\"data\":" data \
-    "},\"id\":" id "}\n"
+#define JSON2(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+#define JSON2_ERROR(code, message, data, id)                                                                           \
+    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":" code ",\"message\":\"" message "\",\"data\":" data "},\"id\":" id "}"  \
+    "\n"
 #define JSON2_OK(id) "{\"jsonrpc\":\"2.0\",\"result\":{},\"id\":" id "}\n"
-#define BAD_ARGUMENT                                                                               \
-    "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. See "      \
+#define BAD_ARGUMENT                                                                                                   \
+    "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. See "                          \
     "documentation for example calls"
 
 static void json2(void **state)
 {
     (void)state;
-    static const cd_rpc_method rows[] = {CD_RPC_ROW("", admin.setLogLevel, node_level, FAST, 0, 1,
-                                                    "level: String -> {}", "Sets the level")};
     static const struct {
         const char *in;
         const char *out;
@@ -490,35 +538,29 @@ static void json2(void **state)
         {JSON2("1", "admin.SetLogLevel", "{}"),
          JSON2_ERROR("-32000", "method must start with a non-uppercase letter", "null", "1")},
         {JSON2("1", "admin", "{}"),
-         JSON2_ERROR("-32000", "rpc: service/method request ill-formed: \\\"admin\\\"", "null",
-                     "1")},
+         JSON2_ERROR("-32000", "rpc: service/method request ill-formed: \\\"admin\\\"", "null", "1")},
+        {JSON2("\"<&>\"", "admin", "{}"), JSON2_ERROR("-32000", "rpc: service/method request ill-formed: \\\"admin\\\"",
+                                                      "null", "\"\\u003c\\u0026\\u003e\"")},
         {JSON2("1", "a.b.c", "{}"),
-         JSON2_ERROR("-32000", "rpc: service/method request ill-formed: \\\"a.b.c\\\"", "null",
-                     "1")},
+         JSON2_ERROR("-32000", "rpc: service/method request ill-formed: \\\"a.b.c\\\"", "null", "1")},
         {"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"a.b\"}",
          JSON2_ERROR("-32600", "jsonrpc must be 2.0",
                      "{\"jsonrpc\":\"1.0\",\"method\":\"a.b\",\"params\":null,\"id\":1}", "1")},
-        {"", JSON2_ERROR("-32700", "EOF",
-                         "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
-        {"{\"jsonrpc\":\"2.0\"",
-         JSON2_ERROR("-32700", "unexpected EOF",
-                     "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
-        {"not json",
-         JSON2_ERROR("-32700", "invalid character 'o' in literal null (expecting 'u')",
-                     "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
-        {"[]",
-         JSON2_ERROR("-32700",
-                     "json: cannot unmarshal array into Go value of type json2.serverRequest",
-                     "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
+        {"", JSON2_ERROR("-32700", "EOF", "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
+        {"{\"jsonrpc\":\"2.0\"", JSON2_ERROR("-32700", "unexpected EOF",
+                                             "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
+        {"not json", JSON2_ERROR("-32700", "invalid character 'o' in literal null (expecting 'u')",
+                                 "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
+        {"[]", JSON2_ERROR("-32700", "json: cannot unmarshal array into Go value of type json2.serverRequest",
+                           "{\"jsonrpc\":\"\",\"method\":\"\",\"params\":null,\"id\":null}", "null")},
         {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":5}",
-         JSON2_ERROR(
-             "-32700",
-             "json: cannot unmarshal number into Go struct field serverRequest.method of type "
-             "string",
-             "{\"jsonrpc\":\"2.0\",\"method\":\"\",\"params\":null,\"id\":7}", "7")},
+         JSON2_ERROR("-32700",
+                     "json: cannot unmarshal number into Go struct field serverRequest.method of type "
+                     "string",
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"\",\"params\":null,\"id\":7}", "7")},
     };
     cd_rpc_table *t = cd_rpc_table_new(NULL, 0);
-    cd_rpc_table_add(t, rows, CD_COUNT(rows));
+    cd_rpc_table_add(t, node_methods, CD_COUNT(node_methods));
     cd_rpc_service s = {.form = CD_RPC_JSON2, .table = t};
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         expect(&s, cases[i].in, cases[i].out);
@@ -526,7 +568,7 @@ static void json2(void **state)
     cd_rpc_table_free(t);
 }
 
-/* --- OpenRPC ------------------------------------------------------------------------------------- */
+/* --- OpenRPC --- */
 
 static cd_err open_nothing(cd_rpc_call *call, cd_rpc_topic **out)
 {
@@ -548,20 +590,14 @@ static void openrpc(void **state)
          .open = open_nothing,
          .schema = "like?: Thing -> Thing",
          .summary = "Things"},
-        {.group = "extra",
-         .space = "test",
-         .name = "off",
-         .open = open_nothing,
-         .schema = "-> Any"},
+        {.group = "extra", .space = "test", .name = "off", .open = open_nothing, .schema = "-> Any"},
     };
     cd_rpc_table *t = cd_rpc_table_new(groups, CD_COUNT(groups));
     cd_rpc_table_enable_default(t);
     cd_rpc_table_add(t, methods, CD_COUNT(methods));
     cd_rpc_table_add_own(t);
-    cd_rpc_service s = {
-        .form = CD_RPC_ETH, .table = t, .kinds = kinds, .kinds_cnt = CD_COUNT(kinds)};
-    cd_rpc_info info = {
-        .title = "a \"chain\"", .version = "1", .types = types, .types_cnt = CD_COUNT(types)};
+    cd_rpc_service s = {.form = CD_RPC_ETH, .table = t, .kinds = kinds, .kinds_cnt = CD_COUNT(kinds)};
+    cd_rpc_info info = {.title = "a \"chain\"", .version = "1", .types = types, .types_cnt = CD_COUNT(types)};
     cd_buf doc = {0};
     cd_errinfo why = {0};
     assert_int_equal(cd_rpc_openrpc(&doc, &s, &info, &why), CD_OK);
@@ -574,30 +610,27 @@ static void openrpc(void **state)
     cd_json addr = cd_json_at(list, 3);
     cd_buf raw = {0};
     cd_json_raw(&raw, addr);
-    assert_string_equal(
-        cd_buf_cstr(&raw),
-        "{\"name\":\"test_addr\",\"summary\":\"An address\",\"paramStructure\":\"by-position\","
-        "\"params\":[{\"name\":\"a\",\"required\":true,\"schema\":{\"$ref\":\"#/components/schemas/"
-        "Address\"}},{\"name\":\"b\",\"required\":false,\"schema\":{\"$ref\":\"#/components/"
-        "schemas/"
-        "Any\"}}],\"result\":{\"name\":\"result\",\"schema\":{\"$ref\":\"#/components/schemas/"
-        "Address\"}}}");
+    assert_string_equal(cd_buf_cstr(&raw),
+                        "{\"name\":\"test_addr\",\"summary\":\"An address\",\"paramStructure\":\"by-position\","
+                        "\"params\":[{\"name\":\"a\",\"required\":true,\"schema\":{\"$ref\":\"#/components/schemas/"
+                        "Address\"}},{\"name\":\"b\",\"required\":false,\"schema\":{\"$ref\":\"#/components/"
+                        "schemas/"
+                        "Any\"}}],\"result\":{\"name\":\"result\",\"schema\":{\"$ref\":\"#/components/schemas/"
+                        "Address\"}}}");
     raw.n = 0;
     cd_json_raw(&raw, cd_json_get(cd_json_get(cd_json_get(v, "components"), "schemas"), "Thing"));
-    assert_string_equal(
-        cd_buf_cstr(&raw),
-        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/components/schemas/Address\"},"
-        "\"b\":{\"type\":\"array\",\"items\":{\"oneOf\":[{\"oneOf\":[{\"$ref\":\"#/components/"
-        "schemas/Hash\"},{\"const\":\"none\"}]},{\"type\":\"null\"}]}}},\"required\":[\"a\"],"
-        "\"additionalProperties\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/"
-        "Thing\"}}}");
+    assert_string_equal(cd_buf_cstr(&raw),
+                        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/components/schemas/Address\"},"
+                        "\"b\":{\"type\":\"array\",\"items\":{\"oneOf\":[{\"oneOf\":[{\"$ref\":\"#/components/"
+                        "schemas/Hash\"},{\"const\":\"none\"}]},{\"type\":\"null\"}]}}},\"required\":[\"a\"],"
+                        "\"additionalProperties\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/"
+                        "Thing\"}}}");
     raw.n = 0;
     cd_json_raw(&raw, cd_json_get(cd_json_at(list, cd_rpc_table_cnt(t)), "x-subscriptions"));
-    assert_string_equal(
-        cd_buf_cstr(&raw),
-        "[{\"name\":\"things\",\"summary\":\"Things\",\"params\":[{\"name\":\"like\",\"required\":"
-        "false,\"schema\":{\"$ref\":\"#/components/schemas/Thing\"}}],\"notification\":{\"$ref\":"
-        "\"#/components/schemas/Thing\"}}]");
+    assert_string_equal(cd_buf_cstr(&raw),
+                        "[{\"name\":\"things\",\"summary\":\"Things\",\"params\":[{\"name\":\"like\",\"required\":"
+                        "false,\"schema\":{\"$ref\":\"#/components/schemas/Thing\"}}],\"notification\":{\"$ref\":"
+                        "\"#/components/schemas/Thing\"}}]");
     cd_buf_fini(&raw);
 
     /* Rows that say two things are found out. */
@@ -624,12 +657,11 @@ static void openrpc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dialogues),    cmocka_unit_test(ids_are_echoed),
-        cmocka_unit_test(batch_limits), cmocka_unit_test(crowded),
-        cmocka_unit_test(time_limit),   cmocka_unit_test(lanes),
-        cmocka_unit_test(refusal),      cmocka_unit_test(scopes),
-        cmocka_unit_test(api_groups),   cmocka_unit_test(large_table),
-        cmocka_unit_test(json2),        cmocka_unit_test(openrpc),
+        cmocka_unit_test(dialogues),  cmocka_unit_test(ids_are_echoed), cmocka_unit_test(batch_limits),
+        cmocka_unit_test(crowded),    cmocka_unit_test(time_limit),     cmocka_unit_test(lanes),
+        cmocka_unit_test(hops),       cmocka_unit_test(refusal),        cmocka_unit_test(scopes),
+        cmocka_unit_test(api_groups), cmocka_unit_test(large_table),    cmocka_unit_test(json2),
+        cmocka_unit_test(openrpc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* rpc/test/service.h - the service that go-ethereum's recorded dialogues talk to (test_*, nftest_*), and a client without a
- * network: a wire that keeps what is said, threads for the lanes. Test code: included by one file each. */
+/* rpc/test/service.h - the service that go-ethereum's recorded dialogues talk to (test_*, nftest_*), and a client
+ * without a network: a wire that keeps what is said, threads for the lanes. Test code: included by one file each. */
 #ifndef CD_RPC_TEST_SERVICE_H
 #define CD_RPC_TEST_SERVICE_H
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/thread/thread.h"
 #include "rpc/openrpc.h"
 #include "rpc/param.h"
 #include "rpc/session.h"
@@ -14,7 +14,7 @@
 
 enum { SAID_MAX = 4096, JOBS_MAX = 4096 };
 
-/* --- a client, on the test's thread -------------------------------------------------------------- */
+/* --- a client, on the test's thread --- */
 
 typedef struct client {
     cd_loop *loop;
@@ -30,6 +30,7 @@ typedef struct client {
     bool is_paused;
     u16 closed; /* with this status */
     char reason[128];
+    cd_mutex lanes_mu; /* of the three below: a job may send itself on from its thread */
     cd_thread threads[JOBS_MAX];
     usize threads_cnt;
     cd_rpc_job *held[JOBS_MAX]; /* jobs that wait for client_release */
@@ -104,18 +105,17 @@ static inline void client_thread(void *arg)
     asks_later = (later){0};
     job->run(job);
     if (asks_later.session != NULL) {
-        cd_rpc_session_ask(asks_later.session, asks_later.method, cd_bytes_str(asks_later.params),
-                           ignore_answer, NULL);
+        cd_rpc_session_ask(asks_later.session, asks_later.method, cd_bytes_str(asks_later.params), ignore_answer, NULL);
         cd_free(asks_later.method);
         cd_free(asks_later.params);
     }
 }
 
+/* With lanes_mu. */
 static inline void client_start(client *c, cd_rpc_job *job)
 {
     CD_ASSERT(c->threads_cnt < JOBS_MAX);
-    CD_ASSERT(cd_thread_start(&c->threads[c->threads_cnt++], "lane", client_thread, job, NULL) ==
-              CD_OK);
+    CD_ASSERT(cd_thread_start(&c->threads[c->threads_cnt++], "lane", client_thread, job, NULL) == CD_OK);
 }
 
 static inline cd_err client_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
@@ -125,27 +125,40 @@ static inline cd_err client_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
     if (c->is_busy) {
         return CD_EFULL;
     }
+    cd_mutex_lock(&c->lanes_mu);
     if (c->holds_jobs) {
         c->held[c->held_cnt++] = job;
     } else {
         client_start(c, job);
     }
+    cd_mutex_unlock(&c->lanes_mu);
     return CD_OK;
 }
 
 /* Lets the held jobs run. */
 static inline void client_release(client *c)
 {
+    cd_mutex_lock(&c->lanes_mu);
+    c->holds_jobs = false;
     for (usize i = 0; i < c->held_cnt; i++) {
         client_start(c, c->held[i]);
     }
     c->held_cnt = 0;
-    c->holds_jobs = false;
+    cd_mutex_unlock(&c->lanes_mu);
 }
 
+static inline bool client_has_thread(client *c, usize i)
+{
+    cd_mutex_lock(&c->lanes_mu);
+    bool has = i < c->threads_cnt;
+    cd_mutex_unlock(&c->lanes_mu);
+    return has;
+}
+
+/* A thread may start one more before it ends, so the count is asked again behind each. */
 static inline void client_join(client *c)
 {
-    for (usize i = 0; i < c->threads_cnt; i++) {
+    for (usize i = 0; client_has_thread(c, i); i++) {
         cd_thread_join(&c->threads[i]);
     }
     c->threads_cnt = 0;
@@ -178,6 +191,7 @@ static inline client *client_new(cd_rpc_hub_cfg cfg)
     static u8 last_id;
     client *c = cd_new(client);
     last_id = 0;
+    cd_mutex_init(&c->lanes_mu);
     CD_ASSERT(cd_loop_new(&c->loop, NULL) == CD_OK);
     c->patience = cd_timer_new(c->loop, client_stop, c->loop);
     c->lanes = (cd_rpc_lanes){.run = client_lane, .ctx = c};
@@ -187,7 +201,7 @@ static inline client *client_new(cd_rpc_hub_cfg cfg)
     cfg.new_id = client_ids;
     cfg.id_ctx = &last_id;
     c->hub = cd_rpc_hub_new(&cfg);
-    c->session = cd_rpc_session_new(c->hub, &client_wire, c);
+    c->session = cd_rpc_session_new(c->hub, &client_wire, c, (cd_bytes){0});
     return c;
 }
 
@@ -229,10 +243,11 @@ static inline void client_free(client *c)
     for (usize i = 0; i < c->said_cnt; i++) {
         cd_buf_fini(&c->said[i]);
     }
+    cd_mutex_fini(&c->lanes_mu);
     cd_free(c);
 }
 
-/* --- handlers ------------------------------------------------------------------------------------ */
+/* --- handlers --- */
 
 static inline void put_value(cd_json_w *w, cd_json v)
 {
@@ -268,9 +283,8 @@ static inline cd_err test_nothing(cd_rpc_call *call)
 
 static inline cd_err test_marshal_error(cd_rpc_call *call)
 {
-    return cd_rpc_fail(
-        call, CD_RPC_INTERNAL,
-        "json: error calling MarshalText for type *rpc.MarshalErrObj: marshal error");
+    return cd_rpc_fail(call, CD_RPC_INTERNAL,
+                       "json: error calling MarshalText for type *rpc.MarshalErrObj: marshal error");
 }
 
 static inline cd_err test_panic(cd_rpc_call *call)
@@ -306,8 +320,7 @@ static inline cd_err test_call_me_back(cd_rpc_call *call)
     cd_json_raw(&params, cd_rpc_arg(call, 1));
     cd_mutex_init(&a.lock);
     cd_cond_init(&a.come);
-    cd_rpc_session_ask(call->session, cd_arena_str(call->arena, method), cd_buf_bytes(&params),
-                       on_answer, &a);
+    cd_rpc_session_ask(call->session, cd_arena_str(call->arena, method), cd_buf_bytes(&params), on_answer, &a);
     cd_mutex_lock(&a.lock);
     while (!a.is_there) {
         cd_cond_wait(&a.come, &a.lock);
@@ -367,8 +380,7 @@ static inline cd_err nftest_some(cd_rpc_call *call, cd_rpc_topic **out)
 {
     u64 n;
     u64 val;
-    if (cd_json_u64(&n, cd_rpc_arg(call, 1), NULL) != CD_OK ||
-        cd_json_u64(&val, cd_rpc_arg(call, 2), NULL) != CD_OK) {
+    if (cd_json_u64(&n, cd_rpc_arg(call, 1), NULL) != CD_OK || cd_json_u64(&val, cd_rpc_arg(call, 2), NULL) != CD_OK) {
         return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument 1: not a number");
     }
     *out = cd_rpc_topic_new(nftest_home, NULL, NULL);
@@ -389,18 +401,16 @@ static const cd_rpc_kind test_kinds[] = {
      .summary = "n numbers, from val on"},
 };
 
-#define TEST_METHODS(X)                                                                            \
-    X("", test_echo, test_echo, FAST, 2, 3, "s: String, n: Int, args?: {S: String} -> Object",     \
-      "Gives back what it is given")                                                               \
-    X("", test_echoWithCtx, test_echo, READ, 2, 3,                                                 \
-      "s: String, n: Int, args?: {S: String} -> Object", "Likewise")                               \
-    X("", test_noArgsRets, test_nothing, OWNER, 0, 0, "-> Any", "Nothing")                         \
-    X("", test_marshalError, test_marshal_error, FAST, 0, 0, "-> Any", "Fails")                    \
-    X("", test_panic, test_panic, FAST, 0, 0, "-> Any", "Fails")                                   \
-    X("", test_callMeBack, test_call_me_back, READ, 2, 2, "method: String, params: Any[] -> Any",  \
-      "Asks the client")                                                                           \
-    X("", test_callMeBackLater, test_call_me_back_later, READ, 2, 2,                               \
-      "method: String, params: Any[] -> Any", "Asks the client afterwards")                        \
+#define TEST_METHODS(X)                                                                                                \
+    X("", test_echo, test_echo, FAST, 2, 3, "s: String, n: Int, args?: {S: String} -> Object",                         \
+      "Gives back what it is given")                                                                                   \
+    X("", test_echoWithCtx, test_echo, READ, 2, 3, "s: String, n: Int, args?: {S: String} -> Object", "Likewise")      \
+    X("", test_noArgsRets, test_nothing, OWNER, 0, 0, "-> Any", "Nothing")                                             \
+    X("", test_marshalError, test_marshal_error, FAST, 0, 0, "-> Any", "Fails")                                        \
+    X("", test_panic, test_panic, FAST, 0, 0, "-> Any", "Fails")                                                       \
+    X("", test_callMeBack, test_call_me_back, READ, 2, 2, "method: String, params: Any[] -> Any", "Asks the client")   \
+    X("", test_callMeBackLater, test_call_me_back_later, READ, 2, 2, "method: String, params: Any[] -> Any",           \
+      "Asks the client afterwards")                                                                                    \
     X("", nftest_echo, nftest_echo, FAST, 1, 1, "n: Int -> Int", "Gives back a number")
 
 static const cd_rpc_method test_methods[] = {TEST_METHODS(CD_RPC_ROW)};

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* --- a feed that tests publish to --------------------------------------------------------------- */
+/* --- a feed that tests publish to --- */
 
 static cd_rpc_topic *live;   /* what "live" listens to */
 static cd_rpc_topic *behind; /* what "behind" listens to, before it is moved to live */
@@ -97,15 +97,14 @@ static void hear_nothing(client *c)
     assert_int_equal(c->read_cnt, c->said_cnt);
 }
 
-#define CALL(id, method, params)                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
-#define RESULT(id, result) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
-#define ERROR(id, code, message)                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message "\"}" \
+#define CALL(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+#define RESULT(id, result)       "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
+#define ERROR(id, code, message)                                                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message "\"}"                     \
     "}"
-#define NOTE(sub, result)                                                                          \
-    "{\"jsonrpc\":\"2.0\",\"method\":\"t_subscription\",\"params\":{\"subscription\":\"" sub       \
-    "\",\"result\":" result "}}"
+#define NOTE(sub, result)                                                                                              \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"t_subscription\",\"params\":{\"subscription\":\"" sub "\",\"result\":" result   \
+    "}}"
 
 static void publish(cd_rpc_topic *t, u64 v)
 {
@@ -114,7 +113,7 @@ static void publish(cd_rpc_topic *t, u64 v)
     cd_rpc_topic_publish(t, note_u64(v, cursor));
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void subscribe_and_leave(void **state)
 {
@@ -139,8 +138,7 @@ static void subscribe_and_leave(void **state)
     hear(c, ERROR("4", "-32000", "subscription not found"));
     publish(live, 3);
     hear(c, NOTE("0x2", "3"));
-    client_say(c, "[" CALL("5", "t_unsubscribe", "[\"0x2\"]") "," CALL("6", "t_subscribe",
-                                                                       "[\"live\"]") "]");
+    client_say(c, "[" CALL("5", "t_unsubscribe", "[\"0x2\"]") "," CALL("6", "t_subscribe", "[\"live\"]") "]");
     hear(c, "[" RESULT("5", "true") "," RESULT("6", "\"0x3\"") "]");
     assert_int_equal(idle_cnt, 1);
     publish(live, 4);
@@ -161,15 +159,11 @@ static void refused_subscriptions(void **state)
          ERROR("1", "-32601", "no \\\"nosuch\\\" subscription in t namespace")},
         {CALL("1", "other_subscribe", "[\"live\"]"),
          ERROR("1", "-32601", "no \\\"live\\\" subscription in other namespace")},
-        {CALL("1", "t_subscribe", "[]"),
-         ERROR("1", "-32602", "expected subscription name as first argument")},
+        {CALL("1", "t_subscribe", "[]"), ERROR("1", "-32602", "expected subscription name as first argument")},
         {CALL("1", "t_subscribe", "{}"), ERROR("1", "-32602", "non-array args")},
-        {CALL("1", "t_subscribe", "[\"live\",1]"),
-         ERROR("1", "-32602", "invalid argument 1: not a bool")},
-        {CALL("1", "t_subscribe", "[\"live\",true,3]"),
-         ERROR("1", "-32602", "too many arguments, want at most 2")},
-        {CALL("1", "t_unsubscribe", "[]"),
-         ERROR("1", "-32602", "missing value for required argument 0")},
+        {CALL("1", "t_subscribe", "[\"live\",1]"), ERROR("1", "-32602", "invalid argument 1: not a bool")},
+        {CALL("1", "t_subscribe", "[\"live\",true,3]"), ERROR("1", "-32602", "too many arguments, want at most 2")},
+        {CALL("1", "t_unsubscribe", "[]"), ERROR("1", "-32602", "missing value for required argument 0")},
     };
     fixture *f = fixture_new((cd_rpc_hub_cfg){0});
     for (usize i = 0; i < CD_COUNT(cases); i++) {
@@ -194,14 +188,12 @@ static void answer_before_notifications(void **state)
     fixture *f = fixture_new((cd_rpc_hub_cfg){0});
     client *c = f->c;
     c->holds_jobs = true;
-    client_say(c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_echoWithCtx",
-                                                                      "[\"x\",3]") "]");
+    client_say(c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_echoWithCtx", "[\"x\",3]") "]");
     publish(live, 1);
     publish(live, 2);
     hear_nothing(c);
     client_release(c);
-    hear(c, "[" RESULT("1", "\"0x1\"") "," RESULT(
-                "2", "{\"String\":\"x\",\"Int\":3,\"Args\":null}") "]");
+    hear(c, "[" RESULT("1", "\"0x1\"") "," RESULT("2", "{\"String\":\"x\",\"Int\":3,\"Args\":null}") "]");
     hear(c, NOTE("0x1", "1"));
     hear(c, NOTE("0x1", "2"));
     assert_int_equal(cd_rpc_topic_pending(live), 0);
@@ -268,6 +260,81 @@ static void pacing(void **state)
     fixture_free(f);
 }
 
+/* One client, and all together, have so many subscriptions at most; whoever ends one may have another. */
+static void too_many_subscriptions(void **state)
+{
+    (void)state;
+    fixture *f = fixture_new((cd_rpc_hub_cfg){.subs_max = 3, .subs_all_max = 4});
+    client *c = f->c;
+    client_say(c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "t_subscribe", "[\"live\"]") "," CALL(
+                      "3", "t_subscribe", "[\"live\"]") "," CALL("4", "t_subscribe", "[\"live\"]") "]");
+    hear(c, "[" RESULT("1", "\"0x1\"") "," RESULT("2", "\"0x2\"") "," RESULT("3", "\"0x3\"") "," ERROR(
+                "4", "-32005", "too many subscriptions on one connection, at most 3") "]");
+    client_say(c, CALL("5", "t_unsubscribe", "[\"0x2\"]"));
+    hear(c, RESULT("5", "true"));
+    client_say(c, CALL("6", "t_subscribe", "[\"live\"]"));
+    hear(c, RESULT("6", "\"0x4\""));
+    client_say(c, CALL("7", "t_subscribe", "[\"live\"]"));
+    hear(c, ERROR("7", "-32005", "too many subscriptions on one connection, at most 3"));
+
+    /* Others come and go on the same service. */
+    cd_rpc_session *mine = c->session;
+    cd_rpc_session *other = cd_rpc_session_new(c->hub, &client_wire, c, (cd_bytes){0});
+    c->session = other;
+    client_say(c, CALL("8", "t_subscribe", "[\"live\"]"));
+    hear(c, RESULT("8", "\"0x5\""));
+    client_say(c, CALL("9", "t_subscribe", "[\"live\"]"));
+    hear(c, ERROR("9", "-32005", "too many subscriptions on this node, at most 4"));
+    cd_rpc_session_end(mine);
+    client_say(c, CALL("10", "t_subscribe", "[\"live\"]"));
+    hear(c, RESULT("10", "\"0x6\""));
+    fixture_free(f);
+}
+
+/* What ended ones leave in the queue is passed over, wherever it stands, and the rest keeps its order. */
+static void ended_in_the_queue(void **state)
+{
+    (void)state;
+    enum { SUBS = 50, NOTES = 20 };
+    fixture *f = fixture_new((cd_rpc_hub_cfg){0});
+    client *c = f->c;
+    char text[160];
+    for (int i = 0; i < SUBS; i++) {
+        client_say(c, CALL("1", "t_subscribe", "[\"live\"]"));
+        assert_non_null(client_hear(c));
+    }
+    c->room = 0;
+    for (u64 n = 0; n < NOTES; n++) {
+        publish(live, n);
+    }
+    client_turn(c, 5);
+    assert_int_equal(cd_rpc_topic_pending(live), SUBS * NOTES);
+    for (int i = 1; i < SUBS; i++) { /* all but the last */
+        (void)snprintf(text, sizeof text, CALL("2", "t_unsubscribe", "[\"0x%x\"]"), (unsigned)i);
+        client_say(c, text);
+    }
+    client_turn(c, 5);
+    assert_int_equal(cd_rpc_topic_pending(live), NOTES);
+    c->room = SAID_MAX;
+    cd_rpc_session_writable(c->session);
+    for (u64 n = 0; n < NOTES; n++) {
+        (void)snprintf(text, sizeof text, NOTE("0x%x", "%llu"), SUBS, (unsigned long long)n);
+        hear(c, text);
+    }
+    for (int i = 1; i < SUBS; i++) {
+        hear(c, RESULT("2", "true"));
+    }
+    hear_nothing(c);
+    /* Some more, of which the client hears nothing because it goes. */
+    c->room = 0;
+    publish(live, 99);
+    client_turn(c, 5);
+    client_say(c, CALL("3", "t_unsubscribe", "[\"0x32\"]"));
+    client_turn(c, 5);
+    assert_int_equal(cd_rpc_topic_pending(live), 0);
+    fixture_free(f);
+}
+
 static void slow_client(void **state)
 {
     (void)state;
@@ -324,9 +391,8 @@ static void slow_client_by_answers(void **state)
     fixture *f = fixture_new((cd_rpc_hub_cfg){.answers_max = 300});
     client *c = f->c;
     char echo[300];
-    (void)snprintf(
-        echo, sizeof echo,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[\"%0200d\",1]}", 1);
+    (void)snprintf(echo, sizeof echo,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_echo\",\"params\":[\"%0200d\",1]}", 1);
     c->room = 0;
     client_say(c, echo);
     client_turn(c, 5);
@@ -364,10 +430,9 @@ static void busy_lanes(void **state)
     client_say(c, CALL("1", "test_noArgsRets", "[]"));
     hear(c, ERROR("1", "-32005", "too many requests are waiting"));
     /* A subscription whose answer is a refusal does not exist. */
-    client_say(
-        c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets", "[]") "]");
-    hear(c, "[" ERROR("1", "-32005", "too many requests are waiting") "," ERROR(
-                "2", "-32005", "too many requests are waiting") "]");
+    client_say(c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets", "[]") "]");
+    hear(c, "[" ERROR("1", "-32005", "too many requests are waiting") "," ERROR("2", "-32005",
+                                                                                "too many requests are waiting") "]");
     assert_int_equal(idle_cnt, 1);
     publish(live, 1);
     hear_nothing(c);
@@ -383,8 +448,7 @@ static void long_messages(void **state)
     fixture *f = fixture_new((cd_rpc_hub_cfg){0});
     client *c = f->c;
     cd_buf text = {0};
-    cd_buf_str(&text, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets",
-                                                                          "[]") ",");
+    cd_buf_str(&text, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets", "[]") ",");
     cd_buf_str(&text, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"nftest_echo\",\"params\":[\"");
     cd_buf_fill(&text, 'x', LEN);
     cd_buf_str(&text, "\"]}]");
@@ -408,8 +472,7 @@ static void leaving_with_calls(void **state)
     fixture *f = fixture_new((cd_rpc_hub_cfg){0});
     client *c = f->c;
     c->holds_jobs = true;
-    client_say(
-        c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets", "[]") "]");
+    client_say(c, "[" CALL("1", "t_subscribe", "[\"live\"]") "," CALL("2", "test_noArgsRets", "[]") "]");
     client_say(c, CALL("3", "test_echoWithCtx", "[\"x\",3]"));
     client_turn(c, 5);
     publish(live, 1);
@@ -443,9 +506,8 @@ static void leaving_with_a_question(void **state)
 
 static cd_err test_work(cd_rpc_call *call)
 {
-    const cd_clock *clock = cd_clock_real();
-    u64 until = cd_clock_mono_ns(clock) + 20 * CD_NS_PER_MS;
-    while (cd_clock_mono_ns(clock) < until) {
+    u64 until = cd_clock_thread_ns() + 20 * CD_NS_PER_MS;
+    while (cd_clock_thread_ns() < until) {
     }
     cd_json_w_null(call->out);
     return CD_OK;
@@ -454,23 +516,25 @@ static cd_err test_work(cd_rpc_call *call)
 static void cpu_quota(void **state)
 {
     (void)state;
-    static const cd_rpc_method rows[] = {
-        CD_RPC_ROW("", test_work, test_work, READ, 0, 0, "-> Any", "Takes 20 ms")};
-    cd_rpc_hub_cfg cfg = {.cpu_refill_ns = 200 * CD_NS_PER_MS, .cpu_max_ns = 10 * CD_NS_PER_MS};
+    static const cd_rpc_method rows[] = {CD_RPC_ROW("", test_work, test_work, READ, 0, 0, "-> Any", "Takes 20 ms")};
+    cd_clock_virtual clock;
+    cd_clock_virtual_init(&clock, 0);
+    cd_rpc_hub_cfg cfg = {.clock = &clock.clock, .cpu_refill_ns = 200 * CD_NS_PER_MS, .cpu_max_ns = 10 * CD_NS_PER_MS};
     fixture *f = fixture_new(cfg);
     client *c = f->c;
     cd_rpc_table_add(f->table, rows, 1);
-    /* 10 ms are saved up, 20 are spent: the missing 10 come back within about 50. */
+    /* 10 ms are saved up, about 20 are spent: the missing 10 need 50 ms to come back, a thousand calls' 200 s. */
     client_say(c, CALL("1", "test_work", "[]"));
     hear(c, RESULT("1", "null"));
     client_turn(c, 1);
     assert_true(c->is_paused);
-    u64 start = cd_clock_mono_ns(cd_clock_real());
-    for (int i = 0; i < 400 && c->is_paused; i++) {
+    client_turn(c, 100);
+    assert_true(c->is_paused);
+    cd_clock_virtual_advance(&clock, 200 * CD_NS_PER_SEC);
+    for (int i = 0; i < 1000 && c->is_paused; i++) {
         client_turn(c, 5);
     }
     assert_false(c->is_paused);
-    assert_true(cd_clock_mono_ns(cd_clock_real()) - start >= 25 * CD_NS_PER_MS);
     fixture_free(f);
 }
 
@@ -497,8 +561,7 @@ static void publishing_threads(void **state)
     client_say(c, CALL("2", "t_subscribe", "[\"live\"]"));
     hear(c, RESULT("2", "\"0x2\""));
     for (usize i = 0; i < PUBLISHERS; i++) {
-        assert_int_equal(cd_thread_start(&threads[i], "publisher", publisher, (void *)i, NULL),
-                         CD_OK);
+        assert_int_equal(cd_thread_start(&threads[i], "publisher", publisher, (void *)i, NULL), CD_OK);
     }
     for (usize i = 0; i < (usize)2 * PUBLISHERS * NOTES; i++) {
         const char *got = client_hear(c);
@@ -530,6 +593,8 @@ int main(void)
         cmocka_unit_test(catching_up),
         cmocka_unit_test(pacing),
         cmocka_unit_test(slow_client),
+        cmocka_unit_test(too_many_subscriptions),
+        cmocka_unit_test(ended_in_the_queue),
         cmocka_unit_test(slow_client_by_bytes),
         cmocka_unit_test(slow_client_by_answers),
         cmocka_unit_test(many_calls_pause),
