@@ -1,8 +1,8 @@
 /* evm/delegation.h - code that names another account: 0xef 0x01 0x00 and an address. A call to an
- * account with such code runs the code of the one it names, as its own (EIP-7702); nobody but a
- * type 4 transaction can store it. Code named this way is not looked at for a further name.
+ * account with such code runs the code of the one it names, as its own (EIP-7702); nothing but a
+ * type 4 transaction can store it. When the named account's code names another one in turn, that is not followed.
  *
- * From Prague on; who asks knows the fork. Threading: pure. */
+ * Such code has this meaning from Prague on; callers check the fork. Threading: pure. */
 #ifndef CD_EVM_DELEGATION_H
 #define CD_EVM_DELEGATION_H
 
@@ -10,7 +10,7 @@
 
 enum { CD_DELEGATION_PREFIX = 3, CD_DELEGATION_SIZE = CD_DELEGATION_PREFIX + 20 };
 
-/* cd_delegation_dec gives the account that code names; false when it is ordinary code. */
+/* cd_delegation_dec gives the account that code names; false when code is ordinary. */
 CD_INLINE bool cd_delegation_dec(cd_addr20 *out, cd_bytes code)
 {
     if (code.n != CD_DELEGATION_SIZE || code.p[0] != 0xef || code.p[1] != 1 || code.p[2] != 0) {

@@ -1,8 +1,8 @@
 #include "evm/evm.h"
 
-#include "base/mem.h"
-#include "evm/cells.h"
+#include "base/mem/mem.h"
 #include "evm/evm_priv.h"
+#include "evm/interp/cells.h"
 
 #include <sys/random.h>
 #include <time.h>
@@ -11,7 +11,7 @@ enum { FIRST_MEMORY = 64 << 10 };
 
 #define STACK_BYTES (((usize)CD__FRAMES_MAX * CD__STACK_MAX + CD__STACK_SLACK) * sizeof(cd_u256))
 
-/* keys gives numbers that outsiders cannot guess; they influence speed only. */
+/* keys fills out with numbers that outsiders cannot guess; they have no influence on results, only on speed. */
 static void keys(u64 out[3])
 {
     if (getrandom(out, 3 * sizeof(u64), GRND_NONBLOCK) != 3 * (long)sizeof(u64)) {
@@ -29,10 +29,10 @@ cd_evm *cd_evm_new(void)
     u64 key[3];
     keys(key);
     evm->memo = cd_keccak_memo_new(key);
-    cd__code_cache_init(&evm->codes, key[2], CD__CODE_CACHE_BYTES);
+    cd__code_cache_init(&evm->codes, key[2], CD__CODE_CACHE_BYTES, CD__CELLS_CACHE_BYTES);
     evm->frames = cd_new_array(cd__frame, CD__FRAMES_MAX);
-    /* Zero pages, of which only those get real that a call chain is deep enough for; on cache
-     * lines. */
+    /* The system gives zero pages, of which only those take memory that a chain of calls reaches. The
+     * stack begins at a cache line. */
     evm->stack_block = cd_alloc(STACK_BYTES + 64);
     evm->stack = (cd_u256 *)(void *)(evm->stack_block + (-(uintptr_t)evm->stack_block & 63));
     cd__mem_init(evm, FIRST_MEMORY);
@@ -70,8 +70,8 @@ static void choose_labels(cd_evm *evm)
     evm->labels = steps ? evm->traced_labels : evm->direct_labels;
 }
 
-void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
-                      cd_state *st, const cd_precompile_table *precompiles)
+void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block, cd_state *st,
+                      const cd_precompile_table *precompiles)
 {
     evm->profile = cd_profile_get(profile);
     evm->block = block;
@@ -101,6 +101,45 @@ void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer)
     choose_labels(evm);
 }
 
+void cd_evm_set_limit(cd_evm *evm, bool (*fn)(void *ctx), void *ctx, u32 every_gas)
+{
+    evm->is_late = fn;
+    evm->late_ctx = ctx;
+    evm->slice = every_gas;
+    evm->frames_left = CD__FRAMES_PER_ASK;
+}
+
+bool cd_evm_was_stopped(const cd_evm *evm)
+{
+    return evm->is_stopped;
+}
+
+i64 cd__slice_next(cd__frame *f, i64 gas, i64 need)
+{
+    cd_evm *evm = f->evm;
+    if (f->held == 0) {
+        return -1;
+    }
+    f->gas = gas + f->held;
+    evm->is_stopped = evm->is_late(evm->late_ctx);
+    if (evm->is_stopped) {
+        return -1;
+    }
+    i64 slice = need > evm->slice ? need : evm->slice;
+    f->held = f->gas > slice ? f->gas - slice : 0;
+    return f->gas - f->held;
+}
+
+/* may_run asks is_late once in CD__FRAMES_PER_ASK frames, because a short frame never comes to the end of a slice. */
+static bool may_run(cd_evm *evm)
+{
+    if (!evm->is_stopped && --evm->frames_left == 0) {
+        evm->frames_left = CD__FRAMES_PER_ASK;
+        evm->is_stopped = evm->is_late(evm->late_ctx);
+    }
+    return !evm->is_stopped;
+}
+
 void cd_evm_set_tier(cd_evm *evm, cd_evm_tier tier)
 {
     evm->tier = tier;
@@ -118,6 +157,11 @@ static void run_frames(cd_evm *evm)
     cd__frame *f;
     while ((f = evm->top) != NULL) {
         cd__run what = CD__RUN_ENDED;
+        if (CD_UNLIKELY(evm->is_late != NULL) && !may_run(evm)) {
+            f->status = CD_EVM_OUT_OF_GAS;
+            cd__frame_finish(f);
+            continue;
+        }
         switch ((cd__tier)f->tier) {
         case CD__RUN_DIRECT:
             what = cd__run_direct(f);
@@ -135,8 +179,8 @@ static void run_frames(cd_evm *evm)
     }
 }
 
-/* settle_memory lets go of what an unusually hungry call made the memory grow to. */
-static void settle_memory(cd_evm *evm)
+/* trim_memory frees the memory of an earlier call if it has grown beyond CD__MEM_KEEP. */
+static void trim_memory(cd_evm *evm)
 {
     if (evm->mem_cap > CD__MEM_KEEP) {
         cd_free(evm->mem_block);
@@ -147,8 +191,9 @@ static void settle_memory(cd_evm *evm)
 void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg)
 {
     CD_ASSERT(evm->top == NULL);
-    settle_memory(evm);
-    /* Gas is counted signed; what lies above that range can never be used up. */
+    trim_memory(evm);
+    evm->is_stopped = false;
+    /* Gas is counted in an i64; what a message has beyond that can never be used up. */
     cd_evm_msg m = *msg;
     u64 spare = m.gas > INT64_MAX ? m.gas - INT64_MAX : 0;
     m.gas -= spare;
@@ -159,6 +204,7 @@ void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg)
         const cd__frame *f = &evm->frames[0];
         *res = (cd_evm_result){.status = f->status, .gas_left = (u64)f->gas, .output = f->output};
     }
+    cd__code_cache_turn(&evm->codes);
     if (res->status == CD_EVM_OK || res->status == CD_EVM_REVERT || res->gas_left != 0) {
         res->gas_left += spare;
     }

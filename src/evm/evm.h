@@ -1,8 +1,8 @@
 /* evm/evm.h - runs messages: calls and creations, with everything they call in turn.
  *
  *   cd_evm_call ──► frame 0 ──CALL──► frame 1 ──CREATE──► frame 2 …     (frames on a heap of their own,
- *        │            │ journaled state (evm/state.h)                     never on the C stack)
- *        │            ├ precompiles (evm/precompile.h)
+ *        │            │ journaled state (evm/state/state.h)                     never on the C stack)
+ *        │            ├ precompiles (evm/precompile/precompile.h)
  *        ▼            └ tracer (evm/tracer.h), costs nothing when NULL
  *   cd_evm_result
  *
@@ -10,9 +10,9 @@
 #ifndef CD_EVM_EVM_H
 #define CD_EVM_EVM_H
 
-#include "evm/precompile.h"
-#include "evm/rules.h"
-#include "evm/state.h"
+#include "evm/precompile/precompile.h"
+#include "evm/rules/rules.h"
+#include "evm/state/state.h"
 #include "evm/tracer.h"
 
 typedef struct cd_evm cd_evm;
@@ -35,18 +35,19 @@ typedef struct cd_block_env {
     const struct cd_predicate_results *predicates;
 } cd_block_env;
 
-/* What it can ask about the transaction. */
+/* What the byte code can ask about the transaction. */
 typedef struct cd_tx_env {
     cd_addr20 origin;
-    cd_u256 gas_price; /* effective */
+    cd_u256 gas_price; /* effective price in wei */
     const cd_hash32 *blob_hashes;
     usize blob_cnt;
-    /* For precompiles: predicates lie in the access list, their results under the hash. */
+    /* For precompiles, which find predicates in the access list and the results of these under the hash. */
     const struct cd_access_tuple *access;
     usize access_cnt;
     cd_hash32 hash;
 } cd_tx_env;
 
+/* The instructions that start a message. */
 typedef enum cd_call_kind {
     CD_CALL,
     CD_CALLCODE,
@@ -56,15 +57,16 @@ typedef enum cd_call_kind {
     CD_CREATE2,
 } cd_call_kind;
 
+/* A message call or creation. */
 typedef struct cd_evm_msg {
     cd_call_kind kind;
     bool is_static;
     u64 gas;
     cd_addr20 caller;
-    /* Whose storage and balance; for creations: the new address, computed by the caller of
-     * cd_evm_call. */
+    /* Account whose storage and balance the code uses; for creations the new address, which the
+     * caller of cd_evm_call computes. */
     cd_addr20 to;
-    cd_addr20 code; /* whose code; equals to for plain calls */
+    cd_addr20 code; /* account whose code runs; the same as to for plain calls */
     cd_u256 value;
     cd_bytes input; /* call data, or init code */
 } cd_evm_msg;
@@ -95,12 +97,13 @@ typedef enum cd_evm_status {
  * ...). */
 const char *cd_evm_status_str(cd_evm_status s);
 
+/* The result of a message. */
 typedef struct cd_evm_result {
     cd_evm_status status;
     u64 gas_left;
     cd_bytes output; /* borrowed until the next call on this cd_evm */
-    /* What a stateful precompile or an allow list says about its refusal, borrowed like output; NULL: the
-     * words of the status are all there is. */
+    /* What a stateful precompile or an allow list says about its refusal, borrowed like output; NULL: nothing
+     * beyond the words of the status. */
     const char *reason;
 } cd_evm_result;
 
@@ -113,32 +116,39 @@ void cd_evm_free(cd_evm *evm);
 
 /* cd_evm_set_block / _set_tx / _set_tracer borrow their arguments until replaced. The state and the
  * precompile table come with the block. tracer NULL = none. */
-void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block,
-                      cd_state *st, const cd_precompile_table *precompiles);
+void cd_evm_set_block(cd_evm *evm, cd_fork fork, cd_profile_id profile, const cd_block_env *block, cd_state *st,
+                      const cd_precompile_table *precompiles);
 void cd_evm_set_tx(cd_evm *evm, const cd_tx_env *tx);
 void cd_evm_set_tracer(cd_evm *evm, cd_tracer *tracer);
 
+/* cd_evm_set_limit sets a function that says whether it is too late to go on. While messages run it is called on their
+ * thread: each time a frame has used about every_gas of gas (CD_EVM_EVERY_GAS takes a millisecond) and once in 64
+ * frames, but not within a precompile. When it says true, every frame ends as out of gas, the result means nothing,
+ * and cd_evm_was_stopped is true until the next message. fn NULL: no limit, as for blocks. */
+#define CD_EVM_EVERY_GAS 500000
+void cd_evm_set_limit(cd_evm *evm, bool (*fn)(void *ctx), void *ctx, u32 every_gas);
+bool cd_evm_was_stopped(const cd_evm *evm);
+
 /* cd_evm_call runs one message on the state. Value transfer, depth, static and collision rules are
- * applied here, and a creation raises the creator's nonce (msg->to was derived from the nonce
- * before); on failure the state is as before (but for what survives by rule: nonce of a creator,
- * warm created address). */
+ * applied here, and a creation raises the creator's nonce (the caller derived msg->to from the old
+ * nonce); on failure the state is as before, except for what survives by rule: the raised nonce of a
+ * creator and the warmth of the address it was creating. */
 void cd_evm_call(cd_evm *evm, cd_evm_result *res, const cd_evm_msg *msg);
 
 /* cd_evm_forget_hashes empties the memo of keccak results, for measurements. From then on the
- * memo's places follow a known key, so that a run repeats to the instruction: nothing for an EVM
- * that strangers send work to. */
+ * memo's places follow a known key, so that a run can be repeated instruction by instruction. An EVM
+ * that runs code of strangers must not use it: they could make the memo slow. */
 void cd_evm_forget_hashes(cd_evm *evm);
 
 /* The address of a contract created by CREATE (caller, nonce) and by CREATE2 (caller, salt,
  * keccak256 of init code). */
 void cd_evm_create_addr(cd_addr20 *out, const cd_addr20 *caller, u64 nonce);
-void cd_evm_create2_addr(cd_addr20 *out, const cd_addr20 *caller, const cd_hash32 *salt,
-                         const cd_hash32 *init_hash);
+void cd_evm_create2_addr(cd_addr20 *out, const cd_addr20 *caller, const cd_hash32 *salt, const cd_hash32 *init_hash);
 
-/* Tiers. AUTO: byte code seen for the first time runs directly, hot code is pre-decoded
- * (evm-performance.md §0). The others force one tier, for tests: the result must never depend on
- * it. */
+/* How code runs. AUTO: byte code runs directly at first and is translated into cells when it is hot
+ * (evm-performance.md §0). The others force one tier, for tests: no result may depend on the tier. */
 typedef enum cd_evm_tier { CD_TIER_AUTO, CD_TIER_DIRECT, CD_TIER_CELLS } cd_evm_tier;
+/* cd_evm_set_tier chooses how code runs from the next call on; AUTO unless it is called. */
 void cd_evm_set_tier(cd_evm *evm, cd_evm_tier tier);
 
 #endif

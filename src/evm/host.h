@@ -15,12 +15,11 @@ struct cd_state_source {
     /* account: *found false when there is none (then *out is untouched). */
     cd_err (*account)(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr);
     /* storage: a slot never written is zero. slot is the 32-byte big-endian key. */
-    cd_err (*storage)(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                      const cd_u256 *slot);
+    cd_err (*storage)(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot);
     /* code: *out is borrowed and stays valid as long as the source. */
     cd_err (*code)(cd_state_source *src, cd_bytes *out, const cd_hash32 *code_hash);
-    /* block_hash: of one of the 256 ancestors before the current block (the caller checked the
-     * range). */
+    /* block_hash: the hash of one of the 256 blocks before the current one (the caller has checked
+     * the range). */
     cd_err (*block_hash)(cd_state_source *src, cd_hash32 *out, u64 number);
 };
 

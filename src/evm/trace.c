@@ -1,11 +1,11 @@
-/* What a tracer is told. The price of an instruction is worked out here before it runs, from the
- * same tables that the instruction then charges by; the tests compare both for every step. */
+/* What a tracer is told. The price of an instruction is computed here before it runs, from the same
+ * tables that the instruction then charges by; the tests compare both for every step. */
 #include "evm/delegation.h"
 #include "evm/evm_priv.h"
 
 #include <stdio.h>
 
-/* More than any gas: the price of what cannot be paid. */
+/* A price above any gas, for what cannot be paid. */
 #define UNPAYABLE ((u64)1 << 63)
 
 void cd__trace_enter(cd_evm *evm, u32 depth, const cd_evm_msg *m)
@@ -23,8 +23,7 @@ void cd__trace_enter(cd_evm *evm, u32 depth, const cd_evm_msg *m)
     }
 }
 
-static void tell_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start,
-                      const char *error)
+static void tell_exit(cd_evm *evm, u32 depth, const cd_evm_result *res, u64 gas_start, const char *error)
 {
     cd_tracer *t = evm->tracer;
     if (t->exit != NULL) {
@@ -49,9 +48,9 @@ void cd__trace_selfdestruct(cd__frame *f, const cd_addr20 *to, const cd_u256 *ba
     tell_exit(f->evm, f->depth + 1, &res, 0, NULL);
 }
 
-/* --- the price of the next instruction ---------------------------------------------------------- */
+/* --- the price of the next instruction --- */
 
-/* mem_end raises *end to the end of a range of memory. */
+/* mem_end raises *end to the end of a range of memory if that is higher. */
 static void mem_end(u64 *end, const cd_u256 *off, const cd_u256 *len)
 {
     if (cd_u256_is_zero(len)) {
@@ -78,7 +77,7 @@ static u64 mem_cost(const cd__frame *f, u64 end)
            old * old / CD_GAS_MEMORY_QUAD_DIV;
 }
 
-/* words_cost prices a length by the word; lengths that cannot be paid for anyway saturate. */
+/* words_cost prices a length by the word; a length beyond any memory counts as one just beyond it. */
 static u64 words_cost(u64 price, const cd_u256 *len)
 {
     u64 n = cd_min_u64(cd_u256_to_u64_sat(len), CD__MEM_MAX + 1);
@@ -98,9 +97,8 @@ static u64 selfdestruct_cost(const cd__frame *f, const cd_u256 *word)
     const cd_evm *evm = f->evm;
     cd_addr20 addr = cd_u256_to_addr(word);
     const cd_acct *to = cd_state_acct(evm->st, &addr);
-    bool is_new = evm->fork >= CD_SPURIOUS
-                      ? !cd_u256_is_zero(&f->self->balance) && cd_acct_is_empty(to)
-                      : (to->flags & CD_ACCT_EXISTS) == 0;
+    bool is_new = evm->fork >= CD_SPURIOUS ? !cd_u256_is_zero(&f->self->balance) && cd_acct_is_empty(to)
+                                           : (to->flags & CD_ACCT_EXISTS) == 0;
     return acct_cost(f, word, evm->gas.selfdestruct, evm->gas.cold_selfdestruct) +
            (is_new ? evm->gas.selfdestruct_new : 0);
 }
@@ -110,12 +108,11 @@ static u64 sstore_cost(const cd__frame *f, const cd_u256 *key, const cd_u256 *va
     const cd_evm *evm = f->evm;
     cd_slot *s = cd_state_slot(evm->st, f->self, key);
     i64 refund;
-    u64 cost =
-        cd_gas_sstore(&evm->gas, &refund, cd_state_slot_original(evm->st, s), &s->value, value);
+    u64 cost = cd_gas_sstore(&evm->gas, &refund, cd_state_slot_original(evm->st, s), &s->value, value);
     return cost + (s->warm_tx == evm->st->tx ? 0 : evm->gas.cold_sstore);
 }
 
-/* sstore_refund: go-ethereum shows the counter with the change of the instruction already made. */
+/* sstore_refund gives the refund counter as go-ethereum shows it: as it will be after this SSTORE. */
 static u64 sstore_refund(const cd__frame *f, u64 counter)
 {
     const cd_evm *evm = f->evm;
@@ -133,7 +130,7 @@ static u64 sload_cost(const cd__frame *f, const cd_u256 *key)
     return evm->gas.sload + (s->warm_tx == evm->st->tx ? 0 : evm->gas.cold_slot);
 }
 
-/* delegation_cost: of the code of another account (EIP-7702). */
+/* delegation_cost prices that target runs the code of another account (EIP-7702); 0 if it does not. */
 static u64 delegation_cost(const cd_evm *evm, cd_acct *target)
 {
     cd_addr20 other;
@@ -145,7 +142,7 @@ static u64 delegation_cost(const cd_evm *evm, cd_acct *target)
     return evm->gas.delegation + (is_warm ? 0 : evm->gas.cold_acct);
 }
 
-/* call_cost includes the gas handed on, as other clients print it, without the stipend. */
+/* call_cost prices a call as other clients print it: with the gas handed on, without the stipend. */
 static u64 call_cost(const cd__frame *f, u8 op, u64 memory)
 {
     const cd_evm *evm = f->evm;
@@ -158,8 +155,7 @@ static u64 call_cost(const cd__frame *f, u8 op, u64 memory)
     cd_acct *to = cd_state_acct(evm->st, &addr);
     cost += delegation_cost(evm, to);
     if (op == CD_OP_CALL) {
-        bool is_new = evm->fork >= CD_SPURIOUS ? pays && cd_acct_is_empty(to)
-                                               : (to->flags & CD_ACCT_EXISTS) == 0;
+        bool is_new = evm->fork >= CD_SPURIOUS ? pays && cd_acct_is_empty(to) : (to->flags & CD_ACCT_EXISTS) == 0;
         cost += is_new ? CD_GAS_CALL_NEW_ACCT : 0;
     }
     if (cost > (u64)f->gas) {
@@ -267,9 +263,7 @@ static u64 dynamic_cost(const cd__frame *f, u8 op)
         if (evm->gas.initcode_word != 0 && cd_u256_to_u64_sat(&sp[-2]) > CD_INITCODE_SIZE_MAX) {
             return UNPAYABLE;
         }
-        return memory +
-               words_cost(evm->gas.initcode_word + (op == CD_OP_CREATE2 ? CD_GAS_KECCAK_WORD : 0),
-                          &sp[-2]);
+        return memory + words_cost(evm->gas.initcode_word + (op == CD_OP_CREATE2 ? CD_GAS_KECCAK_WORD : 0), &sp[-2]);
     case CD_OP_CALL:
     case CD_OP_CALLCODE:
     case CD_OP_DELEGATECALL:
@@ -281,13 +275,13 @@ static u64 dynamic_cost(const cd__frame *f, u8 op)
     return memory;
 }
 
-/* --- words for failures ------------------------------------------------------------------------- */
+/* --- words for failures --- */
 
-/* out_of_gas_words: go-ethereum tells apart why gas does not suffice where its price functions give
- * up; NULL for the ordinary case. */
+/* out_of_gas_words gives go-ethereum's words where it cannot compute the price of an instruction or
+ * refuses it before that; NULL when the price can be compared with the gas. */
 static const char *out_of_gas_words(const cd__frame *f, u8 op, u64 gas)
 {
-    /* The most memory for which go-ethereum works out a price. */
+    /* The most bytes of memory for which go-ethereum computes a price. */
     const u64 priced = 0x1fffffffe0;
     const cd_evm *evm = f->evm;
     u64 end = mem_use(f->sp, op);
@@ -312,8 +306,7 @@ const char *cd_trace_error(char *out, const cd_trace_step *s)
         return s->out_of_gas;
     }
     if (status == CD_EVM_STACK_UNDERFLOW) {
-        n = snprintf(out, CD_TRACE_ERROR_MAX, "stack underflow (%zu <=> %u)", s->stack_cnt,
-                     info->in);
+        n = snprintf(out, CD_TRACE_ERROR_MAX, "stack underflow (%zu <=> %u)", s->stack_cnt, info->in);
     } else if (status == CD_EVM_STACK_OVERFLOW) {
         n = snprintf(out, CD_TRACE_ERROR_MAX, "stack limit reached %zu (%d)", s->stack_cnt,
                      CD__STACK_MAX + info->in - info->out);
@@ -331,20 +324,18 @@ const char *cd_trace_error(char *out, const cd_trace_step *s)
 void cd__trace_frame_exit(cd__frame *f, const cd_evm_result *res)
 {
     cd_evm *evm = f->evm;
-    cd_trace_step s = {
-        .op = evm->step_op, .stack_cnt = evm->step_height, .error = (int)res->status};
+    cd_trace_step s = {.op = evm->step_op, .stack_cnt = evm->step_height, .error = (int)res->status};
     bool has_step = f->tier == (u8)CD__RUN_TRACED;
-    if (has_step && res->status == CD_EVM_OUT_OF_GAS && !evm->tracer->stop) {
+    if (has_step && res->status == CD_EVM_OUT_OF_GAS && !evm->tracer->stop && !evm->is_stopped) {
         s.out_of_gas = out_of_gas_words(f, s.op, evm->step_gas);
     }
     tell_exit(evm, f->depth, res, (u64)f->gas_start,
-              has_step && res->reason == NULL ? cd_trace_error(evm->trace_text, &s)
-                                              : cd_evm_result_str(res));
+              has_step && res->reason == NULL ? cd_trace_error(evm->trace_text, &s) : cd_evm_result_str(res));
 }
 
-/* --- the next instruction ----------------------------------------------------------------------- */
+/* --- the next instruction --- */
 
-/* goes_on asks the tracer now and then. */
+/* goes_on asks the tracer's poll once in CD_TRACE_POLL instructions. False: the message has to end. */
 static bool goes_on(cd_tracer *t)
 {
     if (--t->until_poll == 0) {
@@ -364,7 +355,7 @@ static void tell_step(cd__frame *f, cd_tracer *t, const u8 *pc, usize height)
         .op = op,
         .depth = f->depth + 1,
         .gas = (u64)f->gas,
-        .cost = info->gas, /* all that is told when the price cannot be worked out */
+        .cost = info->gas, /* base price; nothing is added when the rest cannot be computed */
         .refund = cd_state_refund_get(evm->st),
         .stack = f->base + 1,
         .stack_cnt = height,

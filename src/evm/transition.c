@@ -65,8 +65,7 @@ static cd_tx_invalid tuple_gas(u64 *out, const cd_access_tuple *t, const cd_prec
         return p->predicate_gas(out, t->keys, t->key_cnt, p->cfg) ? CD_TX_VALID : CD_TX_PREDICATE;
     }
     u64 keys;
-    return cd_mul_u64(&keys, t->key_cnt, CD_GAS_ACCESS_KEY) &&
-                   cd_add_u64(out, keys, CD_GAS_ACCESS_ADDR)
+    return cd_mul_u64(&keys, t->key_cnt, CD_GAS_ACCESS_KEY) && cd_add_u64(out, keys, CD_GAS_ACCESS_ADDR)
                ? CD_TX_VALID
                : CD_TX_INTRINSIC_GAS;
 }
@@ -89,8 +88,7 @@ u64 cd_tx_floor_gas(const cd_tx *tx, cd_fork fork)
     return CD_GAS_TX + tokens * cd_gas_of(fork).tx_data_floor;
 }
 
-cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
-                                  const cd_precompile_table *precompiles)
+cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork, const cd_precompile_table *precompiles)
 {
     cd_gas prices = cd_gas_of(fork);
     u64 zeros = count_zeros(tx->data);
@@ -115,16 +113,16 @@ cd_tx_invalid cd_tx_intrinsic_gas(u64 *out, const cd_tx *tx, cd_fork fork,
     return CD_TX_VALID;
 }
 
-/* --- checks --------------------------------------------------------------------------------- */
+/* --- checks --- */
 
-/* One transaction on its way. */
+/* One transaction that is being checked and run. */
 typedef struct run {
     cd_evm *evm;
     cd_state *st;
     const cd_tx *tx;
     const cd_tx_relax *relax;
     cd_acct *sender;
-    cd_u256 price; /* effective, per gas */
+    cd_u256 price; /* effective price in wei per gas */
     u64 intrinsic;
     u64 floor;
 } run;
@@ -146,8 +144,7 @@ static bool type_allowed(const run *r)
     return false;
 }
 
-/* delegate finds the account whose code runs in place of a's; false when its code is its own
- * (EIP-7702). */
+/* delegate finds the account whose code runs in place of a's (EIP-7702); false when there is none. */
 static bool delegate(cd_addr20 *out, const run *r, cd_acct *a)
 {
     return r->evm->fork >= CD_PRAGUE && cd_delegation_dec(out, cd_state_code(r->st, a));
@@ -171,28 +168,24 @@ static cd_tx_invalid check_sender(const run *r)
         return CD_TX_VALID;
     }
     cd_addr20 other;
-    if (!cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE) &&
-        !delegate(&other, r, r->sender)) {
+    if (!cd_hash32_eq(&r->sender->code_hash, &CD_HASH_EMPTY_CODE) && !delegate(&other, r, r->sender)) {
         return CD_TX_SENDER_HAS_CODE;
     }
-    return cd_gate_opens(r->evm->precompiles, CD_GATE_SEND, r->st, &tx->sender)
-               ? CD_TX_VALID
-               : CD_TX_SENDER_NOT_ALLOWED;
+    return cd_gate_opens(r->evm->precompiles, CD_GATE_SEND, r->st, &tx->sender) ? CD_TX_VALID
+                                                                                : CD_TX_SENDER_NOT_ALLOWED;
 }
 
 static cd_tx_invalid check_caps(const run *r)
 {
     const cd_tx *tx = r->tx;
-    bool waived =
-        r->relax->base_fee && cd_u256_is_zero(&tx->fee_cap) && cd_u256_is_zero(&tx->tip_cap);
+    bool waived = r->relax->base_fee && cd_u256_is_zero(&tx->fee_cap) && cd_u256_is_zero(&tx->tip_cap);
     if (r->evm->fork < CD_LONDON || waived) {
         return CD_TX_VALID;
     }
     if (cd_u256_lt(&tx->fee_cap, &tx->tip_cap)) {
         return CD_TX_TIP_ABOVE_FEE_CAP;
     }
-    return cd_u256_lt(&tx->fee_cap, &r->evm->block->base_fee) ? CD_TX_FEE_CAP_BELOW_BASE_FEE
-                                                              : CD_TX_VALID;
+    return cd_u256_lt(&tx->fee_cap, &r->evm->block->base_fee) ? CD_TX_FEE_CAP_BELOW_BASE_FEE : CD_TX_VALID;
 }
 
 static cd_tx_invalid check_blobs(const run *r)
@@ -216,9 +209,7 @@ static cd_tx_invalid check_blobs(const run *r)
         }
     }
     bool waived = r->relax->base_fee && cd_u256_is_zero(&tx->blob_fee_cap);
-    return !waived && cd_u256_lt(&tx->blob_fee_cap, &r->evm->block->blob_base_fee)
-               ? CD_TX_BLOB_FEE_CAP
-               : CD_TX_VALID;
+    return !waived && cd_u256_lt(&tx->blob_fee_cap, &r->evm->block->blob_base_fee) ? CD_TX_BLOB_FEE_CAP : CD_TX_VALID;
 }
 
 static cd_tx_invalid check_auths(const run *r)
@@ -232,7 +223,7 @@ static cd_tx_invalid check_auths(const run *r)
     return r->tx->auth_cnt == 0 ? CD_TX_SET_CODE_NONE : CD_TX_VALID;
 }
 
-/* add_product: sum += a * b, false beyond 256 bits. */
+/* add_product adds a * b to *sum; false when the result needs more than 256 bits. */
 static bool add_product(cd_u256 *sum, const cd_u256 *a, u64 b)
 {
     cd_u256 p;
@@ -244,7 +235,8 @@ static u64 blob_gas(const cd_tx *tx)
     return tx->type == CD_TX_BLOB ? tx->blob_cnt * (u64)CD_GAS_BLOB : 0;
 }
 
-/* check_funds: the most the transaction can cost; a sum beyond 256 bits is more than anyone has. */
+/* check_funds compares the sender's balance with the most that the transaction can cost; a sum beyond
+ * 256 bits is more than anyone has. */
 static cd_tx_invalid check_funds(const run *r)
 {
     const cd_tx *tx = r->tx;
@@ -293,16 +285,15 @@ static cd_tx_invalid check(run *r, u64 pool)
     return bad != CD_TX_VALID ? bad : check_gas(r, pool);
 }
 
-/* --- fees ----------------------------------------------------------------------------------- */
+/* --- fees --- */
 
-/* effective_price: what is paid per gas: the base fee and as much of the tip as the cap leaves room
- * for. */
+/* effective_price gives the wei paid per gas: the base fee and as much of the tip as the fee cap leaves
+ * room for. */
 static cd_u256 effective_price(const run *r)
 {
     const cd_tx *tx = r->tx;
     cd_u256 wish;
-    if (r->evm->fork < CD_LONDON ||
-        !cd_u256_checked_add(&wish, &tx->tip_cap, &r->evm->block->base_fee)) {
+    if (r->evm->fork < CD_LONDON || !cd_u256_checked_add(&wish, &tx->tip_cap, &r->evm->block->base_fee)) {
         return tx->fee_cap;
     }
     return cd_u256_lt(&wish, &tx->fee_cap) ? wish : tx->fee_cap;
@@ -311,7 +302,7 @@ static cd_u256 effective_price(const run *r)
 static cd_u256 times(const cd_u256 *price, u64 n)
 {
     cd_u256 p;
-    (void)cd_u256_mul_u64(&p, price, n); /* bounded by check_funds */
+    (void)cd_u256_mul_u64(&p, price, n); /* fits as check_funds has seen; where that is skipped, nobody pays it */
     return p;
 }
 
@@ -326,8 +317,8 @@ static void buy_gas(run *r)
     cd_state_sub_balance(r->st, r->sender, &fee);
 }
 
-/* pay_out gives unused gas back and the coinbase its part, which by rule touches it even when it is
- * nothing. */
+/* pay_out pays the sender for the unused gas and the coinbase its part, which by rule touches the
+ * coinbase even when it is 0. */
 static void pay_out(run *r, u64 used)
 {
     cd_u256 none = cd_u256_zero();
@@ -343,13 +334,13 @@ static void pay_out(run *r, u64 used)
     if (!r->relax->balance) {
         cd_state_add_balance(r->st, r->sender, &back);
     }
-    cd_state_add_balance(r->st, cd_state_acct(r->st, &r->evm->block->coinbase),
-                         r->relax->balance ? &none : &fee);
+    cd_state_add_balance(r->st, cd_state_acct(r->st, &r->evm->block->coinbase), r->relax->balance ? &none : &fee);
 }
 
-/* --- run ------------------------------------------------------------------------------------ */
+/* --- run --- */
 
-/* warm_up marks what a transaction has paid for or gets for free (EIP-2929, EIP-2930, EIP-3651). */
+/* warm_up makes accounts and slots warm that the transaction has paid for or gets for free (EIP-2929,
+ * EIP-2930, EIP-3651). */
 static void warm_up(run *r)
 {
     const cd_tx *tx = r->tx;
@@ -379,15 +370,14 @@ static void warm_up(run *r)
     }
 }
 
-/* authorize applies one authorization; one that does not hold is passed over (EIP-7702). */
+/* authorize applies one authorization; an invalid one is ignored (EIP-7702). */
 static void authorize(const run *r, const cd_authorization *auth)
 {
     cd_state *st = r->st;
     cd_addr20 addr;
     cd_addr20 old;
-    bool is_ours =
-        cd_u256_is_zero(&auth->chain_id) ||
-        (cd_u256_fits_u64(&auth->chain_id) && auth->chain_id.w[0] == r->evm->block->chain_id);
+    bool is_ours = cd_u256_is_zero(&auth->chain_id) ||
+                   (cd_u256_fits_u64(&auth->chain_id) && auth->chain_id.w[0] == r->evm->block->chain_id);
     if (!is_ours || auth->nonce == UINT64_MAX || cd_authorization_recover(&addr, auth) != CD_OK) {
         return;
     }
@@ -407,7 +397,8 @@ static void authorize(const run *r, const cd_authorization *auth)
     cd_state_set_code(st, a, cd_bytes_of(designator, clears ? 0 : sizeof designator));
 }
 
-/* authorize_all also warms, for free, whose code the recipient then has. */
+/* authorize_all applies all authorizations; then, if the recipient runs another account's code, it warms that account
+ * for free. */
 static void authorize_all(const run *r)
 {
     const cd_tx *tx = r->tx;
@@ -450,7 +441,7 @@ static void call(run *r, cd_evm_result *out, cd_addr20 *created)
     cd_evm_set_tx(r->evm, NULL);
 }
 
-/* refundable: what the counter gives back of the gas used, if the profile pays it at all. */
+/* refundable gives how much of the gas used the refund counter gives back; 0 if the profile pays no refunds. */
 static u64 refundable(const run *r, u64 used)
 {
     if (!r->evm->profile->pays_refund) {
@@ -459,8 +450,7 @@ static u64 refundable(const run *r, u64 used)
     return cd_min_u64(cd_state_refund_get(r->st), used / r->evm->gas.refund_divisor);
 }
 
-cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx,
-                          const cd_tx_relax *relax)
+cd_tx_invalid cd_tx_apply(cd_evm *evm, cd_tx_result *res, u64 *gas_pool, const cd_tx *tx, const cd_tx_relax *relax)
 {
     static const cd_tx_relax strict = {0};
     CD_ASSERT(tx->has_sender);

@@ -2,7 +2,7 @@
 #ifndef CD_EVM_TEST_EMPTY_SOURCE_H
 #define CD_EVM_TEST_EMPTY_SOURCE_H
 
-#include "evm/state.h"
+#include "evm/state/state.h"
 
 static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
 {
@@ -13,8 +13,7 @@ static cd_err no_account(cd_state_source *src, cd_account *out, bool *found, con
     return CD_OK;
 }
 
-static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                         const cd_u256 *slot)
+static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
 {
     (void)src;
     (void)addr;
@@ -23,7 +22,6 @@ static cd_err no_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *ad
     return CD_OK;
 }
 
-__attribute__((unused)) static cd_state_source nothing = {.account = no_account,
-                                                          .storage = no_storage};
+__attribute__((unused)) static cd_state_source nothing = {.account = no_account, .storage = no_storage};
 
 #endif

@@ -1,6 +1,6 @@
 /* The tables of forks, profiles and prices. */
-#include "evm/gas.h"
-#include "evm/precompile.h"
+#include "evm/precompile/precompile.h"
+#include "evm/rules/gas.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +29,7 @@ static void names_and_aliases_parse(void **state)
         assert_int_equal(got, rows[i].fork);
     }
     cd_fork got = CD_BERLIN;
-    static const char *const unknown[] = {"",       " ",     "EIP15", "IP150", "EIP150 Tangerine",
-                                          "Verkle", "cancun"};
+    static const char *const unknown[] = {"", " ", "EIP15", "IP150", "EIP150 Tangerine", "Verkle", "cancun"};
     for (usize i = 0; i < CD_COUNT(unknown); i++) {
         assert_int_equal(cd_fork_parse(&got, unknown[i]), CD_ENOENT);
         assert_int_equal(got, CD_BERLIN);
@@ -55,14 +54,7 @@ static void sstore_prices(void **state)
         {0, 1, 2, {5000, 0}, {200, 0}, {800, 0}, {100, 0}, {100, 0}},
         {0, 1, 1, {5000, 0}, {200, 0}, {800, 0}, {100, 0}, {100, 0}},
         {1, 0, 0, {5000, 0}, {200, 0}, {800, 0}, {100, 0}, {100, 0}},
-        {1,
-         0,
-         1,
-         {20000, 0},
-         {200, -15000 + 4800},
-         {800, -15000 + 4200},
-         {100, -15000 + 2800},
-         {100, -4800 + 2800}},
+        {1, 0, 1, {20000, 0}, {200, -15000 + 4800}, {800, -15000 + 4200}, {100, -15000 + 2800}, {100, -4800 + 2800}},
         {1, 0, 2, {20000, 0}, {200, -15000}, {800, -15000}, {100, -15000}, {100, -4800}},
         {1, 2, 0, {5000, 15000}, {200, 15000}, {800, 15000}, {100, 15000}, {100, 4800}},
         {1, 2, 3, {5000, 0}, {200, 0}, {800, 0}, {100, 0}, {100, 0}},
@@ -99,10 +91,8 @@ static void sstore_prices(void **state)
 static void state_access_prices(void **state)
 {
     (void)state;
-    static const u32 sload[CD_FORK_COUNT] = {50,  50,  200, 200, 200, 200, 200,
-                                             800, 100, 100, 100, 100, 100, 100};
-    static const u32 balance[CD_FORK_COUNT] = {20,  20,  400, 400, 400, 400, 400,
-                                               700, 100, 100, 100, 100, 100, 100};
+    static const u32 sload[CD_FORK_COUNT] = {50, 50, 200, 200, 200, 200, 200, 800, 100, 100, 100, 100, 100, 100};
+    static const u32 balance[CD_FORK_COUNT] = {20, 20, 400, 400, 400, 400, 400, 700, 100, 100, 100, 100, 100, 100};
     for (cd_fork f = 0; f < CD_FORK_COUNT; f++) {
         cd_gas g = cd_gas_of(f);
         assert_int_equal(g.sload, sload[f]);
@@ -116,11 +106,7 @@ static void precompiles_by_fork(void **state)
 {
     (void)state;
     for (cd_fork f = 0; f < CD_FORK_COUNT; f++) {
-        usize want = f < CD_BYZANTIUM  ? 4
-                     : f < CD_ISTANBUL ? 8
-                     : f < CD_CANCUN   ? 9
-                     : f < CD_PRAGUE   ? 10
-                                       : 17;
+        usize want = f < CD_BYZANTIUM ? 4 : f < CD_ISTANBUL ? 8 : f < CD_CANCUN ? 9 : f < CD_PRAGUE ? 10 : 17;
         const cd_precompile_table *t = cd_precompile_eth(f);
         usize cnt;
         const cd_precompile *list = cd_precompile_list(t, &cnt);
@@ -174,8 +160,7 @@ static void profiles_differ_as_told(void **state)
 {
     (void)state;
     const cd_profile *eth = cd_profile_get(CD_PROFILE_ETHEREUM);
-    assert_true(eth->pays_refund && eth->burns_base_fee && eth->allows_blob_tx &&
-                !eth->randao_is_difficulty);
+    assert_true(eth->pays_refund && eth->burns_base_fee && eth->allows_blob_tx && !eth->randao_is_difficulty);
     for (cd_profile_id id = CD_PROFILE_L1; id < CD_PROFILE_COUNT; id++) {
         const cd_profile *p = cd_profile_get(id);
         assert_false(p->pays_refund || p->burns_base_fee || p->allows_blob_tx);

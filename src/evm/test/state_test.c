@@ -1,9 +1,9 @@
 /* The journaled state against a model that copies everything at every snapshot, and the rules one
  * by one. */
-#include "evm/state.h"
+#include "evm/state/state.h"
 
-#include "base/mem.h"
-#include "crypto/keccak.h"
+#include "base/mem/mem.h"
+#include "crypto/hash/keccak.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 enum { ACCTS = 7, SLOTS = 6, CODES = 3, DEPTH = 12, LOGS_MAX = 64 };
 
-/* --- a source over a small array ------------------------------------------------------------ */
+/* --- a source over a small array --- */
 
 typedef struct map_acct {
     bool exists;
@@ -27,7 +27,7 @@ typedef struct map_acct {
 typedef struct map_source {
     cd_state_source vt;
     map_acct accts[ACCTS];
-    cd_err err; /* given out by every read when not CD_OK */
+    cd_err err; /* error that every read gives, unless CD_OK */
 } map_source;
 
 static cd_addr20 addr_of(u32 i)
@@ -45,7 +45,7 @@ static u32 idx_of(const cd_addr20 *a)
 
 static cd_u256 key_of(u32 i)
 {
-    return (cd_u256){.w = {i % 2, 0, 0, (u64)(100 - i)}}; /* cache neighbours */
+    return (cd_u256){.w = {i % 2, 0, 0, (u64)(100 - i)}}; /* these share places in the cache */
 }
 
 static u32 key_idx(const cd_u256 *k)
@@ -89,8 +89,7 @@ static cd_err map_account(cd_state_source *src, cd_account *out, bool *found, co
     return CD_OK;
 }
 
-static cd_err map_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                          const cd_u256 *slot)
+static cd_err map_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
 {
     map_source *m = (map_source *)src;
     *out = cd_u256_from_u64(m->accts[idx_of(addr)].slots[key_idx(slot)]);
@@ -120,10 +119,8 @@ static cd_err map_block_hash(cd_state_source *src, cd_hash32 *out, u64 number)
 
 static void map_init(map_source *m)
 {
-    *m = (map_source){.vt = {.account = map_account,
-                             .storage = map_storage,
-                             .code = map_code,
-                             .block_hash = map_block_hash}};
+    *m = (map_source){
+        .vt = {.account = map_account, .storage = map_storage, .code = map_code, .block_hash = map_block_hash}};
 }
 
 /* apply writes a change set into the map, checking its order and that every entry is a change. */
@@ -180,7 +177,7 @@ static void apply(cd_state *st, map_source *m)
     assert_int_equal(cd_state_changes(st, &v), CD_OK);
 }
 
-/* --- the model ------------------------------------------------------------------------------ */
+/* --- the model --- */
 
 typedef struct model_acct {
     map_acct now;
@@ -295,8 +292,7 @@ static void do_log(world *w, const cd_addr20 *addr)
         return;
     }
     memset(data, (int)w->m.log_cnt, sizeof data);
-    cd_log log = {
-        .addr = *addr, .topic_cnt = w->m.log_cnt % 5, .data = cd_bytes_of(data, w->m.log_cnt)};
+    cd_log log = {.addr = *addr, .topic_cnt = w->m.log_cnt % 5, .data = cd_bytes_of(data, w->m.log_cnt)};
     cd_state_log(w->st, &log);
     w->m.log_cnt++;
 }
@@ -460,7 +456,7 @@ static void matches_a_copying_model(void **state)
     cd_free(w);
 }
 
-/* --- rules one by one ----------------------------------------------------------------------- */
+/* --- rules one by one --- */
 
 static void destroyed_then_created_again_has_no_old_storage(void **state)
 {
@@ -579,7 +575,7 @@ static void kept_touch_survives_the_revert(void **state)
     cd_state_begin_tx(st);
     cd_snapshot s = cd_state_snapshot(st);
     cd_state_touch(st, cd_state_acct(st, &kept), false);
-    cd_state_touch(st, cd_state_acct(st, &kept), true); /* counts, touched or not */
+    cd_state_touch(st, cd_state_acct(st, &kept), true); /* has an effect although it is touched already */
     cd_state_touch(st, cd_state_acct(st, &lost), false);
     cd_state_touch(st, cd_state_acct(st, &absent), true);
     cd_state_revert(st, s);

@@ -2,9 +2,9 @@
  * skip. */
 #include "evm/transition.h"
 
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "evm/delegation.h"
-#include "evm/gas.h"
+#include "evm/rules/gas.h"
 #include "types/tx_codec.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ typedef struct source {
     u64 sender_balance;
     u64 sender_nonce;
     bool sender_has_code;
-    cd_bytes code; /* of TARGET */
+    cd_bytes code; /* code of TARGET */
     cd_err err;
 } source;
 
@@ -45,8 +45,7 @@ static cd_err src_account(cd_state_source *vt, cd_account *out, bool *found, con
     return s->err;
 }
 
-static cd_err src_storage(cd_state_source *vt, cd_u256 *out, const cd_addr20 *addr,
-                          const cd_u256 *slot)
+static cd_err src_storage(cd_state_source *vt, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
 {
     (void)slot;
     *out = cd_u256_from_u64(cd_addr20_eq(addr, &TARGET) ? 7 : 0);
@@ -82,10 +81,7 @@ typedef struct world {
 static void setup(world *w, cd_fork fork, cd_profile_id profile)
 {
     *w = (world){
-        .src = {.vt = {.account = src_account,
-                       .storage = src_storage,
-                       .code = src_code,
-                       .block_hash = src_block_hash},
+        .src = {.vt = {.account = src_account, .storage = src_storage, .code = src_code, .block_hash = src_block_hash},
                 .sender_balance = 1000000000,
                 .sender_nonce = 5},
         .block = {.number = 1,
@@ -133,6 +129,7 @@ static void ethereum_burns_the_base_fee(void **state)
     setup(&w, CD_CANCUN, CD_PROFILE_ETHEREUM);
     w.tx.type = CD_TX_DYNAMIC_FEE;
     w.tx.tip_cap = cd_u256_from_u64(2);
+    w.tx.gas_limit = 21000; /* the least that a transaction needs */
     assert_int_equal(apply(&w), CD_TX_VALID);
     assert_int_equal(w.res.status, CD_EVM_OK);
     assert_int_equal(w.res.gas_used, 21000);
@@ -174,7 +171,7 @@ static void refunds_are_capped_by_fork_and_kept_by_chains(void **state)
     static const struct {
         cd_fork fork;
         cd_profile_id profile;
-        u64 gas; /* before the refund */
+        u64 gas; /* gas used before the refund */
         u64 refund;
     } rows[] = {
         /* 21000 and six times 3 + 3 + price of clearing */
@@ -202,8 +199,7 @@ static void refunds_are_capped_by_fork_and_kept_by_chains(void **state)
 static void creation_raises_the_nonce_once(void **state)
 {
     (void)state;
-    static const u8 init[] = {0x60, 0x00, 0x60, 0x01,
-                              0xf3}; /* returns one zero byte of memory as code */
+    static const u8 init[] = {0x60, 0x00, 0x60, 0x01, 0xf3}; /* returns one zero byte of memory as code */
     world w;
     setup(&w, CD_CANCUN, CD_PROFILE_ETHEREUM);
     w.tx.is_create = true;
@@ -237,7 +233,7 @@ static void failure_takes_all_gas_and_keeps_the_value(void **state)
     teardown(&w);
 }
 
-/* --- invalid transactions ------------------------------------------------------------------- */
+/* --- invalid transactions --- */
 
 static const cd_hash32 blob_ok = {.b = {1}};
 static const cd_hash32 blob_bad = {.b = {2}};
@@ -351,7 +347,7 @@ static void below_floor(world *w)
 {
     static const u8 ones[100] = {[0 ... 99] = 1};
     w->tx.data = cd_bytes_of(ones, sizeof ones);
-    w->tx.gas_limit = 21000 + 4000 - 1; /* 40 a byte; 16 is what it costs without the floor */
+    w->tx.gas_limit = 21000 + 4000 - 1; /* the floor is 40 gas a byte; without it a byte costs 16 */
 }
 
 static void every_reason_is_found_and_nothing_changes(void **state)
@@ -381,8 +377,7 @@ static void every_reason_is_found_and_nothing_changes(void **state)
         {blob_many, CD_TX_BLOB_TOO_MANY, "blob transaction has too many blobs"},
         {blob_version, CD_TX_BLOB_HASH_VERSION, "blob hash version mismatch"},
         {blob_cheap, CD_TX_BLOB_FEE_CAP, "max fee per blob gas less than block blob gas fee"},
-        {set_code_create, CD_TX_SET_CODE_CREATE,
-         "EIP-7702 transaction cannot be used to create contract"},
+        {set_code_create, CD_TX_SET_CODE_CREATE, "EIP-7702 transaction cannot be used to create contract"},
         {set_code_none, CD_TX_SET_CODE_NONE, "EIP-7702 transaction with empty auth list"},
         {below_floor, CD_TX_FLOOR_GAS, "insufficient gas for floor data gas cost"},
     };
@@ -460,7 +455,7 @@ static void a_simulation_skips_what_it_is_told(void **state)
     assert_int_equal(w.res.gas_used, 21000);
     assert_int_equal(balance(&w, SENDER), 0);
     assert_int_equal(balance(&w, TARGET), 3);
-    assert_int_equal(apply(&w), CD_TX_INSUFFICIENT_FUNDS); /* value is never lent */
+    assert_int_equal(apply(&w), CD_TX_INSUFFICIENT_FUNDS); /* even a simulation needs the value */
     w.relax.base_fee = false;
     w.tx.value = cd_u256_zero();
     assert_int_equal(apply(&w), CD_TX_FEE_CAP_BELOW_BASE_FEE);
@@ -515,7 +510,27 @@ static void data_has_a_floor_price(void **state)
     }
 }
 
-/* signed_by fills an authorization of key number k for addr, and gives who that is. */
+/* The floor holds after the refund: no refund makes data cheaper than the floor (EIP-7623). */
+static void the_floor_holds_after_the_refund(void **state)
+{
+    (void)state;
+    static const u8 data[3000];
+    enum { USED = 21000 + 3000 * 4 + 6 * 5006, BACK = USED / 5, FLOOR = 21000 + 3000 * 10 };
+    world w;
+    u8 code[30];
+    setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+    w.src.code = clearing_code(code);
+    w.tx.value = cd_u256_zero();
+    w.tx.data = cd_bytes_of(data, sizeof data);
+    assert_true(USED - BACK < FLOOR && FLOOR < USED);
+    assert_int_equal(apply(&w), CD_TX_VALID);
+    assert_int_equal(w.res.gas_used, FLOOR);
+    assert_int_equal(balance(&w, SENDER), 1000000000 - 10 * FLOOR);
+    assert_int_equal(w.pool, 10000000 - FLOOR);
+    teardown(&w);
+}
+
+/* signed_by makes an authorization of key number k for the code of addr, and gives the signer's address. */
 static cd_addr20 signed_by(cd_authorization *out, u8 k, cd_addr20 addr, u64 chain_id, u64 nonce)
 {
     cd_addr20 who;
@@ -526,7 +541,7 @@ static cd_addr20 signed_by(cd_authorization *out, u8 k, cd_addr20 addr, u64 chai
     return who;
 }
 
-/* authorize runs tx with one authorization, to whoever signed it. */
+/* authorize runs tx with one authorization; the recipient is its signer. */
 static cd_addr20 authorize(world *w, u8 k, cd_addr20 addr, u64 chain_id, u64 nonce)
 {
     cd_authorization auth;
@@ -561,10 +576,10 @@ static void accounts_run_the_code_they_name(void **state)
     assert_true(cd_delegation_dec(&found, cd_state_code(w.st, a)) && cd_addr20_eq(&found, &TARGET));
     assert_int_equal(a->nonce, 1);
     assert_int_equal(cd_state_slot(w.st, a, &four)->value.w[0], 9);
-    /* A new account: nothing back. Its code is warm, for it is the recipient's. */
+    /* The account is new: no gas comes back. The account whose code it runs is warm, for it is the recipient. */
     assert_int_equal(w.res.gas_used, 21000 + 25000 + STORE_GAS);
     assert_int_equal(w.res.gas_refunded, 0);
-    /* Whoever has such code may still send. */
+    /* An account whose code names another one may still send. */
     cd_tx_relax relax = {.nonce = true};
     cd_tx own = w.tx;
     own.type = CD_TX_DYNAMIC_FEE;
@@ -603,6 +618,59 @@ static void what_nobody_may_authorize_is_passed_over(void **state)
     }
 }
 
+/* The signer of an authorization is warm, even when the nonce makes the authorization invalid; not when it was for
+ * another chain or could never be valid (EIP-7702, 2 to 4). */
+static void who_authorizes_is_warm(void **state)
+{
+    (void)state;
+    static const struct {
+        u64 chain_id;
+        u64 nonce;
+        bool is_warm;
+    } rows[] = {{1, 0, true}, {0, 0, true}, {1, 7, true}, {2, 0, false}, {1, UINT64_MAX, false}};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        world w;
+        cd_authorization auth;
+        setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+        cd_addr20 who = signed_by(&auth, 1, MINER, rows[i].chain_id, rows[i].nonce);
+        u8 code[22] = {0x73, [21] = 0x31}; /* reads the balance of who */
+        memcpy(code + 1, who.b, 20);
+        w.src.code = cd_bytes_of(code, sizeof code);
+        w.tx.type = CD_TX_SET_CODE;
+        w.tx.value = cd_u256_zero();
+        w.tx.auths = &auth;
+        w.tx.auth_cnt = 1;
+        assert_int_equal(apply(&w), CD_TX_VALID);
+        assert_int_equal(w.res.gas_used, 21000 + 25000 + 3 + (rows[i].is_warm ? 100 : 2600));
+        teardown(&w);
+    }
+}
+
+/* An authorization with the last nonce is invalid even when the account has that nonce (EIP-7702, 2). */
+static void the_last_nonce_authorizes_nothing(void **state)
+{
+    (void)state;
+    for (u64 less = 0; less < 2; less++) {
+        world w;
+        cd_authorization auth;
+        setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+        cd_addr20 who = signed_by(&auth, 1, MINER, 1, UINT64_MAX - less);
+        cd_acct *a = cd_state_acct(w.st, &who);
+        cd_state_begin_tx(w.st);
+        cd_state_set_nonce(w.st, a, UINT64_MAX - less);
+        cd_state_end_tx(w.st, false);
+        w.tx.type = CD_TX_SET_CODE;
+        w.tx.to = who;
+        w.tx.value = cd_u256_zero();
+        w.tx.auths = &auth;
+        w.tx.auth_cnt = 1;
+        assert_int_equal(apply(&w), CD_TX_VALID);
+        assert_true(a->nonce == UINT64_MAX);
+        assert_int_equal(cd_state_code(w.st, a).n, less == 0 ? 0 : CD_DELEGATION_SIZE);
+        teardown(&w);
+    }
+}
+
 static void a_source_error_is_reported(void **state)
 {
     (void)state;
@@ -631,6 +699,9 @@ int main(void)
         cmocka_unit_test(data_has_a_floor_price),
         cmocka_unit_test(accounts_run_the_code_they_name),
         cmocka_unit_test(what_nobody_may_authorize_is_passed_over),
+        cmocka_unit_test(the_floor_holds_after_the_refund),
+        cmocka_unit_test(who_authorizes_is_warm),
+        cmocka_unit_test(the_last_nonce_authorizes_nothing),
         cmocka_unit_test(a_source_error_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
