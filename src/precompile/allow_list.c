@@ -1,4 +1,4 @@
-/* Roles: who may change them, and their storage, one slot an address. [spec:precompiles-core#3] */
+/* Roles: who may change them, and their storage, one slot for each address. [spec:precompiles-core#3] */
 #include "precompile/module_priv.h"
 
 enum {
@@ -8,10 +8,9 @@ enum {
 };
 
 /* RoleSet(uint256 indexed role, address indexed account, address indexed sender, uint256 oldRole) */
-static const cd_hash32 ROLE_SET = {.b = {0xcd, 0xb7, 0xea, 0x01, 0xf0, 0x0a, 0x41, 0x4d,
-                                         0x78, 0x75, 0x7b, 0xdb, 0x0f, 0x63, 0x91, 0x66,
-                                         0x4b, 0xa3, 0xfe, 0xdf, 0x98, 0x7e, 0xed, 0x28,
-                                         0x09, 0x27, 0xc1, 0xe7, 0xd6, 0x95, 0xbe, 0x3e}};
+static const cd_hash32 ROLE_SET = {.b = {0xcd, 0xb7, 0xea, 0x01, 0xf0, 0x0a, 0x41, 0x4d, 0x78, 0x75, 0x7b,
+                                         0xdb, 0x0f, 0x63, 0x91, 0x66, 0x4b, 0xa3, 0xfe, 0xdf, 0x98, 0x7e,
+                                         0xed, 0x28, 0x09, 0x27, 0xc1, 0xe7, 0xd6, 0x95, 0xbe, 0x3e}};
 
 static const char *role_name(cd_role role)
 {
@@ -28,11 +27,11 @@ static const char *role_name(cd_role role)
     CD_UNREACHABLE();
 }
 
-/* may_change: an admin anything, a manager what stays below itself. */
+/* may_change tells whether a caller may change a role: an admin may change any, a manager only between
+ * none and enabled. */
 static bool may_change(cd_role caller, cd_role from, cd_role to)
 {
-    bool is_low = (from == CD_ROLE_NONE || from == CD_ROLE_ENABLED) &&
-                  (to == CD_ROLE_NONE || to == CD_ROLE_ENABLED);
+    bool is_low = (from == CD_ROLE_NONE || from == CD_ROLE_ENABLED) && (to == CD_ROLE_NONE || to == CD_ROLE_ENABLED);
     return caller == CD_ROLE_ADMIN || (caller == CD_ROLE_MANAGER && is_low);
 }
 
@@ -48,8 +47,7 @@ bool cd__mod_has_access(cd_precompile_call *call, const cd__mod_env *env)
     return cd__mod_role_of(call, env, &call->caller) != CD_ROLE_NONE;
 }
 
-cd_precompile_outcome cd__allow_read(cd_precompile_call *call, const cd__mod_env *env,
-                                     cd_bytes args)
+cd_precompile_outcome cd__allow_read(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     if (!cd__mod_charge(call, GAS_READ_ROLE)) {
         return CD_PRE_OUT_OF_GAS;
@@ -66,22 +64,19 @@ cd_precompile_outcome cd__allow_read(cd_precompile_call *call, const cd__mod_env
     return cd__mod_return_words(call, &role, 1);
 }
 
-static void log_role(cd_precompile_call *call, const cd__mod_env *env, const cd_addr20 *who,
-                     cd_role from, cd_role to)
+static void log_role(cd_precompile_call *call, const cd__mod_env *env, const cd_addr20 *who, cd_role from, cd_role to)
 {
     u8 data[32] = {[31] = (u8)from};
     cd__mod_emit(call, env,
                  &(cd__mod_event){
                      .topic = ROLE_SET,
-                     .indexed = {cd_u256_from_u64(to), cd_u256_from_addr(who),
-                                 cd_u256_from_addr(&call->caller)},
+                     .indexed = {cd_u256_from_u64(to), cd_u256_from_addr(who), cd_u256_from_addr(&call->caller)},
                      .indexed_cnt = 3,
                      .data = cd_bytes_of(data, sizeof data),
                  });
 }
 
-static cd_precompile_outcome set_role(cd_precompile_call *call, const cd__mod_env *env,
-                                      cd_bytes args, cd_role to)
+static cd_precompile_outcome set_role(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args, cd_role to)
 {
     if (!cd__mod_charge(call, GAS_SET_ROLE)) {
         return CD_PRE_OUT_OF_GAS;
@@ -100,9 +95,8 @@ static cd_precompile_outcome set_role(cd_precompile_call *call, const cd__mod_en
     cd_role from = cd__mod_role_of(call, env, &who);
     if (!may_change(cd__mod_role_of(call, env, &call->caller), from, to)) {
         char caller[CD_ADDR_TEXT_SIZE];
-        return cd__mod_deny(
-            call, "cannot modify allow list: modify address: %s, from role: %s, to role: %s",
-            cd_addr_fmt(caller, &call->caller), role_name(from), role_name(to));
+        return cd__mod_deny(call, "cannot modify allow list: modify address: %s, from role: %s, to role: %s",
+                            cd_addr_fmt(caller, &call->caller), role_name(from), role_name(to));
     }
     if (env->is_durango) {
         if (!cd__mod_charge(call, GAS_EVENT)) {
@@ -116,30 +110,25 @@ static cd_precompile_outcome set_role(cd_precompile_call *call, const cd__mod_en
     return CD_PRE_OK;
 }
 
-cd_precompile_outcome cd__allow_set_admin(cd_precompile_call *call, const cd__mod_env *env,
-                                          cd_bytes args)
+cd_precompile_outcome cd__allow_set_admin(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     return set_role(call, env, args, CD_ROLE_ADMIN);
 }
 
-cd_precompile_outcome cd__allow_set_enabled(cd_precompile_call *call, const cd__mod_env *env,
-                                            cd_bytes args)
+cd_precompile_outcome cd__allow_set_enabled(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     return set_role(call, env, args, CD_ROLE_ENABLED);
 }
 
-cd_precompile_outcome cd__allow_set_manager(cd_precompile_call *call, const cd__mod_env *env,
-                                            cd_bytes args)
+cd_precompile_outcome cd__allow_set_manager(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     if (!env->is_durango) {
-        return cd__mod_refuse(call, "invalid non-activated function selector: 0x%08x",
-                              cd_be32(call->input.p));
+        return cd__mod_refuse(call, "invalid non-activated function selector: 0x%08x", cd_be32(call->input.p));
     }
     return set_role(call, env, args, CD_ROLE_MANAGER);
 }
 
-cd_precompile_outcome cd__allow_set_none(cd_precompile_call *call, const cd__mod_env *env,
-                                         cd_bytes args)
+cd_precompile_outcome cd__allow_set_none(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     return set_role(call, env, args, CD_ROLE_NONE);
 }

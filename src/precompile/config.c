@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- parsing -------------------------------------------------------------------------------- */
+/* --- parsing --- */
 
 static cd_err parse_addr(cd_addr20 *out, cd_json v, cd_errinfo *why)
 {
@@ -76,13 +76,12 @@ static cd_err parse_reward(cd_module_config *c, cd_json v, cd_errinfo *why)
     }
     CD_TRY(cd_json_obj(v, why));
     c->own.reward.has_initial = true;
-    CD_TRY(
-        parse_flag(&c->own.reward.allow_fee_recipients, cd_json_get(v, "allowFeeRecipients"), why));
+    CD_TRY(parse_flag(&c->own.reward.allow_fee_recipients, cd_json_get(v, "allowFeeRecipients"), why));
     cd_json addr = cd_json_get(v, "rewardAddress");
     return cd_json_has(addr) ? parse_addr(&c->own.reward.address, addr, why) : CD_OK;
 }
 
-/* A fee configuration given here must be whole, or the chain's would have to fill it. */
+/* A module's fee configuration must have all numbers: what is missing is not taken from the chain's. */
 static cd_err parse_fee(cd_module_config *c, cd_json v, cd_errinfo *why)
 {
     static const char *const numbers[] = {
@@ -118,8 +117,7 @@ static cd_err parse_own(cd_module_config *c, cd_arena *a, cd_json v, cd_errinfo 
         if (cd_json_has(quorum)) {
             CD_TRY(cd_json_u64(&c->own.warp.quorum, quorum, why));
         }
-        return parse_flag(&c->own.warp.require_primary_signers,
-                          cd_json_get(v, "requirePrimaryNetworkSigners"), why);
+        return parse_flag(&c->own.warp.require_primary_signers, cd_json_get(v, "requirePrimaryNetworkSigners"), why);
     }
     case CD_MODULE_COUNT:
         break;
@@ -127,8 +125,7 @@ static cd_err parse_own(cd_module_config *c, cd_arena *a, cd_json v, cd_errinfo 
     CD_UNREACHABLE();
 }
 
-cd_err cd_module_config_parse(cd_module_config *out, cd_arena *a, cd_module_id module, cd_json v,
-                              cd_errinfo *why)
+cd_err cd_module_config_parse(cd_module_config *out, cd_arena *a, cd_module_id module, cd_json v, cd_errinfo *why)
 {
     cd_module_config c = {.module = module};
     CD_TRY(cd_json_obj(v, why));
@@ -148,7 +145,7 @@ cd_err cd_module_config_parse(cd_module_config *out, cd_arena *a, cd_module_id m
     return CD_OK;
 }
 
-/* --- verification --------------------------------------------------------------------------- */
+/* --- verification --- */
 
 static bool in_list(const cd_addr_list *l, usize cnt, const cd_addr20 *addr)
 {
@@ -195,8 +192,7 @@ static bool holds_at(const cd_when *since, const cd_when *at)
     return since->is_set && since->at <= at->at;
 }
 
-static cd_err verify_managers(const cd_module_config *c, const cd_module_limits *limits,
-                              cd_errinfo *why)
+static cd_err verify_managers(const cd_module_config *c, const cd_module_limits *limits, cd_errinfo *why)
 {
     if (c->managers.cnt != 0 && c->at.is_set && !holds_at(&limits->durango, &c->at)) {
         return cd_fail(why, CD_EINVAL, "cannot add managers before Durango");
@@ -224,28 +220,24 @@ static cd_err verify_mints(const cd_module_config *c, cd_errinfo *why)
             return complain(why, "initial mint cannot contain nil amount for address", &m->addr);
         }
         if (cd_u256_is_zero(&m->amount)) {
-            return complain(why, "initial mint cannot contain invalid amount 0 for address",
-                            &m->addr);
+            return complain(why, "initial mint cannot contain invalid amount 0 for address", &m->addr);
         }
     }
     return CD_OK;
 }
 
-static cd_err verify_warp(const cd_module_config *c, const cd_module_limits *limits,
-                          cd_errinfo *why)
+static cd_err verify_warp(const cd_module_config *c, const cd_module_limits *limits, cd_errinfo *why)
 {
     u64 quorum = c->own.warp.quorum;
     if (c->at.is_set && !holds_at(&limits->durango, &c->at)) {
         return cd_fail(why, CD_EINVAL, "warp cannot be activated before Durango");
     }
     if (quorum > CD_WARP_QUORUM_DEN) {
-        return cd_fail(why, CD_EINVAL,
-                       "cannot specify quorum numerator (%llu) > quorum denominator (%d)",
+        return cd_fail(why, CD_EINVAL, "cannot specify quorum numerator (%llu) > quorum denominator (%d)",
                        (unsigned long long)quorum, CD_WARP_QUORUM_DEN);
     }
     if (quorum != 0 && quorum < limits->warp_quorum_min) {
-        return cd_fail(why, CD_EINVAL,
-                       "cannot specify quorum numerator (%llu) < min quorum numerator (%llu)",
+        return cd_fail(why, CD_EINVAL, "cannot specify quorum numerator (%llu) < min quorum numerator (%llu)",
                        (unsigned long long)quorum, (unsigned long long)limits->warp_quorum_min);
     }
     return CD_OK;
@@ -263,9 +255,7 @@ static cd_err verify_own(const cd_module_config *c, const cd_module_limits *limi
         return c->own.fee.has_initial ? cd_fee_config_check(&c->own.fee.initial, why) : CD_OK;
     case CD_MODULE_REWARD:
         return c->own.reward.allow_fee_recipients && !cd_addr20_is_zero(&c->own.reward.address)
-                   ? cd_fail(
-                         why, CD_EINVAL,
-                         "cannot enable both fee recipients and reward address at the same time")
+                   ? cd_fail(why, CD_EINVAL, "cannot enable both fee recipients and reward address at the same time")
                    : CD_OK;
     case CD_MODULE_WARP:
         return verify_warp(c, limits, why);
@@ -275,8 +265,7 @@ static cd_err verify_own(const cd_module_config *c, const cd_module_limits *limi
     CD_UNREACHABLE();
 }
 
-cd_err cd_module_config_verify(const cd_module_config *c, const cd_module_limits *limits,
-                               cd_errinfo *why)
+cd_err cd_module_config_verify(const cd_module_config *c, const cd_module_limits *limits, cd_errinfo *why)
 {
     CD_TRY(verify_own(c, limits, why));
     CD_TRY(verify_enabled(c, why));
@@ -297,8 +286,7 @@ cd_err cd_fee_config_check(const cd_fee_config *f, cd_errinfo *why)
     };
     for (usize i = 0; i < CD_COUNT(positive); i++) {
         if (cd_u256_is_zero(&positive[i].value)) {
-            return cd_fail(why, CD_EINVAL, "%s = 0 cannot be less than or equal to 0",
-                           positive[i].field);
+            return cd_fail(why, CD_EINVAL, "%s = 0 cannot be less than or equal to 0", positive[i].field);
         }
     }
     char max[CD_U256_TEXT_MAX];
@@ -306,9 +294,7 @@ cd_err cd_fee_config_check(const cd_fee_config *f, cd_errinfo *why)
     if (cd_u256_lt(&f->max_block_gas_cost, &f->min_block_gas_cost)) {
         char min[CD_U256_TEXT_MAX];
         (void)cd_u256_fmt_dec(min, &f->min_block_gas_cost);
-        return cd_fail(why, CD_EINVAL,
-                       "minBlockGasCost = %s cannot be greater than maxBlockGasCost = %s", min,
-                       max);
+        return cd_fail(why, CD_EINVAL, "minBlockGasCost = %s cannot be greater than maxBlockGasCost = %s", min, max);
     }
     if (!cd_u256_fits_u64(&f->max_block_gas_cost)) {
         return cd_fail(why, CD_EINVAL, "maxBlockGasCost = %s is not a valid uint64", max);
@@ -316,12 +302,11 @@ cd_err cd_fee_config_check(const cd_fee_config *f, cd_errinfo *why)
     return CD_OK;
 }
 
-/* --- comparison ----------------------------------------------------------------------------- */
+/* --- comparison --- */
 
 static bool list_eq(const cd_addr_list *a, const cd_addr_list *b)
 {
-    return a->cnt == b->cnt &&
-           (a->cnt == 0 || memcmp(a->items, b->items, a->cnt * sizeof *a->items) == 0);
+    return a->cnt == b->cnt && (a->cnt == 0 || memcmp(a->items, b->items, a->cnt * sizeof *a->items) == 0);
 }
 
 static bool mints_eq(const cd_module_config *a, const cd_module_config *b)
@@ -332,8 +317,7 @@ static bool mints_eq(const cd_module_config *a, const cd_module_config *b)
     for (usize i = 0; i < a->own.minter.cnt; i++) {
         const cd_mint *x = &a->own.minter.items[i];
         const cd_mint *y = &b->own.minter.items[i];
-        if (!cd_addr20_eq(&x->addr, &y->addr) || !cd_u256_eq(&x->amount, &y->amount) ||
-            x->is_null != y->is_null) {
+        if (!cd_addr20_eq(&x->addr, &y->addr) || !cd_u256_eq(&x->amount, &y->amount) || x->is_null != y->is_null) {
             return false;
         }
     }
@@ -342,10 +326,8 @@ static bool mints_eq(const cd_module_config *a, const cd_module_config *b)
 
 static bool fee_eq(const cd_fee_config *a, const cd_fee_config *b)
 {
-    return cd_u256_eq(&a->gas_limit, &b->gas_limit) &&
-           a->target_block_rate == b->target_block_rate &&
-           cd_u256_eq(&a->min_base_fee, &b->min_base_fee) &&
-           cd_u256_eq(&a->target_gas, &b->target_gas) &&
+    return cd_u256_eq(&a->gas_limit, &b->gas_limit) && a->target_block_rate == b->target_block_rate &&
+           cd_u256_eq(&a->min_base_fee, &b->min_base_fee) && cd_u256_eq(&a->target_gas, &b->target_gas) &&
            cd_u256_eq(&a->base_fee_change_denominator, &b->base_fee_change_denominator) &&
            cd_u256_eq(&a->min_block_gas_cost, &b->min_block_gas_cost) &&
            cd_u256_eq(&a->max_block_gas_cost, &b->max_block_gas_cost) &&
@@ -378,12 +360,12 @@ static bool own_eq(const cd_module_config *a, const cd_module_config *b)
 
 bool cd_module_config_eq(const cd_module_config *a, const cd_module_config *b)
 {
-    return a->module == b->module && a->at.is_set == b->at.is_set && a->at.at == b->at.at &&
-           a->disable == b->disable && list_eq(&a->admins, &b->admins) &&
-           list_eq(&a->managers, &b->managers) && list_eq(&a->enabled, &b->enabled) && own_eq(a, b);
+    return a->module == b->module && a->at.is_set == b->at.is_set && a->at.at == b->at.at && a->disable == b->disable &&
+           list_eq(&a->admins, &b->admins) && list_eq(&a->managers, &b->managers) &&
+           list_eq(&a->enabled, &b->enabled) && own_eq(a, b);
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void put_addr(cd_json_w *w, const cd_addr20 *addr)
 {
@@ -407,16 +389,14 @@ static void put_number(cd_json_w *w, const char *key, const cd_u256 *v)
 {
     char text[CD_U256_TEXT_MAX];
     usize n = cd_u256_fmt_dec(text, v);
-    cd_json_w_key(w, key);
-    cd_json_w_raw(w, cd_bytes_of(text, n));
+    cd_json_put_raw(w, key, cd_bytes_of(text, n));
 }
 
 void cd_fee_config_json(cd_json_w *w, const cd_fee_config *f)
 {
     cd_json_w_obj(w);
     put_number(w, "gasLimit", &f->gas_limit);
-    cd_json_w_key(w, "targetBlockRate");
-    cd_json_w_u64(w, f->target_block_rate);
+    cd_json_put_u64(w, "targetBlockRate", f->target_block_rate);
     put_number(w, "minBaseFee", &f->min_base_fee);
     put_number(w, "targetGas", &f->target_gas);
     put_number(w, "baseFeeChangeDenominator", &f->base_fee_change_denominator);
@@ -466,18 +446,15 @@ static void put_own(cd_json_w *w, const cd_module_config *c)
         if (c->own.reward.has_initial) {
             cd_json_w_key(w, "initialRewardConfig");
             cd_json_w_obj(w);
-            cd_json_w_key(w, "allowFeeRecipients");
-            cd_json_w_bool(w, c->own.reward.allow_fee_recipients);
+            cd_json_put_bool(w, "allowFeeRecipients", c->own.reward.allow_fee_recipients);
             cd_json_w_key(w, "rewardAddress");
             put_addr(w, &c->own.reward.address);
             cd_json_w_obj_end(w);
         }
         return;
     case CD_MODULE_WARP:
-        cd_json_w_key(w, "quorumNumerator");
-        cd_json_w_u64(w, c->own.warp.quorum);
-        cd_json_w_key(w, "requirePrimaryNetworkSigners");
-        cd_json_w_bool(w, c->own.warp.require_primary_signers);
+        cd_json_put_u64(w, "quorumNumerator", c->own.warp.quorum);
+        cd_json_put_bool(w, "requirePrimaryNetworkSigners", c->own.warp.require_primary_signers);
         return;
     case CD_MODULE_COUNT:
         break;
@@ -498,8 +475,7 @@ void cd_module_config_json(cd_json_w *w, const cd_module_config *c)
         cd_json_w_null(w);
     }
     if (c->disable) {
-        cd_json_w_key(w, "disable");
-        cd_json_w_bool(w, true);
+        cd_json_put_bool(w, "disable", true);
     }
     put_own(w, c);
     cd_json_w_obj_end(w);

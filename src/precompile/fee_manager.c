@@ -6,15 +6,13 @@ enum {
     GAS_GET_CHANGED = CD__MOD_GAS_READ,
     GAS_SET = CD__MOD_GAS_WRITE * (CD__FEE_FIELDS + 1),
     EVENT_DATA = 2 * 32 * CD__FEE_FIELDS,
-    GAS_EVENT =
-        GAS_GET + CD__MOD_GAS_LOG + 2 * CD__MOD_GAS_TOPIC + EVENT_DATA * CD__MOD_GAS_LOG_BYTE,
+    GAS_EVENT = GAS_GET + CD__MOD_GAS_LOG + 2 * CD__MOD_GAS_TOPIC + EVENT_DATA * CD__MOD_GAS_LOG_BYTE,
 };
 
 /* FeeConfigChanged(address indexed sender, (8 x uint256) oldFeeConfig, (8 x uint256) newFeeConfig) */
-static const cd_hash32 CHANGED = {.b = {0x4c, 0x98, 0xe4, 0x3a, 0xdb, 0x59, 0x62, 0xc1,
-                                        0x8f, 0x3f, 0x0e, 0x6d, 0xd0, 0x66, 0xe2, 0xa2,
-                                        0xde, 0x25, 0x8d, 0x3b, 0x4f, 0x69, 0x5b, 0x31,
-                                        0x7b, 0x77, 0xc8, 0xf2, 0x7c, 0xd0, 0x44, 0xfc}};
+static const cd_hash32 CHANGED = {.b = {0x4c, 0x98, 0xe4, 0x3a, 0xdb, 0x59, 0x62, 0xc1, 0x8f, 0x3f, 0x0e,
+                                        0x6d, 0xd0, 0x66, 0xe2, 0xa2, 0xde, 0x25, 0x8d, 0x3b, 0x4f, 0x69,
+                                        0x5b, 0x31, 0x7b, 0x77, 0xc8, 0xf2, 0x7c, 0xd0, 0x44, 0xfc}};
 
 void cd__fee_to_words(cd_u256 out[CD__FEE_FIELDS], const cd_fee_config *f)
 {
@@ -88,8 +86,7 @@ cd_precompile_outcome cd__fee_get(cd_precompile_call *call, const cd__mod_env *e
     return cd__mod_return_words(call, words, CD__FEE_FIELDS);
 }
 
-cd_precompile_outcome cd__fee_last_changed(cd_precompile_call *call, const cd__mod_env *env,
-                                           cd_bytes args)
+cd_precompile_outcome cd__fee_last_changed(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     (void)args;
     if (!cd__mod_charge(call, GAS_GET_CHANGED)) {
@@ -135,8 +132,7 @@ cd_precompile_outcome cd__fee_set(cd_precompile_call *call, const cd__mod_env *e
     }
     if (!cd__mod_has_access(call, env)) {
         char caller[CD_ADDR_TEXT_SIZE];
-        return cd__mod_deny(call, "non-enabled cannot change fee config: %s",
-                            cd_addr_fmt(caller, &call->caller));
+        return cd__mod_deny(call, "non-enabled cannot change fee config: %s", cd_addr_fmt(caller, &call->caller));
     }
     cd_u256 words[CD__FEE_FIELDS];
     for (usize i = 0; i < CD__FEE_FIELDS; i++) {

@@ -1,4 +1,4 @@
-/* New coins for whom an enabled address names. [spec:precompiles-core#6] */
+/* New coins, for any recipient that an enabled address names. [spec:precompiles-core#6] */
 #include "precompile/module_priv.h"
 
 enum {
@@ -8,13 +8,11 @@ enum {
 };
 
 /* NativeCoinMinted(address indexed sender, address indexed recipient, uint256 amount) */
-static const cd_hash32 MINTED = {.b = {0x40, 0x0c, 0xd3, 0x92, 0xf3, 0xd5, 0x6f, 0xd1,
-                                       0x0b, 0xb1, 0xdb, 0xd5, 0x83, 0x9f, 0xdd, 0xa8,
-                                       0x29, 0x82, 0x08, 0xdd, 0xaa, 0x97, 0xb3, 0x68,
-                                       0xfa, 0xa0, 0x53, 0xe1, 0x85, 0x09, 0x30, 0xee}};
+static const cd_hash32 MINTED = {.b = {0x40, 0x0c, 0xd3, 0x92, 0xf3, 0xd5, 0x6f, 0xd1, 0x0b, 0xb1, 0xdb,
+                                       0xd5, 0x83, 0x9f, 0xdd, 0xa8, 0x29, 0x82, 0x08, 0xdd, 0xaa, 0x97,
+                                       0xb3, 0x68, 0xfa, 0xa0, 0x53, 0xe1, 0x85, 0x09, 0x30, 0xee}};
 
-cd_precompile_outcome cd__minter_mint(cd_precompile_call *call, const cd__mod_env *env,
-                                      cd_bytes args)
+cd_precompile_outcome cd__minter_mint(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     if (!cd__mod_charge(call, GAS_MINT)) {
         return CD_PRE_OUT_OF_GAS;
@@ -31,8 +29,7 @@ cd_precompile_outcome cd__minter_mint(cd_precompile_call *call, const cd__mod_en
     }
     if (!cd__mod_has_access(call, env)) {
         char caller[CD_ADDR_TEXT_SIZE];
-        return cd__mod_deny(call, "non-enabled cannot mint: %s",
-                            cd_addr_fmt(caller, &call->caller));
+        return cd__mod_deny(call, "non-enabled cannot mint: %s", cd_addr_fmt(caller, &call->caller));
     }
     cd_addr20 to = cd__mod_arg_addr(args, 0);
     cd_u256 amount = cd__mod_arg(args, 1);

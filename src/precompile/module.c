@@ -2,7 +2,7 @@
 
 #include "precompile/module_priv.h"
 
-/* Rows belong to one module, or to every module with roles. */
+/* A function belongs to one module, or to every module with roles. */
 enum { EVERY_ALLOW_LIST = CD_MODULE_COUNT };
 enum {
 #define MODULE(id, symbol, key, address, legacy) OF_##symbol = (id),
@@ -10,14 +10,14 @@ enum {
 };
 
 static const cd_module_info infos[CD_MODULE_COUNT] = {
-#define MODULE(row_id, symbol, config_key, address, upstream)                                      \
-    [row_id] = {                                                                                   \
-        .id = (row_id),                                                                            \
-        .key = (config_key),                                                                       \
-        .addr = address,                                                                           \
-        .legacy = upstream,                                                                        \
-        .has_roles = (row_id) != CD_MODULE_WARP,                                                   \
-        .is_predicate = (row_id) == CD_MODULE_WARP,                                                \
+#define MODULE(row_id, symbol, config_key, address, upstream)                                                          \
+    [row_id] = {                                                                                                       \
+        .id = (row_id),                                                                                                \
+        .key = (config_key),                                                                                           \
+        .addr = address,                                                                                               \
+        .legacy = upstream,                                                                                            \
+        .has_roles = (row_id) != CD_MODULE_WARP,                                                                       \
+        .is_predicate = (row_id) == CD_MODULE_WARP,                                                                    \
     },
 #include "precompile/modules.def"
 };
@@ -27,9 +27,9 @@ static const struct {
     u32 selector;
     cd__mod_fn run;
 } fns[] = {
-#define FN(symbol, selector_bytes, signature, handler)                                             \
+#define FN(symbol, selector_bytes, signature, handler)                                                                 \
     {.module = OF_##symbol, .selector = (selector_bytes), .run = (handler)},
-#define ALLOW_LIST_FN(selector_bytes, signature, handler)                                          \
+#define ALLOW_LIST_FN(selector_bytes, signature, handler)                                                              \
     {.module = EVERY_ALLOW_LIST, .selector = (selector_bytes), .run = (handler)},
 #include "precompile/modules.def"
 };
@@ -50,7 +50,7 @@ const cd_module_info *cd_module_by_key(cd_bytes key)
     return NULL;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 cd_precompile_outcome cd__mod_run(cd_precompile_call *call, const void *cfg)
 {
@@ -61,23 +61,19 @@ cd_precompile_outcome cd__mod_run(cd_precompile_call *call, const void *cfg)
         return CD_PRE_REVERT; /* a module acts in its own name only [spec:decisions#D6] */
     }
     if (call->input.n < SELECTOR) {
-        return cd__mod_refuse(call, "missing function selector to precompile - input length (%zu)",
-                              call->input.n);
+        return cd__mod_refuse(call, "missing function selector to precompile - input length (%zu)", call->input.n);
     }
     u32 selector = cd_be32(call->input.p);
     for (usize i = 0; i < CD_COUNT(fns); i++) {
-        bool is_ours =
-            fns[i].module == id || (fns[i].module == EVERY_ALLOW_LIST && infos[id].has_roles);
+        bool is_ours = fns[i].module == id || (fns[i].module == EVERY_ALLOW_LIST && infos[id].has_roles);
         if (is_ours && fns[i].selector == selector) {
-            return fns[i].run(call, env,
-                              cd_bytes_sub(call->input, SELECTOR, call->input.n - SELECTOR));
+            return fns[i].run(call, env, cd_bytes_sub(call->input, SELECTOR, call->input.n - SELECTOR));
         }
     }
     return cd__mod_refuse(call, "invalid function selector: 0x%08x", selector);
 }
 
-const char *cd__mod_args_complaint(cd_precompile_call *call, cd_bytes args, usize cnt,
-                                   const char *prefix)
+const char *cd__mod_args_complaint(cd_precompile_call *call, cd_bytes args, usize cnt, const char *prefix)
 {
     enum { WORD = 32 };
     if (args.n >= cnt * WORD) {
@@ -89,13 +85,11 @@ const char *cd__mod_args_complaint(cd_precompile_call *call, cd_bytes args, usiz
                             "expected",
                             prefix);
     }
-    return cd_arena_fmt(call->arena,
-                        "%sabi: cannot marshal in to go type: length insufficient %zu require %zu",
-                        prefix, args.n, (args.n / WORD + 1) * WORD);
+    return cd_arena_fmt(call->arena, "%sabi: cannot marshal in to go type: length insufficient %zu require %zu", prefix,
+                        args.n, (args.n / WORD + 1) * WORD);
 }
 
-cd_precompile_outcome cd__mod_return_words(cd_precompile_call *call, const cd_u256 *words,
-                                           usize cnt)
+cd_precompile_outcome cd__mod_return_words(cd_precompile_call *call, const cd_u256 *words, usize cnt)
 {
     u8 *p = cd_arena_alloc(call->arena, 32 * cnt);
     for (usize i = 0; i < cnt; i++) {
@@ -110,8 +104,7 @@ cd_u256 cd__mod_load(cd_precompile_call *call, const cd__mod_env *env, const cd_
     return cd_state_slot(call->state, cd_state_acct(call->state, &env->addr), key)->value;
 }
 
-void cd__mod_store(cd_precompile_call *call, const cd__mod_env *env, const cd_u256 *key,
-                   const cd_u256 *value)
+void cd__mod_store(cd_precompile_call *call, const cd__mod_env *env, const cd_u256 *key, const cd_u256 *value)
 {
     cd_state *st = call->state;
     cd_state_set_slot(st, cd_state_slot(st, cd_state_acct(st, &env->addr), key), value);
@@ -138,7 +131,7 @@ void cd__mod_emit(cd_precompile_call *call, const cd__mod_env *env, const cd__mo
     cd_state_log(call->state, &log);
 }
 
-/* --- activation ----------------------------------------------------------------------------- */
+/* --- activation --- */
 
 void cd__mod_activate(const cd__mod_activation *x)
 {
@@ -156,7 +149,7 @@ void cd__mod_activate(const cd__mod_activation *x)
         cd__reward_activate(x);
         break;
     case CD_MODULE_WARP:
-        return; /* an account, no storage */
+        return; /* it has an account without storage */
     case CD_MODULE_COUNT:
         CD_UNREACHABLE();
     }

@@ -3,7 +3,7 @@
  *
  *   input ──selector──► row of functions ──► handler: charge, read-only, arguments, rights, event, effect
  *
- * Handlers leave in call->gas what a caller would have got back; a failure makes the EVM take it all.
+ * Handlers leave the unused gas in call->gas; when one fails, the EVM takes that, too.
  * Threading: as the call. [spec:precompiles-core#2] */
 #ifndef CD_PRECOMPILE_MODULE_PRIV_H
 #define CD_PRECOMPILE_MODULE_PRIV_H
@@ -21,7 +21,7 @@ enum {
     CD__MOD_GAS_LOG_BYTE = 8,
 };
 
-/* A module in force: what its functions are called with. */
+/* A module in force, for the functions of the module. */
 typedef struct cd__mod_env {
     const cd_module_config *config;
     cd_addr20 addr;
@@ -32,10 +32,9 @@ typedef struct cd__mod_env {
 } cd__mod_env;
 
 /* A function of a module; args is the input behind the selector. */
-typedef cd_precompile_outcome (*cd__mod_fn)(cd_precompile_call *call, const cd__mod_env *env,
-                                            cd_bytes args);
+typedef cd_precompile_outcome (*cd__mod_fn)(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args);
 
-#define FN(symbol, selector, signature, handler)                                                   \
+#define FN(symbol, selector, signature, handler)                                                                       \
     cd_precompile_outcome handler(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args);
 #define ALLOW_LIST_FN(selector, signature, handler) FN(, selector, signature, handler)
 #include "precompile/modules.def"
@@ -45,9 +44,9 @@ typedef struct cd__mod_activation {
     cd_state *st;
     cd_acct *acct;
     const cd_module_config *config;
-    const cd_fee_config *fee;  /* the chain's */
-    bool allow_fee_recipients; /* the chain's */
-    u64 number;                /* of the block */
+    const cd_fee_config *fee;  /* the fee configuration of the chain */
+    bool allow_fee_recipients; /* as the chain's configuration says */
+    u64 number;                /* number of the block */
 } cd__mod_activation;
 
 void cd__allow_activate(const cd__mod_activation *x);
@@ -55,17 +54,17 @@ void cd__minter_activate(const cd__mod_activation *x);
 void cd__fee_activate(const cd__mod_activation *x);
 void cd__reward_activate(const cd__mod_activation *x);
 
-/* cd__mod_run is the function of every module in Ethereum's sense; cfg is a cd__mod_env.
- * cd__mod_activate writes what its activation writes. */
+/* cd__mod_run is the cd_precompile_fn of every module; cfg is a cd__mod_env. cd__mod_activate writes the
+ * storage that the module has when it is switched on. */
 cd_precompile_outcome cd__mod_run(cd_precompile_call *call, const void *cfg);
 void cd__mod_activate(const cd__mod_activation *x);
 
 /* cd__warp_predicate_gas prices a tuple addressed to Warp (cd_predicate_gas_fn). */
 bool cd__warp_predicate_gas(u64 *out, const cd_hash32 *keys, usize cnt, const void *cfg);
 
-/* --- writing a handler ---------------------------------------------------------------------- */
+/* --- writing a handler --- */
 
-/* cd__mod_charge takes gas; false when there is not enough, and then nothing is left. */
+/* cd__mod_charge takes gas from the call; false when there is not enough, and then no gas is left. */
 CD_INLINE CD_CHECK bool cd__mod_charge(cd_precompile_call *call, u64 gas)
 {
     bool pays = call->gas >= gas;
@@ -73,23 +72,20 @@ CD_INLINE CD_CHECK bool cd__mod_charge(cd_precompile_call *call, u64 gas)
     return pays;
 }
 
-/* cd__mod_refuse ends a call with words of its own; cd__mod_deny for want of a role. */
-#define cd__mod_refuse(call, ...)                                                                  \
-    ((call)->reason = cd_arena_fmt((call)->arena, __VA_ARGS__), CD_PRE_FAIL)
-#define cd__mod_deny(call, ...)                                                                    \
-    ((call)->reason = cd_arena_fmt((call)->arena, __VA_ARGS__), CD_PRE_DENIED)
+/* cd__mod_refuse fails a call with the given words; cd__mod_deny does so because the caller has not the role for it. */
+#define cd__mod_refuse(call, ...) ((call)->reason = cd_arena_fmt((call)->arena, __VA_ARGS__), CD_PRE_FAIL)
+#define cd__mod_deny(call, ...)   ((call)->reason = cd_arena_fmt((call)->arena, __VA_ARGS__), CD_PRE_DENIED)
 
-/* cd__mod_write_protection ends a call that would write under STATICCALL. */
+/* cd__mod_write_protection fails a call that would write under STATICCALL. */
 CD_INLINE cd_precompile_outcome cd__mod_write_protection(cd_precompile_call *call)
 {
     call->reason = cd_evm_status_str(CD_EVM_STATIC_VIOLATION);
     return CD_PRE_FAIL;
 }
 
-/* cd__mod_args_complaint gives the words for arguments that end before cnt words do, or NULL. prefix stands
- * in front of them. */
-const char *cd__mod_args_complaint(cd_precompile_call *call, cd_bytes args, usize cnt,
-                                   const char *prefix);
+/* cd__mod_args_complaint gives a complaint, which starts with prefix, when the arguments are shorter than
+ * cnt 32-byte words, else NULL. */
+const char *cd__mod_args_complaint(cd_precompile_call *call, cd_bytes args, usize cnt, const char *prefix);
 
 /* cd__mod_arg reads word i of the arguments, cd__mod_arg_addr its low 20 bytes. */
 CD_INLINE cd_u256 cd__mod_arg(cd_bytes args, usize i)
@@ -106,18 +102,16 @@ CD_INLINE cd_addr20 cd__mod_arg_addr(cd_bytes args, usize i)
 }
 
 /* cd__mod_return_words makes cnt words the output. */
-cd_precompile_outcome cd__mod_return_words(cd_precompile_call *call, const cd_u256 *words,
-                                           usize cnt);
+cd_precompile_outcome cd__mod_return_words(cd_precompile_call *call, const cd_u256 *words, usize cnt);
 
 /* cd__mod_load / cd__mod_store access the module's own storage. */
 cd_u256 cd__mod_load(cd_precompile_call *call, const cd__mod_env *env, const cd_u256 *key);
-void cd__mod_store(cd_precompile_call *call, const cd__mod_env *env, const cd_u256 *key,
-                   const cd_u256 *value);
+void cd__mod_store(cd_precompile_call *call, const cd__mod_env *env, const cd_u256 *key, const cd_u256 *value);
 
 /* cd__mod_key_at_front gives a key whose first bytes are text and whose rest is zero. */
 cd_u256 cd__mod_key_at_front(const char *text);
 
-/* cd__mod_emit logs an event of the module: its hash, up to three indexed words, data. */
+/* cd__mod_emit logs an event of the module. topic is the hash of the event's signature. */
 typedef struct cd__mod_event {
     cd_hash32 topic;
     cd_u256 indexed[3];
@@ -126,13 +120,13 @@ typedef struct cd__mod_event {
 } cd__mod_event;
 void cd__mod_emit(cd_precompile_call *call, const cd__mod_env *env, const cd__mod_event *e);
 
-/* --- allow lists ---------------------------------------------------------------------------- */
+/* --- allow lists --- */
 
-/* cd__mod_role_of reads a role; cd__mod_has_access: any role will do. */
+/* cd__mod_role_of gives the role of who; cd__mod_has_access tells whether the caller has any role. */
 cd_role cd__mod_role_of(cd_precompile_call *call, const cd__mod_env *env, const cd_addr20 *who);
 bool cd__mod_has_access(cd_precompile_call *call, const cd__mod_env *env);
 
-/* --- what a schedule keeps of the chain's configuration -------------------------------------- */
+/* --- what a schedule keeps of the chain's configuration --- */
 
 struct cd_schedule;
 const cd_fee_config *cd__schedule_fee(const struct cd_schedule *s);
@@ -141,7 +135,7 @@ bool cd__schedule_allow_fee_recipients(const struct cd_schedule *s);
 /* cd__warp_sent_topic gives the hash of the event of a sent message. */
 const cd_hash32 *cd__warp_sent_topic(void);
 
-/* --- formats of stored values --------------------------------------------------------------- */
+/* --- formats of stored values --- */
 
 /* The eight values of a fee configuration in the order of the contract's interface. */
 enum { CD__FEE_FIELDS = 8 };
@@ -153,7 +147,7 @@ cd_u256 cd__fee_key(usize field);
 cd_u256 cd__fee_key_changed(void);
 cd_u256 cd__reward_key(void);
 
-/* cd__reward_is_free: the stored value says that any coinbase is allowed. */
+/* cd__reward_is_free tells whether the stored value allows any coinbase. */
 bool cd__reward_is_free(const cd_u256 *stored);
 
 #endif

@@ -4,8 +4,8 @@
 
 const cd_addr20 CD_BLACKHOLE = {.b = {0x01}};
 
-cd_err cd_policy_fees(cd_fee_config *out, cd_u256 *last_changed, const cd_schedule *s,
-                      cd_state_source *src, u64 parent_time)
+cd_err cd_policy_fees(cd_fee_config *out, cd_u256 *last_changed, const cd_schedule *s, cd_state_source *src,
+                      u64 parent_time)
 {
     if (cd_schedule_active(s, CD_MODULE_FEE, parent_time) == NULL) {
         *out = *cd__schedule_fee(s);
@@ -34,24 +34,20 @@ cd_err cd_policy_fees(cd_fee_config *out, cd_u256 *last_changed, const cd_schedu
     return CD_OK;
 }
 
-cd_err cd_policy_coinbase(cd_coinbase_rule *out, const cd_schedule *s, cd_state_source *src,
-                          u64 parent_time)
+cd_err cd_policy_coinbase(cd_coinbase_rule *out, const cd_schedule *s, cd_state_source *src, u64 parent_time)
 {
     if (cd_schedule_active(s, CD_MODULE_REWARD, parent_time) == NULL) {
-        *out = (cd_coinbase_rule){.is_free = cd__schedule_allow_fee_recipients(s),
-                                  .addr = CD_BLACKHOLE};
+        *out = (cd_coinbase_rule){.is_free = cd__schedule_allow_fee_recipients(s), .addr = CD_BLACKHOLE};
         return CD_OK;
     }
     cd_u256 key = cd__reward_key();
     cd_u256 stored;
     CD_TRY(src->storage(src, &stored, cd_schedule_addr(s, CD_MODULE_REWARD), &key));
-    *out = (cd_coinbase_rule){.is_free = cd__reward_is_free(&stored),
-                              .addr = cd_u256_to_addr(&stored)};
+    *out = (cd_coinbase_rule){.is_free = cd__reward_is_free(&stored), .addr = cd_u256_to_addr(&stored)};
     return CD_OK;
 }
 
-cd_err cd_policy_role(cd_role *out, cd_state_source *src, const cd_addr20 *list,
-                      const cd_addr20 *who)
+cd_err cd_policy_role(cd_role *out, cd_state_source *src, const cd_addr20 *list, const cd_addr20 *who)
 {
     cd_u256 key = cd_u256_from_addr(who);
     cd_u256 stored;
@@ -60,8 +56,7 @@ cd_err cd_policy_role(cd_role *out, cd_state_source *src, const cd_addr20 *list,
     return CD_OK;
 }
 
-cd_err cd_policy_may_send(bool *out, const cd_schedule *s, cd_state_source *src, u64 time,
-                          const cd_addr20 *sender)
+cd_err cd_policy_may_send(bool *out, const cd_schedule *s, cd_state_source *src, u64 time, const cd_addr20 *sender)
 {
     cd_role role = CD_ROLE_ENABLED;
     if (cd_schedule_active(s, CD_MODULE_TX_ALLOW, time) != NULL) {

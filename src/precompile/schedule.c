@@ -1,6 +1,6 @@
 #include "precompile/schedule.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "precompile/module_priv.h"
 #include "precompile/policy.h"
 #include "types/addr_text.h"
@@ -16,7 +16,7 @@ typedef struct site {
 
 enum { SITES_MAX = CD_MODULE_COUNT + 1 };
 
-/* What holds from one time to the next. */
+/* What is in force from one change to the next. */
 typedef struct era {
     u64 from;
     const cd_module_config *active[CD_MODULE_COUNT]; /* NULL: not in force */
@@ -38,9 +38,9 @@ struct cd_schedule {
     bool allow_fee_recipients;
 };
 
-/* --- addresses ------------------------------------------------------------------------------ */
+/* --- addresses --- */
 
-/* Where modules may live: first and last of each range, by all but the low two bytes and these
+/* is_reserved tells whether a lies in a range of addresses where modules may live
  * [spec:precompiles-core#1]. */
 static bool is_reserved(const cd_addr20 *a)
 {
@@ -69,12 +69,10 @@ static cd_err read_book(cd_addr20 *addr, const char *key, cd_json book, cd_errin
     CD_TRY(cd_json_fixed(addr->b, sizeof addr->b, v, why));
     char text[CD_ADDR_TEXT_SIZE];
     if (cd_addr20_eq(addr, &CD_BLACKHOLE)) {
-        return cd_fail(why, CD_EINVAL, "address %s overlaps with blackhole address",
-                       cd_addr_fmt(text, addr));
+        return cd_fail(why, CD_EINVAL, "address %s overlaps with blackhole address", cd_addr_fmt(text, addr));
     }
     return is_reserved(addr) ? CD_OK
-                             : cd_fail(why, CD_EINVAL, "address %s not in a reserved range",
-                                       cd_addr_fmt(text, addr));
+                             : cd_fail(why, CD_EINVAL, "address %s not in a reserved range", cd_addr_fmt(text, addr));
 }
 
 static cd_err place_modules(cd_schedule *s, const cd_schedule_cfg *cfg, cd_errinfo *why)
@@ -101,22 +99,21 @@ static cd_err place_modules(cd_schedule *s, const cd_schedule_cfg *cfg, cd_errin
     return CD_OK;
 }
 
-/* --- configurations ------------------------------------------------------------------------- */
+/* --- configurations --- */
 
 static cd_err unknown(cd_bytes key, cd_errinfo *why)
 {
-    return cd_fail(why, CD_EINVAL, "unknown precompile config: %.*s", (int)key.n,
-                   (const char *)key.p);
+    return cd_fail(why, CD_EINVAL, "unknown precompile config: %.*s", (int)key.n, (const char *)key.p);
 }
 
-/* names_a_module: keys of modules end like this; an inline one that we do not know must not pass as
- * something to ignore [spec:decisions#D33]. */
+/* names_a_module tells whether a member of the genesis' config looks like a module's configuration, by the
+ * end of its key. One that we do not know must not be ignored [spec:decisions#D33]. */
 static bool names_a_module(cd_bytes key, cd_json v)
 {
     static const char end[] = "Config";
     usize n = sizeof end - 1;
-    return key.n > n && memcmp(key.p + key.n - n, end, n) == 0 &&
-           !cd_bytes_eq(key, cd_bytes_str("feeConfig")) && cd_json_kind_of(v) == CD_JSON_OBJ;
+    return key.n > n && memcmp(key.p + key.n - n, end, n) == 0 && !cd_bytes_eq(key, cd_bytes_str("feeConfig")) &&
+           cd_json_kind_of(v) == CD_JSON_OBJ;
 }
 
 static cd_err parse_genesis(cd_schedule *s, cd_json config, cd_errinfo *why)
@@ -146,8 +143,7 @@ static cd_err parse_upgrade(cd_module_config *out, cd_arena *a, cd_json v, cd_er
         return cd_fail(why, CD_EINVAL, "PrecompileUpgrade cannot be empty");
     }
     if (keys > 1) {
-        return cd_fail(why, CD_EINVAL, "PrecompileUpgrade must have exactly one key, got %zu",
-                       keys);
+        return cd_fail(why, CD_EINVAL, "PrecompileUpgrade must have exactly one key, got %zu", keys);
     }
     cd_json_it it = cd_json_iter(v);
     bool found = cd_json_next(&it);
@@ -158,7 +154,7 @@ static cd_err parse_upgrade(cd_module_config *out, cd_arena *a, cd_json v, cd_er
 
 static cd_err parse_upgrades(cd_schedule *s, const cd_schedule_cfg *cfg, cd_errinfo *why)
 {
-    /* One more for what is added by default. */
+    /* One place more, for the Warp that add_default_warp may add. */
     s->upgrades = cd_arena_array(&s->arena, cd_module_config, cd_json_len(cfg->upgrades) + 1);
     if (!cd_json_has(cfg->upgrades)) {
         return CD_OK;
@@ -172,41 +168,38 @@ static cd_err parse_upgrades(cd_schedule *s, const cd_schedule_cfg *cfg, cd_erri
     return CD_OK;
 }
 
-/* --- verification --------------------------------------------------------------------------- */
+/* --- verification --- */
 
-/* The last entry of a module so far. */
+/* The last entry of a module up to the one being checked. */
 typedef struct last {
     bool is_set;
     bool disabled;
     u64 at;
 } last;
 
-static cd_err verify_upgrade(const cd_module_config *c, usize idx, const last *mine,
-                             const u64 *previous, cd_errinfo *why)
+static cd_err verify_upgrade(const cd_module_config *c, usize idx, const last *mine, const u64 *previous,
+                             cd_errinfo *why)
 {
     const char *key = cd_module_get(c->module)->key;
     bool disabled = !mine->is_set || mine->disabled;
     if (!c->at.is_set) {
-        return cd_fail(why, CD_EINVAL,
-                       "PrecompileUpgrade (%s) at [%zu]: block timestamp cannot be nil ", key, idx);
+        return cd_fail(why, CD_EINVAL, "PrecompileUpgrade (%s) at [%zu]: block timestamp cannot be nil ", key, idx);
     }
     if (previous != NULL && c->at.at < *previous) {
-        return cd_fail(
-            why, CD_EINVAL,
-            "PrecompileUpgrade (%s) at [%zu]: config block timestamp (%llu) < previous timestamp "
-            "(%llu)",
-            key, idx, (unsigned long long)c->at.at, (unsigned long long)*previous);
+        return cd_fail(why, CD_EINVAL,
+                       "PrecompileUpgrade (%s) at [%zu]: config block timestamp (%llu) < previous timestamp "
+                       "(%llu)",
+                       key, idx, (unsigned long long)c->at.at, (unsigned long long)*previous);
     }
     if (disabled == c->disable) {
-        return cd_fail(why, CD_EINVAL, "PrecompileUpgrade (%s) at [%zu]: disable should be [%s]",
-                       key, idx, disabled ? "false" : "true");
+        return cd_fail(why, CD_EINVAL, "PrecompileUpgrade (%s) at [%zu]: disable should be [%s]", key, idx,
+                       disabled ? "false" : "true");
     }
     if (mine->is_set && c->at.at <= mine->at) {
-        return cd_fail(
-            why, CD_EINVAL,
-            "PrecompileUpgrade (%s) at [%zu]: config block timestamp (%llu) <= previous timestamp "
-            "(%llu) of same key",
-            key, idx, (unsigned long long)c->at.at, (unsigned long long)mine->at);
+        return cd_fail(why, CD_EINVAL,
+                       "PrecompileUpgrade (%s) at [%zu]: config block timestamp (%llu) <= previous timestamp "
+                       "(%llu) of same key",
+                       key, idx, (unsigned long long)c->at.at, (unsigned long long)mine->at);
     }
     return CD_OK;
 }
@@ -237,7 +230,7 @@ static cd_err verify(const cd_schedule *s, const cd_schedule_cfg *cfg, cd_errinf
     return CD_OK;
 }
 
-/* add_default_warp: the C profile's Warp comes with Durango unless a file speaks of it. */
+/* add_default_warp switches Warp on with Durango, as the C profile wants it, unless a file configures it. */
 static void add_default_warp(cd_schedule *s, const cd_chain_config *chain)
 {
     bool is_configured = s->genesis[CD_MODULE_WARP] != NULL || !chain->durango.is_set;
@@ -245,15 +238,14 @@ static void add_default_warp(cd_schedule *s, const cd_chain_config *chain)
         is_configured = is_configured || s->upgrades[i].module == CD_MODULE_WARP;
     }
     if (!is_configured) {
-        s->upgrades[s->upgrade_cnt++] =
-            (cd_module_config){.module = CD_MODULE_WARP, .at = chain->durango};
+        s->upgrades[s->upgrade_cnt++] = (cd_module_config){.module = CD_MODULE_WARP, .at = chain->durango};
     }
 }
 
-/* --- eras ----------------------------------------------------------------------------------- */
+/* --- eras --- */
 
-/* entry gives a module's configurations one after another: the genesis' (0), then the upgrade file's;
- * NULL where there is none for this module. Past the end: *end. */
+/* entry gives configuration idx: 0 is that of the genesis document, the next ones are the upgrade file's.
+ * NULL when it is not of this module. *end tells that idx is past the last one. */
 static const cd_module_config *entry(const cd_schedule *s, cd_module_id id, usize idx, bool *end)
 {
     *end = idx > s->upgrade_cnt;
@@ -280,12 +272,10 @@ static bool holds(const cd_when *w, u64 time)
     return w->is_set && w->at <= time;
 }
 
-/* Blocks of these chains know three forks; everything earlier holds from the start. */
+/* Chains with modules know three forks by time; all earlier forks hold from the start. */
 static cd_fork fork_at(const cd_chain_config *c, u64 time)
 {
-    return holds(&c->cancun, time)     ? CD_CANCUN
-           : holds(&c->shanghai, time) ? CD_SHANGHAI
-                                       : CD_LONDON;
+    return holds(&c->cancun, time) ? CD_CANCUN : holds(&c->shanghai, time) ? CD_SHANGHAI : CD_LONDON;
 }
 
 static void add_site(era *e, usize idx, const cd_schedule *s, const cd_schedule_cfg *cfg)
@@ -303,15 +293,14 @@ static void add_site(era *e, usize idx, const cd_schedule *s, const cd_schedule_
         .network_id = cfg->network_id,
         .chain_id = cfg->chain_id,
     };
-    cd_err err = cd_precompile_table_add(
-        e->table, &(cd_precompile){
-                      .addr = at->addr,
-                      .name = m->key,
-                      .run = cd__mod_run,
-                      .cfg = &e->envs[idx],
-                      .is_stateful = true,
-                      .predicate_gas = m->is_predicate ? cd__warp_predicate_gas : NULL,
-                  });
+    cd_err err = cd_precompile_table_add(e->table, &(cd_precompile){
+                                                       .addr = at->addr,
+                                                       .name = m->key,
+                                                       .run = cd__mod_run,
+                                                       .cfg = &e->envs[idx],
+                                                       .is_stateful = true,
+                                                       .predicate_gas = m->is_predicate ? cd__warp_predicate_gas : NULL,
+                                                   });
     CD_ASSERT(err == CD_OK); /* the reserved ranges do not reach Ethereum's addresses */
     if (m->id == CD_MODULE_DEPLOYER) {
         cd_precompile_table_gate(e->table, CD_GATE_CREATE, &at->addr);
@@ -343,7 +332,7 @@ static int time_cmp(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* make_eras cuts time wherever anything changes. */
+/* make_eras starts a new era at each time when a fork or a module changes. */
 static void make_eras(cd_schedule *s, const cd_schedule_cfg *cfg)
 {
     const cd_chain_config *c = cfg->chain;
@@ -378,13 +367,13 @@ static void make_eras(cd_schedule *s, const cd_schedule_cfg *cfg)
 static const era *era_at(const cd_schedule *s, u64 time)
 {
     usize i = s->era_cnt;
-    while (s->eras[i - 1].from > time) { /* most questions are about the newest */
+    while (s->eras[i - 1].from > time) { /* most calls are about the newest era */
         i--;
     }
     return &s->eras[i - 1];
 }
 
-/* --- life ----------------------------------------------------------------------------------- */
+/* --- life --- */
 
 cd_err cd_schedule_new(cd_schedule **out, const cd_schedule_cfg *cfg, cd_errinfo *why)
 {
@@ -421,7 +410,7 @@ void cd_schedule_free(cd_schedule *s)
     cd_free(s);
 }
 
-/* --- questions ------------------------------------------------------------------------------ */
+/* --- questions --- */
 
 const cd_precompile_table *cd_schedule_table(const cd_schedule *s, u64 time)
 {
@@ -464,7 +453,7 @@ bool cd__schedule_allow_fee_recipients(const cd_schedule *s)
     return s->allow_fee_recipients;
 }
 
-/* --- changes -------------------------------------------------------------------------------- */
+/* --- changes --- */
 
 cd_schedule_it cd_schedule_changes(const cd_schedule *s, const u64 *parent_time, u64 time)
 {
@@ -481,8 +470,7 @@ bool cd_schedule_next(cd_schedule_it *it)
         if (end) {
             it->site++;
             it->entry = 0;
-        } else if (c != NULL && c->at.at <= it->time &&
-                   (it->parent_time == NULL || *it->parent_time < c->at.at)) {
+        } else if (c != NULL && c->at.at <= it->time && (it->parent_time == NULL || *it->parent_time < c->at.at)) {
             it->addr = &at->addr;
             it->config = c;
             return true;
@@ -491,8 +479,7 @@ bool cd_schedule_next(cd_schedule_it *it)
     return false;
 }
 
-void cd_schedule_apply(const cd_schedule *s, cd_state *st, const u64 *parent_time, u64 time,
-                       u64 number)
+void cd_schedule_apply(const cd_schedule *s, cd_state *st, const u64 *parent_time, u64 time, u64 number)
 {
     static const u8 code = 1; /* so that Solidity's check of EXTCODESIZE lets calls through */
     cd_schedule_it it = cd_schedule_changes(s, parent_time, time);
@@ -519,9 +506,9 @@ void cd_schedule_apply(const cd_schedule *s, cd_state *st, const u64 *parent_tim
     }
 }
 
-/* --- a changed upgrade file ----------------------------------------------------------------- */
+/* --- a changed upgrade file --- */
 
-/* in_force gives entry idx, counted among those of a module that are in force at time, or NULL. */
+/* in_force gives entry number idx among a module's entries that have come into force by time, or NULL. */
 static const cd_module_config *in_force(const cd_schedule *s, cd_module_id id, usize idx, u64 time)
 {
     bool end;
@@ -534,8 +521,8 @@ static const cd_module_config *in_force(const cd_schedule *s, cd_module_id id, u
     return NULL;
 }
 
-static cd_err mismatch(const char *what, usize idx, const cd_module_config *stored,
-                       const cd_module_config *wanted, cd_errinfo *why)
+static cd_err mismatch(const char *what, usize idx, const cd_module_config *stored, const cd_module_config *wanted,
+                       cd_errinfo *why)
 {
     char have[24] = "nil";
     char want[24] = "nil";
@@ -554,8 +541,7 @@ static cd_err mismatch(const char *what, usize idx, const cd_module_config *stor
                    what, idx, have, want, (unsigned long long)(rewind == 0 ? 0 : rewind - 1));
 }
 
-cd_err cd_schedule_compatible(const cd_schedule *old, const cd_schedule *now, u64 time,
-                              cd_errinfo *why)
+cd_err cd_schedule_compatible(const cd_schedule *old, const cd_schedule *now, u64 time, cd_errinfo *why)
 {
     for (usize i = 0; i < CD_MODULE_COUNT; i++) {
         for (usize k = 0;; k++) {
@@ -565,9 +551,7 @@ cd_err cd_schedule_compatible(const cd_schedule *old, const cd_schedule *now, u6
                 break;
             }
             if (was == NULL || is == NULL || !cd_module_config_eq(was, is)) {
-                const char *what = is == NULL    ? "missing "
-                                   : was == NULL ? "cannot retroactively enable "
-                                                 : "";
+                const char *what = is == NULL ? "missing " : was == NULL ? "cannot retroactively enable " : "";
                 return mismatch(what, k, was, is, why);
             }
         }
@@ -575,7 +559,7 @@ cd_err cd_schedule_compatible(const cd_schedule *old, const cd_schedule *now, u6
     return CD_OK;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 void cd_schedule_json_active(cd_json_w *w, const cd_schedule *s, u64 time)
 {

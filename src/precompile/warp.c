@@ -1,7 +1,7 @@
 /* Warp: messages to other chains, and messages from them that came with the transaction as predicates.
  * [spec:precompiles-core#9] */
 #include "types/warp.h"
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 #include "num/u256_text.h"
 #include "precompile/module_priv.h"
 #include "types/predicate.h"
@@ -12,41 +12,31 @@ enum {
     GAS_SEND_BYTE = CD__MOD_GAS_LOG_BYTE,
 };
 
-/* What Granite changes. */
+/* Gas prices that Granite changes. */
 typedef struct price {
     u32 blockchain_id;
     u32 verified;      /* looking up a message */
-    u32 verified_word; /* per word of its predicate, when looked up and when checked */
+    u32 verified_word; /* for each word of a message's predicate, when looked up and when checked */
     u32 check;         /* checking a predicate */
     u32 check_signer;
 } price;
 
 static const price prices[2] = {
-    {.blockchain_id = 2,
-     .verified = 2,
-     .verified_word = 3200,
-     .check = 200000,
-     .check_signer = 500},
-    {.blockchain_id = 200,
-     .verified = 750,
-     .verified_word = 512,
-     .check = 125000,
-     .check_signer = 250},
+    {.blockchain_id = 2, .verified = 2, .verified_word = 3200, .check = 200000, .check_signer = 500},
+    {.blockchain_id = 200, .verified = 750, .verified_word = 512, .check = 125000, .check_signer = 250},
 };
 
 /* SendWarpMessage(address indexed sender, bytes32 indexed messageID, bytes message) */
-static const cd_hash32 SENT = {.b = {0x56, 0x60, 0x0c, 0x56, 0x77, 0x28, 0xa8, 0x00,
-                                     0xc0, 0xaa, 0x92, 0x75, 0x00, 0xf8, 0x31, 0xcb,
-                                     0x45, 0x1d, 0xf6, 0x6a, 0x7a, 0xf5, 0x70, 0xeb,
-                                     0x4d, 0xf4, 0xdf, 0xbf, 0x46, 0x74, 0x88, 0x7d}};
+static const cd_hash32 SENT = {.b = {0x56, 0x60, 0x0c, 0x56, 0x77, 0x28, 0xa8, 0x00, 0xc0, 0xaa, 0x92,
+                                     0x75, 0x00, 0xf8, 0x31, 0xcb, 0x45, 0x1d, 0xf6, 0x6a, 0x7a, 0xf5,
+                                     0x70, 0xeb, 0x4d, 0xf4, 0xdf, 0xbf, 0x46, 0x74, 0x88, 0x7d}};
 
 const cd_hash32 *cd__warp_sent_topic(void)
 {
     return &SENT;
 }
 
-cd_precompile_outcome cd__warp_blockchain_id(cd_precompile_call *call, const cd__mod_env *env,
-                                             cd_bytes args)
+cd_precompile_outcome cd__warp_blockchain_id(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     (void)args;
     if (!cd__mod_charge(call, prices[env->is_granite].blockchain_id)) {
@@ -56,12 +46,11 @@ cd_precompile_outcome cd__warp_blockchain_id(cd_precompile_call *call, const cd_
     return CD_PRE_OK;
 }
 
-/* --- sending -------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 /* bytes_arg reads the only argument, of type bytes, as go-ethereum does: what lies around it is not
  * looked at. False: *complaint says why not. */
-static bool bytes_arg(cd_bytes *out, const char **complaint, cd_precompile_call *call,
-                      cd_bytes args)
+static bool bytes_arg(cd_bytes *out, const char **complaint, cd_precompile_call *call, cd_bytes args)
 {
     static const char prefix[] = "invalid sendWarpMessage input: ";
     char text[CD_U256_TEXT_MAX];
@@ -73,7 +62,7 @@ static bool bytes_arg(cd_bytes *out, const char **complaint, cd_precompile_call 
     cd_u256 word = cd_u256_from_u64(32);
     cd_u256 end;
     if (!cd_u256_checked_add(&end, &off, &word)) {
-        end = cd_u256_max(); /* stands for whatever is beyond */
+        end = cd_u256_max(); /* the complaint names this for any greater sum */
     }
     if (!cd_u256_fits_u64(&end) || end.w[0] > args.n) {
         (void)cd_u256_fmt_dec(text, &end);
@@ -93,18 +82,17 @@ static bool bytes_arg(cd_bytes *out, const char **complaint, cd_precompile_call 
         return false;
     }
     if (total.w[0] > args.n) {
-        *complaint = cd_arena_fmt(
-            call->arena,
-            "%sabi: cannot marshal in to go type: length insufficient %zu require %llu", prefix,
-            args.n, (unsigned long long)total.w[0]);
+        *complaint =
+            cd_arena_fmt(call->arena, "%sabi: cannot marshal in to go type: length insufficient %zu require %llu",
+                         prefix, args.n, (unsigned long long)total.w[0]);
         return false;
     }
     *out = cd_bytes_sub(args, end.w[0], len.w[0]);
     return true;
 }
 
-/* abi_bytes writes b as the last member of a tuple: its length, then its bytes filled up to whole words.
- * Gives the place behind it. */
+/* abi_bytes writes b as the last member of an ABI tuple: its length, then its bytes filled up to whole
+ * words. Gives the place behind them. */
 static u8 *abi_bytes(u8 *p, cd_bytes b)
 {
     usize padded = (b.n + 31) / 32 * 32;
@@ -116,11 +104,10 @@ static u8 *abi_bytes(u8 *p, cd_bytes b)
     return p + 32 + padded;
 }
 
-static void log_sent(cd_precompile_call *call, const cd__mod_env *env, const cd_hash32 *id,
-                     cd_bytes message)
+static void log_sent(cd_precompile_call *call, const cd__mod_env *env, const cd_hash32 *id, cd_bytes message)
 {
     u8 *data = cd_arena_zalloc(call->arena, 64 + message.n + 31);
-    data[31] = 32; /* where the bytes begin */
+    data[31] = 32; /* offset at which the bytes begin */
     usize n = (usize)(abi_bytes(data + 32, message) - data);
     cd__mod_emit(call, env,
                  &(cd__mod_event){
@@ -166,18 +153,16 @@ cd_precompile_outcome cd__warp_send(cd_precompile_call *call, const cd__mod_env 
     }
     cd_buf_fini(&message);
     cd_buf_fini(&addressed);
-    return e == CD_OK
-               ? CD_PRE_OK
-               : cd__mod_refuse(call, "couldn't marshal *payload.AddressedCall payload: packer has "
-                                      "insufficient length for input");
+    return e == CD_OK ? CD_PRE_OK
+                      : cd__mod_refuse(call, "couldn't marshal *payload.AddressedCall payload: packer has "
+                                             "insufficient length for input");
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* predicate_at gives the idx-th tuple of the transaction's access list that is addressed to the module;
  * NULL without one. */
-static const cd_access_tuple *predicate_at(const cd_precompile_call *call, const cd__mod_env *env,
-                                           u64 idx)
+static const cd_access_tuple *predicate_at(const cd_precompile_call *call, const cd__mod_env *env, u64 idx)
 {
     usize cnt = call->tx == NULL ? 0 : call->tx->access_cnt;
     for (usize i = 0; i < cnt; i++) {
@@ -195,7 +180,7 @@ static bool has_failed(const cd_precompile_call *call, const cd__mod_env *env, u
            cd_predicate_failed(call->block->predicates, &call->tx->hash, &env->addr, idx);
 }
 
-/* read_index reads a uint32 that Go can count with. */
+/* read_index reads the argument, a uint32 which, as upstream wants it, is not above MaxInt32. */
 static bool read_index(u64 *out, cd_precompile_call *call, cd_bytes args)
 {
     static const char prefix[] = "invalid index to specify warp message: ";
@@ -204,10 +189,9 @@ static bool read_index(u64 *out, cd_precompile_call *call, cd_bytes args)
         return false;
     }
     cd_u256 v = cd__mod_arg(args, 0);
-    const char *complaint = !cd_u256_fits_u64(&v) || v.w[0] > UINT32_MAX
-                                ? "abi: improperly encoded uint32 value"
-                            : v.w[0] > INT32_MAX ? "larger than MaxInt32"
-                                                 : NULL;
+    const char *complaint = !cd_u256_fits_u64(&v) || v.w[0] > UINT32_MAX ? "abi: improperly encoded uint32 value"
+                            : v.w[0] > INT32_MAX                         ? "larger than MaxInt32"
+                                                                         : NULL;
     if (complaint != NULL) {
         call->reason = cd_arena_fmt(call->arena, "%s%s", prefix, complaint);
         return false;
@@ -216,10 +200,10 @@ static bool read_index(u64 *out, cd_precompile_call *call, cd_bytes args)
     return true;
 }
 
-/* read_payload takes a tuple apart. The predicate was checked before execution, so that only a payload of
- * the wrong kind is to be expected here; a simulated call may bring anything. */
-static bool read_payload(cd_warp_payload *out, cd_warp_message *m, cd_precompile_call *call,
-                         const cd_access_tuple *t, cd_warp_payload_type want)
+/* read_payload reads the message and its payload from a tuple. The predicate was checked before execution,
+ * so that only a payload of the wrong kind is to be expected here; a simulated call may bring anything. */
+static bool read_payload(cd_warp_payload *out, cd_warp_message *m, cd_precompile_call *call, const cd_access_tuple *t,
+                         cd_warp_payload_type want)
 {
     static const char *const kinds[] = {
         [CD_WARP_HASH] = "block hash",
@@ -242,24 +226,24 @@ static bool read_payload(cd_warp_payload *out, cd_warp_message *m, cd_precompile
     }
     e = cd_warp_payload_dec(out, m->body.payload);
     if (e != CD_OK || out->type != want) {
-        call->reason = cd_arena_fmt(call->arena, "cannot unpack %s payload: %s%s", kinds[want],
-                                    e != CD_OK ? cd_err_str(e) : "wrong payload type: ",
-                                    e != CD_OK ? "" : types[out->type]);
+        call->reason =
+            cd_arena_fmt(call->arena, "cannot unpack %s payload: %s%s", kinds[want],
+                         e != CD_OK ? cd_err_str(e) : "wrong payload type: ", e != CD_OK ? "" : types[out->type]);
         return false;
     }
     return true;
 }
 
-/* return_message: (sourceChainID, originSender, payload), valid. */
-static cd_precompile_outcome return_message(cd_precompile_call *call, const cd_hash32 *chain,
-                                            const cd_warp_payload *p, bool valid)
+/* return_message makes ((sourceChainID, originSender, payload), valid) the output. */
+static cd_precompile_outcome return_message(cd_precompile_call *call, const cd_hash32 *chain, const cd_warp_payload *p,
+                                            bool valid)
 {
     enum { HEAD = 2 * 32, TUPLE = 3 * 32 };
     u8 *out = cd_arena_zalloc(call->arena, HEAD + TUPLE + 32 + p->payload.n + 31);
     out[31] = HEAD;
     out[63] = valid ? 1 : 0;
     memcpy(out + HEAD, chain->b, 32);
-    usize n = p->source.n < 20 ? p->source.n : 20; /* of a longer address, its end */
+    usize n = p->source.n < 20 ? p->source.n : 20; /* of an address longer than 20 bytes, its last 20 */
     if (n != 0) {
         memcpy(out + HEAD + 64 - n, p->source.p + p->source.n - n, n);
     }
@@ -269,17 +253,16 @@ static cd_precompile_outcome return_message(cd_precompile_call *call, const cd_h
     return CD_PRE_OK;
 }
 
-/* return_hash: (sourceChainID, blockHash), valid. */
-static cd_precompile_outcome return_hash(cd_precompile_call *call, const cd_hash32 *chain,
-                                         const cd_hash32 *hash, bool valid)
+/* return_hash makes ((sourceChainID, blockHash), valid) the output. */
+static cd_precompile_outcome return_hash(cd_precompile_call *call, const cd_hash32 *chain, const cd_hash32 *hash,
+                                         bool valid)
 {
-    const cd_u256 words[] = {cd_u256_from_hash(chain), cd_u256_from_hash(hash),
-                             cd_u256_from_u64(valid ? 1 : 0)};
+    const cd_u256 words[] = {cd_u256_from_hash(chain), cd_u256_from_hash(hash), cd_u256_from_u64(valid ? 1 : 0)};
     return cd__mod_return_words(call, words, CD_COUNT(words));
 }
 
-static cd_precompile_outcome verified(cd_precompile_call *call, const cd__mod_env *env,
-                                      cd_bytes args, cd_warp_payload_type want)
+static cd_precompile_outcome verified(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args,
+                                      cd_warp_payload_type want)
 {
     const price *p = &prices[env->is_granite];
     if (!cd__mod_charge(call, p->verified)) {
@@ -307,19 +290,17 @@ static cd_precompile_outcome verified(cd_precompile_call *call, const cd__mod_en
                                 : return_message(call, &m.body.source_chain, &payload, valid);
 }
 
-cd_precompile_outcome cd__warp_verified_message(cd_precompile_call *call, const cd__mod_env *env,
-                                                cd_bytes args)
+cd_precompile_outcome cd__warp_verified_message(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     return verified(call, env, args, CD_WARP_ADDRESSED_CALL);
 }
 
-cd_precompile_outcome cd__warp_verified_hash(cd_precompile_call *call, const cd__mod_env *env,
-                                             cd_bytes args)
+cd_precompile_outcome cd__warp_verified_hash(cd_precompile_call *call, const cd__mod_env *env, cd_bytes args)
 {
     return verified(call, env, args, CD_WARP_HASH);
 }
 
-/* --- what a predicate costs ----------------------------------------------------------------- */
+/* --- what a predicate costs --- */
 
 bool cd__warp_predicate_gas(u64 *out, const cd_hash32 *keys, usize cnt, const void *cfg)
 {
@@ -328,13 +309,11 @@ bool cd__warp_predicate_gas(u64 *out, const cd_hash32 *keys, usize cnt, const vo
     cd_bytes bytes;
     cd_warp_message m;
     cd_warp_payload payload;
-    if (cd_predicate_unpack(&bytes, keys, cnt, NULL) != CD_OK ||
-        cd_warp_message_dec(&m, bytes) != CD_OK ||
-        cd_warp_payload_dec(&payload, m.body.payload) != CD_OK || m.signers.n == 0 ||
-        !cd_bits_is_minimal(m.signers)) {
+    if (cd_predicate_unpack(&bytes, keys, cnt, NULL) != CD_OK || cd_warp_message_dec(&m, bytes) != CD_OK ||
+        cd_warp_payload_dec(&payload, m.body.payload) != CD_OK || m.signers.n == 0 || !cd_bits_is_minimal(m.signers)) {
         return false;
     }
-    /* Both counts are bounded by the bytes of a transaction. */
+    /* Nothing overflows: both counts are bounded by the bytes of a transaction. */
     u64 gas;
     u64 signers = cd_bits_count(m.signers) * p->check_signer;
     return cd_mul_u64(&gas, cnt, p->verified_word) && cd_add_u64(out, gas, p->check + signers);

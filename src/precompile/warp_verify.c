@@ -1,115 +1,9 @@
 #include "precompile/warp_verify.h"
 
-#include "num/u256_text.h"
 #include "precompile/module_priv.h"
 
-#include <stdlib.h>
-
-/* --- canonical sets ------------------------------------------------------------------------- */
-
-static int member_cmp(const void *a, const void *b)
-{
-    const cd_warp_member *x = a;
-    const cd_warp_member *y = b;
-    return memcmp(x->raw, y->raw, sizeof x->raw);
-}
-
-cd_err cd_warp_set_make(cd_warp_set *out, cd_arena *a, const cd_warp_validator *validators,
-                        usize cnt)
-{
-    cd_warp_member *members = cd_arena_array(a, cd_warp_member, cnt);
-    usize n = 0;
-    u64 total = 0;
-    for (usize i = 0; i < cnt; i++) {
-        if (!cd_add_u64(&total, total, validators[i].weight)) {
-            return CD_ERANGE;
-        }
-        if (validators[i].has_key) {
-            members[n].key = validators[i].key;
-            members[n].weight = validators[i].weight;
-            cd_bls_pk_enc_raw(members[n].raw, &members[n].key);
-            n++;
-        }
-    }
-    if (n != 0) {
-        qsort(members, n, sizeof *members, member_cmp);
-    }
-    usize kept = 0;
-    for (usize i = 0; i < n; i++) {
-        if (kept != 0 && member_cmp(&members[kept - 1], &members[i]) == 0) {
-            members[kept - 1].weight += members[i].weight;
-        } else {
-            members[kept++] = members[i];
-        }
-    }
-    *out = (cd_warp_set){.members = members, .cnt = kept, .total = total};
-    return CD_OK;
-}
-
-/* --- one message ---------------------------------------------------------------------------- */
-
-static cd_err check_weight(u64 have, u64 total, u64 num, u64 den, cd_errinfo *why)
-{
-    cd_u256 need;
-    cd_u256 weighs;
-    cd_u256 a = cd_u256_from_u64(total);
-    cd_u256 b = cd_u256_from_u64(have);
-    (void)cd_u256_mul_u64(&need, &a, num);
-    (void)cd_u256_mul_u64(&weighs, &b, den);
-    if (!cd_u256_lt(&weighs, &need)) {
-        return CD_OK;
-    }
-    return cd_fail(why, CD_EINVAL, "signature weight is insufficient: %llu*%llu > %llu*%llu",
-                   (unsigned long long)num, (unsigned long long)total, (unsigned long long)den,
-                   (unsigned long long)have);
-}
-
-cd_err cd_warp_check(const cd_warp_message *m, u32 network_id, const cd_warp_set *set,
-                     u64 quorum_num, u64 quorum_den, cd_errinfo *why)
-{
-    if (m->body.network_id != network_id) {
-        return cd_fail(why, CD_EINVAL, "wrong networkID");
-    }
-    if (!cd_bits_is_minimal(m->signers)) {
-        return cd_fail(why, CD_EINVAL, "bitset is invalid");
-    }
-    u64 len = cd_bits_len(m->signers);
-    if (len > set->cnt) {
-        return cd_fail(why, CD_EINVAL,
-                       "unknown validator: NumIndices (%llu) >= NumFilteredValidators (%zu)",
-                       (unsigned long long)(len - 1), set->cnt);
-    }
-    u64 weight = 0;
-    usize signers = 0;
-    for (usize i = 0; i < set->cnt; i++) {
-        if (cd_bits_has(m->signers, i)) {
-            weight += set->members[i].weight; /* cannot exceed the total */
-            signers++;
-        }
-    }
-    CD_TRY(check_weight(weight, set->total, quorum_num, quorum_den, why));
-    cd_bls_sig sig;
-    if (cd_bls_sig_dec(&sig, cd_bytes_of(m->signature, sizeof m->signature)) != CD_OK) {
-        return cd_fail(why, CD_ESIG, "failed to parse signature: invalid signature");
-    }
-    if (signers == 0) {
-        return cd_fail(why, CD_ESIG, "no public keys");
-    }
-    cd_arena a = {0};
-    cd_bls_pk *keys = cd_arena_array(&a, cd_bls_pk, signers);
-    usize n = 0;
-    for (usize i = 0; i < set->cnt; i++) {
-        if (cd_bits_has(m->signers, i)) {
-            keys[n++] = set->members[i].key;
-        }
-    }
-    bool ok = cd_bls_fast_agg_verify(&sig, m->text, keys, n);
-    cd_arena_fini(&a);
-    return ok ? CD_OK : cd_fail(why, CD_ESIG, "signature is invalid");
-}
-
-cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *config,
-                            cd_warp_host *host, u64 height, cd_errinfo *why)
+cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *config, cd_warp_host *host, u64 height,
+                            cd_errinfo *why)
 {
     static const cd_hash32 primary; /* the primary network's subnet, and the P-chain */
     static const char cannot[] = "cannot retrieve validator set";
@@ -121,11 +15,11 @@ cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *co
     if (e != CD_OK) {
         return cd_fail(why, e, "%s: %s", cannot, cd_err_str(e));
     }
-    /* Every validator follows the P-chain, and may follow the primary network: its own subnet may speak
-     * for these unless the configuration insists. */
+    /* Every validator follows the P-chain, and may follow the whole primary network. So the receiving
+     * chain's own validators sign for these, unless the configuration requires those of the primary
+     * network; for the P-chain they always do. */
     bool is_p_chain = cd_hash32_eq(&m->body.source_chain, &primary);
-    if (cd_hash32_eq(&subnet, &primary) &&
-        (is_p_chain || !config->own.warp.require_primary_signers)) {
+    if (cd_hash32_eq(&subnet, &primary) && (is_p_chain || !config->own.warp.require_primary_signers)) {
         subnet = host->subnet;
     }
     cd_arena a = {0};
@@ -134,15 +28,14 @@ cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *co
     if (e != CD_OK) {
         (void)cd_fail(why, e, "%s: %s", cannot, cd_err_str(e));
     } else {
-        u64 quorum =
-            config->own.warp.quorum != 0 ? config->own.warp.quorum : CD_WARP_QUORUM_DEFAULT;
+        u64 quorum = config->own.warp.quorum != 0 ? config->own.warp.quorum : CD_WARP_QUORUM_DEFAULT;
         e = cd_warp_check(m, host->network_id, &set, quorum, CD_WARP_QUORUM_DEN, why);
     }
     cd_arena_fini(&a);
     return e;
 }
 
-/* --- predicates of a transaction ------------------------------------------------------------ */
+/* --- predicates of a transaction --- */
 
 static bool is_predicate(const cd_precompile_table *table, const cd_access_tuple *t)
 {
@@ -161,26 +54,23 @@ bool cd_predicates_has(const cd_schedule *s, u64 time, const cd_tx *tx)
     return false;
 }
 
-static bool passes(const cd_access_tuple *t, const cd_module_config *config, cd_warp_host *host,
-                   u64 height)
+static bool passes(const cd_access_tuple *t, const cd_module_config *config, cd_warp_host *host, u64 height)
 {
     cd_bytes bytes;
     cd_warp_message m;
-    return cd_predicate_unpack(&bytes, t->keys, t->key_cnt, NULL) == CD_OK &&
-           cd_warp_message_dec(&m, bytes) == CD_OK &&
+    return cd_predicate_unpack(&bytes, t->keys, t->key_cnt, NULL) == CD_OK && cd_warp_message_dec(&m, bytes) == CD_OK &&
            cd_warp_check_signed(&m, config, host, height, NULL) == CD_OK;
 }
 
 /* next_addr gives the lowest address with predicates above a bound (NULL: none); false when there is no
  * further one. */
-static bool next_addr(cd_addr20 *out, const cd_precompile_table *table, const cd_tx *tx,
-                      const cd_addr20 *above)
+static bool next_addr(cd_addr20 *out, const cd_precompile_table *table, const cd_tx *tx, const cd_addr20 *above)
 {
     bool found = false;
     for (usize i = 0; i < tx->access_cnt; i++) {
         const cd_addr20 *addr = &tx->access[i].addr;
-        if ((above == NULL || memcmp(addr->b, above->b, 20) > 0) &&
-            (!found || memcmp(addr->b, out->b, 20) < 0) && is_predicate(table, &tx->access[i])) {
+        if ((above == NULL || memcmp(addr->b, above->b, 20) > 0) && (!found || memcmp(addr->b, out->b, 20) < 0) &&
+            is_predicate(table, &tx->access[i])) {
             *out = *addr;
             found = true;
         }
@@ -188,9 +78,9 @@ static bool next_addr(cd_addr20 *out, const cd_precompile_table *table, const cd
     return found;
 }
 
-/* check_addr checks what is addressed to one precompile. */
-static cd_bytes check_addr(cd_arena *a, const cd_module_config *config, const cd_tx *tx,
-                           const cd_addr20 *addr, cd_warp_host *host, u64 height)
+/* check_addr checks the predicates addressed to one precompile and gives their bits: 1 = failed. */
+static cd_bytes check_addr(cd_arena *a, const cd_module_config *config, const cd_tx *tx, const cd_addr20 *addr,
+                           cd_warp_host *host, u64 height)
 {
     bool *failed = cd_arena_array(a, bool, tx->access_cnt);
     usize cnt = 0;
@@ -206,8 +96,8 @@ static cd_bytes check_addr(cd_arena *a, const cd_module_config *config, const cd
     return kept;
 }
 
-void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time,
-                         const cd_tx *tx, cd_warp_host *host, u64 height)
+void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time, const cd_tx *tx,
+                         cd_warp_host *host, u64 height)
 {
     const cd_precompile_table *table = cd_schedule_table(s, time);
     cd_predicate_bits items[2]; /* Warp has at most two addresses */
@@ -218,19 +108,17 @@ void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedu
         bool found = cd_schedule_find(s, &module, &addr, time);
         CD_ASSERT(found && cnt < CD_COUNT(items));
         items[cnt].addr = addr;
-        items[cnt].failed =
-            check_addr(a, cd_schedule_active(s, module, time), tx, &addr, host, height);
+        items[cnt].failed = check_addr(a, cd_schedule_active(s, module, time), tx, &addr, host, height);
         cnt++;
     }
     if (cnt != 0) {
         cd_predicate_bits *kept = cd_arena_array(a, cd_predicate_bits, cnt);
         memcpy(kept, items, cnt * sizeof *kept);
-        cd_predicate_results_add(out, a,
-                                 &(cd_predicate_tx){.hash = tx->hash, .items = kept, .cnt = cnt});
+        cd_predicate_results_add(out, a, &(cd_predicate_tx){.hash = tx->hash, .items = kept, .cnt = cnt});
     }
 }
 
-/* --- messages of this chain ----------------------------------------------------------------- */
+/* --- messages of this chain --- */
 
 bool cd_warp_sent(cd_bytes *out, const cd_schedule *s, u64 time, const cd_log *log)
 {

@@ -11,67 +11,37 @@
 #ifndef CD_PRECOMPILE_WARP_VERIFY_H
 #define CD_PRECOMPILE_WARP_VERIFY_H
 
-#include "crypto/bls.h"
 #include "precompile/schedule.h"
 #include "types/predicate.h"
 #include "types/tx.h"
-#include "types/warp.h"
+#include "types/warp_set.h"
 
-/* A validator as the P-chain knows it. */
-typedef struct cd_warp_validator {
-    bool has_key;
-    cd_bls_pk key;
-    u64 weight;
-} cd_warp_validator;
-
-/* One member of a canonical set: all validators with this key together. */
-typedef struct cd_warp_member {
-    cd_bls_pk key;
-    u8 raw[96]; /* the key uncompressed; members ascend by it */
-    u64 weight;
-} cd_warp_member;
-
-typedef struct cd_warp_set {
-    const cd_warp_member *members;
-    usize cnt;
-    u64 total; /* weight of all validators, those without a key included */
-} cd_warp_set;
-
-/* cd_warp_set_make builds the canonical set. Errors: CD_ERANGE when the total weight exceeds 64 bits. */
-cd_err cd_warp_set_make(cd_warp_set *out, cd_arena *a, const cd_warp_validator *validators,
-                        usize cnt) CD_CHECK;
-
-/* cd_warp_check checks a signed message. Errors: CD_EINVAL, CD_ESIG with the words of [spec:warp#5]. */
-cd_err cd_warp_check(const cd_warp_message *m, u32 network_id, const cd_warp_set *set,
-                     u64 quorum_num, u64 quorum_den, cd_errinfo *why) CD_CHECK;
-
-/* Who can tell about validators; implemented by the node. */
+/* Knows the validators of subnets; implemented by the node. */
 typedef struct cd_warp_host cd_warp_host;
 
 struct cd_warp_host {
     u32 network_id;
     cd_hash32 subnet; /* of the receiving chain; zero: the primary network */
-    /* subnet_of: the subnet that validates a chain. Errors: CD_ENOENT. */
+    /* subnet_of gives the subnet that validates a chain. Errors: CD_ENOENT. */
     cd_err (*subnet_of)(cd_warp_host *h, cd_hash32 *out, const cd_hash32 *chain);
-    /* validators: the canonical set of a subnet at a P-chain height; lies in the arena or lives as long
-     * as the host. Errors: CD_ENOENT. */
-    cd_err (*validators)(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet,
-                         u64 height);
+    /* validators gives the canonical set of a subnet at a P-chain height; it lies in the arena or lives as
+     * long as the host. Errors: CD_ENOENT. */
+    cd_err (*validators)(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet, u64 height);
 };
 
-/* cd_warp_check_signed picks the validator set that a configuration asks for and checks against it.
+/* cd_warp_check_signed checks a message against the validator set that a configuration asks for.
  * Without a host (no P-chain, development networks) every message fails: CD_ENOENT. */
-cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *config,
-                            cd_warp_host *host, u64 height, cd_errinfo *why) CD_CHECK;
+cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *config, cd_warp_host *host, u64 height,
+                            cd_errinfo *why) CD_CHECK;
 
 /* cd_predicates_has says whether a transaction carries predicates that a block of that time checks. */
 bool cd_predicates_has(const cd_schedule *s, u64 time, const cd_tx *tx);
 
 /* cd_predicates_check checks all predicates of a transaction and adds the result under its hash; nothing
- * is added when there are none. height: of the P-chain, from the block's context. Failures are bits, not
- * errors. */
-void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time,
-                         const cd_tx *tx, cd_warp_host *host, u64 height);
+ * is added when there are none. height is the P-chain height in the block's context. A predicate that
+ * fails sets its bit and is no error. */
+void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time, const cd_tx *tx,
+                         cd_warp_host *host, u64 height);
 
 /* cd_warp_sent recognises the log of a message that a contract sent and borrows the unsigned message from
  * it; false for any other log. [spec:precompiles-core#9] */

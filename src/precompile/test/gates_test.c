@@ -39,15 +39,12 @@ static void open_world(world *w, const char *key)
     };
     *w = (world){.pool = 30000000, .st = cd_state_new(&nothing), .evm = cd_evm_new()};
     w->block = (cd_block_env){.number = 1, .time = 1, .gas_limit = w->pool, .chain_id = 1};
-    const char *text = cd_arena_fmt(
-        &a, "{\"%s\":{\"blockTimestamp\":0,\"adminAddresses\":[" ADMIN_TEXT "]}}", key);
+    const char *text = cd_arena_fmt(&a, "{\"%s\":{\"blockTimestamp\":0,\"adminAddresses\":[" ADMIN_TEXT "]}}", key);
     assert_int_equal(cd_json_parse(&config, &a, cd_bytes_str(text), 0, NULL), CD_OK);
-    assert_int_equal(
-        cd_schedule_new(&w->s, &(cd_schedule_cfg){.chain = &chain, .config = config}, NULL), CD_OK);
+    assert_int_equal(cd_schedule_new(&w->s, &(cd_schedule_cfg){.chain = &chain, .config = config}, NULL), CD_OK);
     cd_arena_fini(&a);
     cd_schedule_apply(w->s, w->st, NULL, 1, 0);
-    cd_evm_set_block(w->evm, CD_CANCUN, CD_PROFILE_L1, &w->block, w->st,
-                     cd_schedule_table(w->s, 1));
+    cd_evm_set_block(w->evm, CD_CANCUN, CD_PROFILE_L1, &w->block, w->st, cd_schedule_table(w->s, 1));
 }
 
 static void close_world(world *w)
@@ -79,7 +76,7 @@ static cd_tx tx_from(const cd_addr20 *sender)
                    .has_sender = true};
 }
 
-/* --- deployers ------------------------------------------------------------------------------ */
+/* --- deployers --- */
 
 static void only_listed_origins_deploy(void **state)
 {
@@ -126,7 +123,7 @@ static void the_origin_counts_in_nested_creations(void **state)
     assert_int_equal(apply(&w, &res, &tx), CD_TX_VALID);
     assert_int_equal(res.status, CD_EVM_OK);
     assert_memory_equal(res.output.p, zero, 32);
-    assert_true(res.gas_used > tx.gas_limit - 6000); /* all but a 64th went with it */
+    assert_true(res.gas_used > tx.gas_limit - 6000); /* the failed creation took all but a 64th of the gas */
     assert_int_equal(cd_state_acct(w.st, &CONTRACT)->nonce, 1);
 
     tx = tx_from(&ADMIN);
@@ -137,7 +134,7 @@ static void the_origin_counts_in_nested_creations(void **state)
     close_world(&w);
 }
 
-/* --- senders -------------------------------------------------------------------------------- */
+/* --- senders --- */
 
 static void only_listed_senders_send(void **state)
 {
@@ -150,9 +147,8 @@ static void only_listed_senders_send(void **state)
     assert_int_equal(apply(&w, &res, &tx), CD_TX_SENDER_NOT_ALLOWED);
     assert_string_equal(cd_tx_invalid_str(CD_TX_SENDER_NOT_ALLOWED),
                         "cannot issue transaction from non-allow listed address");
-    assert_int_equal(
-        cd_tx_apply(w.evm, &res, &w.pool, &tx, &(cd_tx_relax){.sender = true, .nonce = true}),
-        CD_TX_VALID);
+    assert_int_equal(cd_tx_apply(w.evm, &res, &w.pool, &tx, &(cd_tx_relax){.sender = true, .nonce = true}),
+                     CD_TX_VALID);
 
     /* A grant in the same block counts at once. */
     u8 grant[36] = {0x0a, 0xaf, 0x70, 0x43};
@@ -169,7 +165,7 @@ static void only_listed_senders_send(void **state)
     close_world(&w);
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 /* mint(to, 5) as call data. */
 static void mint_input(u8 out[68])
@@ -230,14 +226,12 @@ static void kinds_of_calls(void **state)
 
     res = call(&w, CD_CALL, &NOBODY, input);
     assert_int_equal(res.status, CD_EVM_UNAUTHORIZED);
-    assert_string_equal(cd_evm_result_str(&res),
-                        "non-enabled cannot mint: 0x000000000000000000000000000000000000A004");
+    assert_string_equal(cd_evm_result_str(&res), "non-enabled cannot mint: 0x000000000000000000000000000000000000A004");
     assert_int_equal(res.gas_left, 0);
 
     res = call(&w, CD_CALL, &ADMIN, cd_bytes_of(mint, 3));
     assert_int_equal(res.status, CD_EVM_PRECOMPILE);
-    assert_string_equal(cd_evm_result_str(&res),
-                        "missing function selector to precompile - input length (3)");
+    assert_string_equal(cd_evm_result_str(&res), "missing function selector to precompile - input length (3)");
     assert_int_equal(cd_state_acct(w.st, &CONTRACT)->balance.w[0], 5);
 
     /* Where no module is in force there is only an account, whose code 0x01 is ADD without operands. */
@@ -260,13 +254,12 @@ static void words_reach_the_transaction(void **state)
     tx.data = cd_bytes_of(mint, sizeof mint);
     assert_int_equal(apply(&w, &res, &tx), CD_TX_VALID);
     assert_int_equal(res.status, CD_EVM_UNAUTHORIZED);
-    assert_string_equal(res.reason,
-                        "non-enabled cannot mint: 0x000000000000000000000000000000000000A004");
+    assert_string_equal(res.reason, "non-enabled cannot mint: 0x000000000000000000000000000000000000A004");
     assert_int_equal(res.gas_used, tx.gas_limit);
     close_world(&w);
 }
 
-/* --- predicates ----------------------------------------------------------------------------- */
+/* --- predicates --- */
 
 static void malformed_predicates_make_transactions_invalid(void **state)
 {
@@ -297,12 +290,9 @@ static void malformed_predicates_make_transactions_invalid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_listed_origins_deploy),
-        cmocka_unit_test(the_origin_counts_in_nested_creations),
-        cmocka_unit_test(only_listed_senders_send),
-        cmocka_unit_test(kinds_of_calls),
-        cmocka_unit_test(words_reach_the_transaction),
-        cmocka_unit_test(malformed_predicates_make_transactions_invalid),
+        cmocka_unit_test(only_listed_origins_deploy),  cmocka_unit_test(the_origin_counts_in_nested_creations),
+        cmocka_unit_test(only_listed_senders_send),    cmocka_unit_test(kinds_of_calls),
+        cmocka_unit_test(words_reach_the_transaction), cmocka_unit_test(malformed_predicates_make_transactions_invalid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static cd_chain_config chain_config(void)
     };
 }
 
-/* Text of configuration and upgrade file, and where modules live. */
+/* The text of a configuration and of an upgrade file, and where modules live. */
 typedef struct files {
     const char *config;
     const char *upgrades;
@@ -86,7 +86,7 @@ static cd_schedule *good(const files *f)
     return s;
 }
 
-/* --- complaints ----------------------------------------------------------------------------- */
+/* --- complaints --- */
 
 static void complaints(void **state)
 {
@@ -99,8 +99,7 @@ static void complaints(void **state)
         {{.upgrades = "[{\"warpConfig\":{},\"feeManagerConfig\":{}}]"},
          "PrecompileUpgrade must have exactly one key, got 2"},
         {{.upgrades = "[{\"noSuchConfig\":{}}]"}, "unknown precompile config: noSuchConfig"},
-        {{.config = "{\"fheConfig\":{\"blockTimestamp\":0}}"},
-         "unknown precompile config: fheConfig"},
+        {{.config = "{\"fheConfig\":{\"blockTimestamp\":0}}"}, "unknown precompile config: fheConfig"},
         {{.config = "{\"genesisPrecompiles\":{\"x\":{}}}"}, "unknown precompile config: x"},
         {{.upgrades = "[{\"warpConfig\":{}}]"},
          "PrecompileUpgrade (warpConfig) at [0]: block timestamp cannot be nil "},
@@ -118,35 +117,29 @@ static void complaints(void **state)
          "PrecompileUpgrade (warpConfig) at [1]: config block timestamp (300) <= previous "
          "timestamp "
          "(300) of same key"},
-        {{.config = "{\"warpConfig\":{\"blockTimestamp\":99}}"},
-         "warp cannot be activated before Durango"},
+        {{.config = "{\"warpConfig\":{\"blockTimestamp\":99}}"}, "warp cannot be activated before Durango"},
         {{.config = "{\"warpConfig\":{\"blockTimestamp\":100,\"quorumNumerator\":101}}"},
          "cannot specify quorum numerator (101) > quorum denominator (100)"},
         {{.config = "{\"warpConfig\":{\"blockTimestamp\":100,\"quorumNumerator\":66}}"},
          "cannot specify quorum numerator (66) < min quorum numerator (67)"},
-        {{.config = "{\"warpConfig\":{\"blockTimestamp\":100,\"quorumNumerator\":32}}",
-          .warp_quorum_min = 33},
+        {{.config = "{\"warpConfig\":{\"blockTimestamp\":100,\"quorumNumerator\":32}}", .warp_quorum_min = 33},
          "cannot specify quorum numerator (32) < min quorum numerator (33)"},
         {{.config = "{\"txAllowListConfig\":{\"enabledAddresses\":[" A1_TEXT "," A1_TEXT "]}}"},
          "duplicate address in enabled list: 0x000000000000000000000000000000000000a001"},
         {{.config = "{\"txAllowListConfig\":{\"adminAddresses\":[" A1_TEXT "," A1_TEXT "]}}"},
          "duplicate address in admin list: 0x000000000000000000000000000000000000a001"},
-        {{.config = "{\"txAllowListConfig\":{\"adminAddresses\":[" A2_TEXT
-                    "],\"enabledAddresses\":[" A2_TEXT "]}}"},
+        {{.config = "{\"txAllowListConfig\":{\"adminAddresses\":[" A2_TEXT "],\"enabledAddresses\":[" A2_TEXT "]}}"},
          "cannot set address as both admin and enabled: "
          "0x000000000000000000000000000000000000A002"},
         {{.config = "{\"txAllowListConfig\":{\"managerAddresses\":[" A1_TEXT "," A1_TEXT "]}}"},
          "duplicate address in manager list: 0x000000000000000000000000000000000000a001"},
-        {{.config = "{\"txAllowListConfig\":{\"adminAddresses\":[" A1_TEXT
-                    "],\"managerAddresses\":[" A1_TEXT "]}}"},
+        {{.config = "{\"txAllowListConfig\":{\"adminAddresses\":[" A1_TEXT "],\"managerAddresses\":[" A1_TEXT "]}}"},
          "cannot set address as both admin and manager: "
          "0x000000000000000000000000000000000000a001"},
-        {{.config = "{\"txAllowListConfig\":{\"enabledAddresses\":[" A1_TEXT
-                    "],\"managerAddresses\":[" A1_TEXT "]}}"},
+        {{.config = "{\"txAllowListConfig\":{\"enabledAddresses\":[" A1_TEXT "],\"managerAddresses\":[" A1_TEXT "]}}"},
          "cannot set address as both enabled and manager: "
          "0x000000000000000000000000000000000000a001"},
-        {{.config =
-              "{\"txAllowListConfig\":{\"blockTimestamp\":99,\"managerAddresses\":[" A1_TEXT "]}}"},
+        {{.config = "{\"txAllowListConfig\":{\"blockTimestamp\":99,\"managerAddresses\":[" A1_TEXT "]}}"},
          "cannot add managers before Durango"},
         {{.config = "{\"contractNativeMinterConfig\":{\"initialMint\":{" A1_TEXT ":\"0\"}}}"},
          "initial mint cannot contain invalid amount 0 for address "
@@ -157,8 +150,7 @@ static void complaints(void **state)
         {{.config = "{\"rewardManagerConfig\":{\"initialRewardConfig\":"
                     "{\"allowFeeRecipients\":true,\"rewardAddress\":" A1_TEXT "}}}"},
          "cannot enable both fee recipients and reward address at the same time"},
-        {{.config = "{\"feeManagerConfig\":{\"initialFeeConfig\":{\"gasLimit\":1}}}"},
-         "minBaseFee cannot be nil"},
+        {{.config = "{\"feeManagerConfig\":{\"initialFeeConfig\":{\"gasLimit\":1}}}"}, "minBaseFee cannot be nil"},
         {{.config = "{\"feeManagerConfig\":{\"initialFeeConfig\":{\"gasLimit\":1,"
                     "\"targetBlockRate\":0,\"minBaseFee\":1,\"targetGas\":1,"
                     "\"baseFeeChangeDenominator\":1,\"minBlockGasCost\":0,\"maxBlockGasCost\":1,"
@@ -210,7 +202,7 @@ static void malformed_documents(void **state)
     assert_null(s);
 }
 
-/* --- what is in force ----------------------------------------------------------------------- */
+/* --- what is in force --- */
 
 static bool in_table(const cd_schedule *s, const cd_addr20 *addr, u64 time)
 {
@@ -230,10 +222,9 @@ static void on_and_off(void **state)
         bool is_on;
         cd_fork fork;
     } rows[] = {
-        {0, false, CD_LONDON},         {49, false, CD_LONDON},  {50, true, CD_LONDON},
-        {100, true, CD_SHANGHAI},      {200, true, CD_CANCUN},  {299, true, CD_CANCUN},
-        {300, false, CD_CANCUN},       {399, false, CD_CANCUN}, {400, true, CD_CANCUN},
-        {UINT64_MAX, true, CD_CANCUN},
+        {0, false, CD_LONDON},  {49, false, CD_LONDON},        {50, true, CD_LONDON},   {100, true, CD_SHANGHAI},
+        {200, true, CD_CANCUN}, {299, true, CD_CANCUN},        {300, false, CD_CANCUN}, {399, false, CD_CANCUN},
+        {400, true, CD_CANCUN}, {UINT64_MAX, true, CD_CANCUN},
     };
     const cd_addr20 *addr = cd_schedule_addr(s, CD_MODULE_TX_ALLOW);
     for (usize i = 0; i < CD_COUNT(rows); i++) {
@@ -258,7 +249,7 @@ static void changes_come_by_address_then_time(void **state)
     (void)state;
     cd_schedule *s = good(&(files){
         .config = "{\"genesisPrecompiles\":{\"rewardManagerConfig\":{\"blockTimestamp\":0}},"
-                  "\"warpConfig\":{\"blockTimestamp\":0}}", /* inline ones are ignored then */
+                  "\"warpConfig\":{\"blockTimestamp\":0}}", /* inline, hence ignored */
         .upgrades = "[{\"feeManagerConfig\":{\"blockTimestamp\":300}},"
                     "{\"rewardManagerConfig\":{\"blockTimestamp\":310,\"disable\":true}},"
                     "{\"contractDeployerAllowListConfig\":{\"blockTimestamp\":320}},"
@@ -345,7 +336,7 @@ static void warp_by_default(void **state)
     cd_schedule_free(s);
 }
 
-/* --- changed files -------------------------------------------------------------------------- */
+/* --- changed files --- */
 
 static void compatible_files(void **state)
 {
@@ -355,7 +346,7 @@ static void compatible_files(void **state)
     static const struct {
         const char *upgrades;
         u64 time;
-        const char *words; /* NULL: may be used */
+        const char *words; /* the complaint; NULL: the new file may be used */
     } rows[] = {
         {first, 500, NULL},
         {"[]", 299, NULL},
@@ -386,7 +377,7 @@ static void compatible_files(void **state)
     cd_schedule_free(old);
 }
 
-/* --- JSON ----------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 static void json_of_what_is_in_force(void **state)
 {
@@ -401,8 +392,7 @@ static void json_of_what_is_in_force(void **state)
         "\"blockGasCostStep\":500000}},"
         "\"rewardManagerConfig\":{\"blockTimestamp\":0,\"initialRewardConfig\":"
         "{\"allowFeeRecipients\":false,\"rewardAddress\":" A1_TEXT "}},"
-        "\"txAllowListConfig\":{\"enabledAddresses\":[" A1_TEXT "," A2_TEXT
-        "],\"blockTimestamp\":0},"
+        "\"txAllowListConfig\":{\"enabledAddresses\":[" A1_TEXT "," A2_TEXT "],\"blockTimestamp\":0},"
         "\"warpConfig\":{\"blockTimestamp\":100,\"quorumNumerator\":67,"
         "\"requirePrimaryNetworkSigners\":true}}";
     static const char upgrades[] = "[{\"txAllowListConfig\":{\"blockTimestamp\":300,"
@@ -418,7 +408,7 @@ static void json_of_what_is_in_force(void **state)
     cd_schedule_free(s);
 }
 
-/* --- selectors ------------------------------------------------------------------------------ */
+/* --- selectors --- */
 
 static void selectors_are_those_of_the_signatures(void **state)
 {
@@ -438,9 +428,9 @@ static void selectors_are_those_of_the_signatures(void **state)
     }
 }
 
-/* --- what modules decide -------------------------------------------------------------------- */
+/* --- what modules decide --- */
 
-/* A source with one slot. */
+/* A source whose state has a single slot. */
 typedef struct one_slot {
     cd_state_source src;
     cd_addr20 addr;
@@ -449,8 +439,7 @@ typedef struct one_slot {
     cd_err err;
 } one_slot;
 
-static cd_err read_slot(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                        const cd_u256 *slot)
+static cd_err read_slot(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
 {
     const one_slot *s = (const one_slot *)src;
     bool hit = cd_addr20_eq(addr, &s->addr) && cd_u256_eq(slot, &s->key);
@@ -460,10 +449,8 @@ static cd_err read_slot(cd_state_source *src, cd_u256 *out, const cd_addr20 *add
 
 static one_slot source_of(const cd_addr20 *addr, const cd_u256 *key, const cd_u256 *value)
 {
-    return (one_slot){.src = {.account = no_account, .storage = read_slot},
-                      .addr = *addr,
-                      .key = *key,
-                      .value = *value};
+    return (one_slot){
+        .src = {.account = no_account, .storage = read_slot}, .addr = *addr, .key = *key, .value = *value};
 }
 
 static void senders(void **state)
@@ -508,7 +495,7 @@ static void coinbase(void **state)
     cd_u256_load_be(&src.value, any);
     assert_int_equal(cd_policy_coinbase(&rule, s, &src.src, 50), CD_OK);
     assert_true(rule.is_free);
-    /* Before it is in force the genesis decides: nobody. */
+    /* Before the module is in force the genesis decides: nobody gets the fees. */
     assert_int_equal(cd_policy_coinbase(&rule, s, &src.src, 49), CD_OK);
     assert_false(rule.is_free);
     assert_true(cd_addr20_eq(&rule.addr, &CD_BLACKHOLE));
@@ -528,7 +515,7 @@ static void fees(void **state)
     assert_int_equal(cd_policy_fees(&f, &changed, s, &src.src, 49), CD_OK);
     assert_int_equal(f.gas_limit.w[0], 8000000);
     assert_true(cd_u256_is_zero(&changed));
-    /* In force with nothing stored: not something to go on with. */
+    /* A module in force with nothing stored is a corrupt state. */
     assert_int_equal(cd_policy_fees(&f, NULL, s, &src.src, 50), CD_ECORRUPT);
 
     cd_state *st = cd_state_new(&src.src);

@@ -42,7 +42,7 @@ static void close_committee(committee *c)
     cd_arena_fini(&c->arena);
 }
 
-/* Which secret belongs to a member of the canonical set. */
+/* Gives the secret key of a member of the canonical set. */
 static const cd_bls_sk *secret_of(const committee *c, usize member)
 {
     for (usize i = 0; i < VALIDATORS; i++) {
@@ -62,10 +62,9 @@ static cd_warp_message sign(committee *c, u8 mask, const cd_hash32 *source)
     cd_buf payload = {0};
     cd_buf text = {0};
     cd_warp_message m = {.body = {.network_id = NETWORK, .source_chain = *source}};
-    assert_int_equal(
-        cd_warp_payload_enc(&payload, &(cd_warp_payload){.type = CD_WARP_ADDRESSED_CALL,
-                                                         .payload = cd_bytes_str("hello")}),
-        CD_OK);
+    assert_int_equal(cd_warp_payload_enc(&payload, &(cd_warp_payload){.type = CD_WARP_ADDRESSED_CALL,
+                                                                      .payload = cd_bytes_str("hello")}),
+                     CD_OK);
     m.body.payload = cd_arena_dup(&c->arena, cd_buf_bytes(&payload));
     cd_warp_unsigned_enc(&text, &m.body);
     m.text = cd_arena_dup(&c->arena, cd_buf_bytes(&text));
@@ -99,7 +98,7 @@ static void expect(const cd_warp_message *m, const cd_warp_set *set, const char 
     }
 }
 
-/* --- sets ----------------------------------------------------------------------------------- */
+/* --- sets --- */
 
 static void canonical_sets(void **state)
 {
@@ -120,7 +119,7 @@ static void canonical_sets(void **state)
     close_committee(&c);
 }
 
-/* --- messages ------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 static void quorum_and_signature(void **state)
 {
@@ -157,13 +156,13 @@ static void quorum_and_signature(void **state)
     m = sign(&c, 0x07, &CHAIN);
     m.text = cd_bytes_str("something else");
     expect(&m, &c.set, "signature is invalid");
-    /* Nobody of nobody is enough weight, but no signature. */
+    /* No signers of an empty set are enough weight, but a signature needs a key. */
     m = sign(&c, 0, &CHAIN);
     expect(&m, &(cd_warp_set){0}, "no public keys");
     close_committee(&c);
 }
 
-/* --- whose validators ----------------------------------------------------------------------- */
+/* --- whose validators --- */
 
 typedef struct fake_host {
     cd_warp_host host;
@@ -184,8 +183,7 @@ static cd_err subnet_of(cd_warp_host *h, cd_hash32 *out, const cd_hash32 *chain)
     return f->subnet_err;
 }
 
-static cd_err validators_of(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet,
-                            u64 height)
+static cd_err validators_of(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet, u64 height)
 {
     fake_host *f = (fake_host *)h;
     (void)a;
@@ -200,10 +198,7 @@ static cd_err validators_of(cd_warp_host *h, cd_warp_set *out, cd_arena *a, cons
 static fake_host host_with(const cd_warp_set *set)
 {
     return (fake_host){
-        .host = {.network_id = NETWORK,
-                 .subnet = SUBNET,
-                 .subnet_of = subnet_of,
-                 .validators = validators_of},
+        .host = {.network_id = NETWORK, .subnet = SUBNET, .subnet_of = subnet_of, .validators = validators_of},
         .set = set,
     };
 }
@@ -255,7 +250,7 @@ static void the_set_that_is_asked_for(void **state)
     close_committee(&c);
 }
 
-/* --- predicates ----------------------------------------------------------------------------- */
+/* --- predicates --- */
 
 static cd_schedule *primary_schedule(void)
 {
@@ -263,18 +258,15 @@ static cd_schedule *primary_schedule(void)
     cd_json config;
     cd_schedule *s = NULL;
     const cd_chain_config chain = {.durango.is_set = true, .shanghai.is_set = true};
-    assert_int_equal(cd_json_parse(&config, &a,
-                                   cd_bytes_str("{\"warpConfig\":{\"blockTimestamp\":5}}"), 0,
-                                   NULL),
+    assert_int_equal(cd_json_parse(&config, &a, cd_bytes_str("{\"warpConfig\":{\"blockTimestamp\":5}}"), 0, NULL),
                      CD_OK);
-    assert_int_equal(cd_schedule_new(&s,
-                                     &(cd_schedule_cfg){.chain = &chain,
-                                                        .config = config,
-                                                        .addrs = CD_ADDRS_PRIMARY,
-                                                        .network_id = NETWORK,
-                                                        .chain_id = CHAIN},
-                                     NULL),
-                     CD_OK);
+    assert_int_equal(
+        cd_schedule_new(
+            &s,
+            &(cd_schedule_cfg){
+                .chain = &chain, .config = config, .addrs = CD_ADDRS_PRIMARY, .network_id = NETWORK, .chain_id = CHAIN},
+            NULL),
+        CD_OK);
     cd_arena_fini(&a);
     return s;
 }
@@ -330,7 +322,7 @@ static void bits_of_several_predicates(void **state)
     close_committee(&c);
 }
 
-/* --- sending -------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 /* sendWarpMessage with a payload of n bytes. */
 static cd_precompile_outcome send(cd_precompile_call *call, cd_schedule *s, usize n)
@@ -343,8 +335,7 @@ static cd_precompile_outcome send(cd_precompile_call *call, cd_schedule *s, usiz
     memset(in + 4 + 64, 0x5a, n);
     call->input = cd_bytes_of(in, 4 + 64 + padded);
     call->gas = 10000000;
-    const cd_precompile *p =
-        cd_precompile_find(cd_schedule_table(s, 5), cd_schedule_addr(s, CD_MODULE_WARP));
+    const cd_precompile *p = cd_precompile_find(cd_schedule_table(s, 5), cd_schedule_addr(s, CD_MODULE_WARP));
     return p->run(call, p->cfg);
 }
 
@@ -355,10 +346,8 @@ static void sent_messages_are_found_in_logs(void **state)
     cd_schedule *s = primary_schedule();
     cd_state *st = cd_state_new(&nothing);
     cd_state_begin_tx(st);
-    cd_precompile_call call = {.arena = &a,
-                               .state = st,
-                               .caller = {.b = {[19] = 1}},
-                               .self = *cd_schedule_addr(s, CD_MODULE_WARP)};
+    cd_precompile_call call = {
+        .arena = &a, .state = st, .caller = {.b = {[19] = 1}}, .self = *cd_schedule_addr(s, CD_MODULE_WARP)};
     enum { LARGEST = CD_WARP_PAYLOAD_MAX - 2 - 4 - 4 - 20 - 4 };
     static const usize sizes[] = {0, 1, 31, 32, 33, LARGEST};
     for (usize i = 0; i < CD_COUNT(sizes); i++) {
@@ -398,8 +387,7 @@ static void sent_messages_are_found_in_logs(void **state)
         u64 len;
         const char *words;
     } lies[] = {
-        {64, 0,
-         "abi: cannot marshal in to go slice: offset 96 would go over slice boundary (len=64)"},
+        {64, 0, "abi: cannot marshal in to go slice: offset 96 would go over slice boundary (len=64)"},
         {32, 1, "abi: cannot marshal in to go type: length insufficient 64 require 65"},
         {32, UINT64_MAX, "abi: length larger than int64: 18446744073709551679"},
         {UINT64_MAX, 0,
@@ -412,8 +400,7 @@ static void sent_messages_are_found_in_logs(void **state)
         cd_put_be64(in + 4 + 56, lies[i].len);
         call.input = cd_bytes_of(in, sizeof in);
         call.gas = 10000000;
-        const cd_precompile *p =
-            cd_precompile_find(cd_schedule_table(s, 5), cd_schedule_addr(s, CD_MODULE_WARP));
+        const cd_precompile *p = cd_precompile_find(cd_schedule_table(s, 5), cd_schedule_addr(s, CD_MODULE_WARP));
         assert_int_equal(p->run(&call, p->cfg), CD_PRE_FAIL);
         assert_memory_equal(call.reason, "invalid sendWarpMessage input: ", 31);
         assert_string_equal(call.reason + 31, lies[i].words);
@@ -437,21 +424,15 @@ static void off_chain_messages(void **state)
     assert_string_equal(why.msg, "wrong networkID at index 2");
     assert_int_not_equal(cd_warp_off_chain_check(&u, m.text, 3, NETWORK, &SUBNET, &why), CD_OK);
     assert_string_equal(why.msg, "wrong source chainID at index 3");
-    assert_int_not_equal(
-        cd_warp_off_chain_check(&u, cd_bytes_of(m.text.p, 5), 1, NETWORK, &CHAIN, &why), CD_OK);
-    assert_string_equal(why.msg,
-                        "failed to parse off-chain message at index 1: input ends too early");
+    assert_int_not_equal(cd_warp_off_chain_check(&u, cd_bytes_of(m.text.p, 5), 1, NETWORK, &CHAIN, &why), CD_OK);
+    assert_string_equal(why.msg, "failed to parse off-chain message at index 1: input ends too early");
     cd_buf payload = {0};
     cd_buf text = {0};
-    assert_int_equal(cd_warp_payload_enc(&payload, &(cd_warp_payload){.type = CD_WARP_HASH}),
-                     CD_OK);
-    cd_warp_unsigned_enc(&text, &(cd_warp_unsigned){.network_id = NETWORK,
-                                                    .source_chain = CHAIN,
-                                                    .payload = cd_buf_bytes(&payload)});
-    assert_int_not_equal(cd_warp_off_chain_check(&u, cd_buf_bytes(&text), 0, NETWORK, &CHAIN, &why),
-                         CD_OK);
-    assert_string_equal(
-        why.msg, "failed to parse off-chain message at index 0 as AddressedCall: wrong type");
+    assert_int_equal(cd_warp_payload_enc(&payload, &(cd_warp_payload){.type = CD_WARP_HASH}), CD_OK);
+    cd_warp_unsigned_enc(
+        &text, &(cd_warp_unsigned){.network_id = NETWORK, .source_chain = CHAIN, .payload = cd_buf_bytes(&payload)});
+    assert_int_not_equal(cd_warp_off_chain_check(&u, cd_buf_bytes(&text), 0, NETWORK, &CHAIN, &why), CD_OK);
+    assert_string_equal(why.msg, "failed to parse off-chain message at index 0 as AddressedCall: wrong type");
     cd_buf_fini(&payload);
     cd_buf_fini(&text);
     close_committee(&c);
