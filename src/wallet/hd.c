@@ -1,8 +1,9 @@
 #include "wallet/hd.h"
 
-#include "crypto/hmac.h"
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/hmac.h"
 #include "num/u256.h"
+#include "types/network.h"
 
 #include <stdio.h>
 
@@ -97,8 +98,15 @@ bool cd_hd_is_public(const u8 secret[32])
     bool is_public = memcmp(secret, local, 32) == 0;
     cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
     for (u32 i = 0; !is_public && i < ACCOUNTS; i++) {
-        is_public =
-            cd_hd_account(known, seed, i) == CD_OK && memcmp(secret, known, sizeof known) == 0;
+        is_public = cd_hd_account(known, seed, i) == CD_OK && memcmp(secret, known, sizeof known) == 0;
     }
     return is_public;
+}
+
+cd_err cd_hd_own_ok(const u8 secret[32], u32 network_id, cd_errinfo *why)
+{
+    return cd_network_refuses_public_keys(network_id) && cd_hd_is_public(secret)
+               ? cd_fail(why, CD_EACCES, "refusing to use a publicly known key on network %s",
+                         cd_network_of(network_id).name)
+               : CD_OK;
 }

@@ -21,9 +21,13 @@ cd_err cd_hd_derive(u8 secret[32], const u8 seed[64], const u32 *steps, usize st
 /* cd_hd_account derives the secret of Ethereum account idx: m/44'/60'/0'/0/idx. Errors: as derive. */
 cd_err cd_hd_account(u8 secret[32], const u8 seed[64], u32 idx) CD_CHECK;
 
-/* cd_hd_is_public: the secret is in every tutorial, one of the first accounts of the phrase below or the test key of local
- * networks. [spec:decisions#D17] */
+/* cd_hd_is_public: the secret is in every tutorial, one of the first accounts of the phrase below or the test key of
+ * local networks. [spec:decisions#D17] */
 bool cd_hd_is_public(const u8 secret[32]);
+
+/* cd_hd_own_ok refuses a secret that is public as somebody's own on a network that is not for tests: what lies on its
+ * account is everybody's. Errors: CD_EACCES with the reason. [spec:decisions#D17] */
+cd_err cd_hd_own_ok(const u8 secret[32], u32 network_id, cd_errinfo *why) CD_CHECK;
 
 /* The phrase whose accounts Hardhat and Anvil fund; refused as own keys on public networks [spec:decisions#D17]. */
 extern const char CD_HD_DEV_PHRASE[];

@@ -2,10 +2,10 @@
 
 #include "base/hex.h"
 #include "codec/json.h"
-#include "crypto/aes.h"
-#include "crypto/hmac.h"
-#include "crypto/keccak.h"
-#include "crypto/secp256k1.h"
+#include "crypto/cipher/aes.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/hmac.h"
+#include "crypto/hash/keccak.h"
 
 const cd_scrypt_cost CD_KEYFILE_STANDARD = {.n = 1 << 18, .r = 8, .p = 1};
 const cd_scrypt_cost CD_KEYFILE_LIGHT = {.n = 1 << 12, .r = 8, .p = 1};
@@ -24,16 +24,16 @@ enum {
 typedef struct keyfile {
     u64 version;
     u8 iv[16];
-    cd_bytes text; /* cipher text */
+    cd_bytes text; /* the encrypted key */
     u8 mac[32];
     bool is_scrypt;
     cd_scrypt_cost cost;
-    u32 rounds; /* of PBKDF2 */
+    u32 rounds; /* rounds of PBKDF2 */
     cd_bytes salt;
     usize derived;
 } keyfile;
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static bool is_text(cd_json v, const char *want)
 {
@@ -64,8 +64,7 @@ static cd_err read_scrypt(keyfile *f, cd_json params, cd_errinfo *why)
     CD_TRY(read_bounded(&r, cd_json_get(params, "r"), 1, SCRYPT_WORK_MAX, why));
     CD_TRY(read_bounded(&p, cd_json_get(params, "p"), 1, SCRYPT_WORK_MAX, why));
     f->cost = (cd_scrypt_cost){.n = n, .r = (u32)r, .p = (u32)p};
-    if (n > SCRYPT_WORK_MAX / r || n * r > SCRYPT_WORK_MAX / p ||
-        cd_scrypt_mem(&f->cost) > SCRYPT_MEM_MAX) {
+    if (n > SCRYPT_WORK_MAX / r || n * r > SCRYPT_WORK_MAX / p || cd_scrypt_mem(&f->cost) > SCRYPT_MEM_MAX) {
         return cd_json_fail(params, CD_ELIMIT, "asks for more than this program spends", why);
     }
     f->is_scrypt = true;
@@ -94,8 +93,7 @@ static cd_err read_crypto(keyfile *f, cd_arena *a, cd_json crypto, cd_errinfo *w
     if (!is_text(cipher, f->version == 3 ? "aes-128-ctr" : "aes-128-cbc")) {
         return cd_json_fail(crypto, CD_EUNSUPPORTED, "cipher is not that of the version", why);
     }
-    CD_TRY(cd_json_fixed(f->iv, sizeof f->iv,
-                         cd_json_get(cd_json_get(crypto, "cipherparams"), "iv"), why));
+    CD_TRY(cd_json_fixed(f->iv, sizeof f->iv, cd_json_get(cd_json_get(crypto, "cipherparams"), "iv"), why));
     CD_TRY(cd_json_fixed(f->mac, sizeof f->mac, cd_json_get(crypto, "mac"), why));
     CD_TRY(cd_json_hex(&f->text, a, text, why));
     if (f->text.n == 0 || f->text.n > TEXT_MAX) {
@@ -111,9 +109,8 @@ static cd_err read_crypto(keyfile *f, cd_arena *a, cd_json crypto, cd_errinfo *w
     if (is_text(kdf, "scrypt")) {
         return read_scrypt(f, params, why);
     }
-    return is_text(kdf, "pbkdf2")
-               ? read_pbkdf2(f, params, why)
-               : cd_json_fail(crypto, CD_EUNSUPPORTED, "kdf is neither scrypt nor pbkdf2", why);
+    return is_text(kdf, "pbkdf2") ? read_pbkdf2(f, params, why)
+                                  : cd_json_fail(crypto, CD_EUNSUPPORTED, "kdf is neither scrypt nor pbkdf2", why);
 }
 
 static cd_err parse(cd_json *doc, cd_arena *a, cd_bytes text, cd_errinfo *why)
@@ -150,7 +147,7 @@ cd_err cd_keyfile_addr(cd_addr20 *out, cd_bytes text, cd_errinfo *why)
     return e;
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening --- */
 
 /* keccak-256 over the second half of the derived key and the cipher text. */
 static void mac_of(cd_hash32 *out, const u8 *derived, cd_bytes text)
@@ -196,8 +193,7 @@ static cd_err open_text(cd_secret *out, const keyfile *f, const u8 *derived, cd_
         e = cd_aes128_cbc_dec(plain, &n, key.b, f->iv, f->text);
         cd_wipe(&key, sizeof key);
     }
-    e = e == CD_OK ? take_key(out, cd_bytes_of(plain, n), why)
-                   : cd_fail(why, e, "the file holds no private key");
+    e = e == CD_OK ? take_key(out, cd_bytes_of(plain, n), why) : cd_fail(why, e, "the file holds no private key");
     cd_wipe(plain, sizeof plain);
     return e;
 }
@@ -219,36 +215,22 @@ cd_err cd_keyfile_dec(cd_secret *out, cd_bytes text, cd_bytes password, cd_errin
         goto out;
     }
     mac_of(&mac, derived.p, f.text);
-    e = cd_ct_eq(mac.b, f.mac, sizeof f.mac)
-            ? open_text(out, &f, derived.p, why)
-            : cd_fail(why, CD_EKEY, "could not decrypt key with given password");
+    e = cd_ct_eq(mac.b, f.mac, sizeof f.mac) ? open_text(out, &f, derived.p, why)
+                                             : cd_fail(why, CD_EKEY, "could not decrypt key with given password");
 out:
     cd_secret_fini(&derived);
     cd_arena_fini(&a);
     return e;
 }
 
-/* --- making ------------------------------------------------------------------------------------- */
+/* --- making --- */
 
 static void put_hex(cd_json_w *w, const char *key, const void *p, usize n)
 {
     char digits[2 * TEXT_MAX];
     CD_ASSERT(n <= TEXT_MAX);
     cd_hex_fmt(digits, cd_bytes_of(p, n));
-    cd_json_w_key(w, key);
-    cd_json_w_str(w, cd_bytes_of(digits, 2 * n));
-}
-
-static void put_u64(cd_json_w *w, const char *key, u64 v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_u64(w, v);
-}
-
-static void put_cstr(cd_json_w *w, const char *key, const char *v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_cstr(w, v);
+    cd_json_put_str(w, key, cd_bytes_of(digits, 2 * n));
 }
 
 /* A random UUID (RFC 9562, version 4). */
@@ -270,12 +252,11 @@ static void put_id(cd_json_w *w, cd_rng *rng)
         n += 2 * (usize)groups[i];
         at += groups[i];
     }
-    cd_json_w_key(w, "id");
-    cd_json_w_str(w, cd_bytes_of(text, n));
+    cd_json_put_str(w, "id", cd_bytes_of(text, n));
 }
 
-cd_err cd_keyfile_enc(cd_buf *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password,
-                      const cd_scrypt_cost *cost, cd_rng *rng)
+cd_err cd_keyfile_enc(cd_buf *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password, const cd_scrypt_cost *cost,
+                      cd_rng *rng)
 {
     u8 pub[64];
     u8 salt[32];
@@ -303,25 +284,25 @@ cd_err cd_keyfile_enc(cd_buf *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes 
     put_hex(&w, "address", addr.b, sizeof addr.b);
     cd_json_w_key(&w, "crypto");
     cd_json_w_obj(&w);
-    put_cstr(&w, "cipher", "aes-128-ctr");
+    cd_json_put_cstr(&w, "cipher", "aes-128-ctr");
     put_hex(&w, "ciphertext", text, sizeof text);
     cd_json_w_key(&w, "cipherparams");
     cd_json_w_obj(&w);
     put_hex(&w, "iv", iv, sizeof iv);
     cd_json_w_obj_end(&w);
-    put_cstr(&w, "kdf", "scrypt");
+    cd_json_put_cstr(&w, "kdf", "scrypt");
     cd_json_w_key(&w, "kdfparams");
     cd_json_w_obj(&w);
-    put_u64(&w, "dklen", DERIVED);
-    put_u64(&w, "n", cost->n);
-    put_u64(&w, "p", cost->p);
-    put_u64(&w, "r", cost->r);
+    cd_json_put_u64(&w, "dklen", DERIVED);
+    cd_json_put_u64(&w, "n", cost->n);
+    cd_json_put_u64(&w, "p", cost->p);
+    cd_json_put_u64(&w, "r", cost->r);
     put_hex(&w, "salt", salt, sizeof salt);
     cd_json_w_obj_end(&w);
     put_hex(&w, "mac", mac.b, sizeof mac.b);
     cd_json_w_obj_end(&w);
     put_id(&w, rng);
-    put_u64(&w, "version", 3);
+    cd_json_put_u64(&w, "version", 3);
     cd_json_w_obj_end(&w);
     return CD_OK;
 }

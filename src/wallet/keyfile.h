@@ -1,17 +1,19 @@
-/* wallet/keyfile.h - one private key under a password, in the file format that Ethereum's programs share (Web3 Secret Storage).
+/* wallet/keyfile.h - one private key under a password, in the file format that Ethereum's programs share (Web3
+ * Secret Storage).
  *
  *   password ──scrypt or PBKDF2──► 32 bytes ─┬─► first 16: AES-128-CTR key of the private key
  *                                            └─► last 16: keccak-256 with the cipher text is the MAC
  *
- * Version 3 is read and written, version 1 (AES-128-CBC) read. What a file costs to open is its own choice, so it is bounded
- * before anything is computed: a foreign file takes neither the memory nor minutes of the machine. Threading: pure. */
+ * Version 3 is read and written, version 1 (AES-128-CBC) read. What a file costs to open is its own choice, so it is
+ * bounded before anything is computed: a foreign file takes neither the memory nor minutes of the machine.
+ * Threading: pure. */
 #ifndef CD_WALLET_KEYFILE_H
 #define CD_WALLET_KEYFILE_H
 
-#include "base/buf.h"
-#include "base/rng.h"
-#include "base/secret.h"
-#include "crypto/scrypt.h"
+#include "base/mem/buf.h"
+#include "base/mem/secret.h"
+#include "base/os/rng.h"
+#include "crypto/hash/scrypt.h"
 
 enum { CD_KEYFILE_SIZE_MAX = 64 * 1024, CD_KEYFILE_SECRET = 32 };
 
@@ -30,7 +32,7 @@ cd_err cd_keyfile_dec(cd_secret *out, cd_bytes text, cd_bytes password, cd_errin
 
 /* cd_keyfile_enc appends the file of a key; rng gives salt, counter block and id. Errors: CD_EKEY (not a private key),
  * CD_ENOMEM. */
-cd_err cd_keyfile_enc(cd_buf *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password,
-                      const cd_scrypt_cost *cost, cd_rng *rng) CD_CHECK;
+cd_err cd_keyfile_enc(cd_buf *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password, const cd_scrypt_cost *cost,
+                      cd_rng *rng) CD_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 #include "wallet/keystore.h"
 
 #include "base/hex.h"
-#include "base/mem.h"
-#include "base/thread.h"
-#include "crypto/secp256k1.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
+#include "crypto/ec/secp256k1.h"
 
 #include <stdio.h>
 
@@ -43,11 +43,10 @@ struct cd_keystore {
     listing now;
     unlocked *keys;
     usize keys_cnt;
-    cd_mutex
-        work; /* held while a password is stretched, whose memory is taken once, and a file is made */
+    cd_mutex work; /* held while a password is stretched, whose memory is taken once, and a file is made */
 };
 
-/* --- the directory ------------------------------------------------------------------------------ */
+/* --- the directory --- */
 
 typedef struct scan {
     cd_keystore *ks;
@@ -145,9 +144,9 @@ static cd_err refresh(cd_keystore *ks, cd_errinfo *why)
         if (fresh.cnt != 0) {
             memcpy(fresh.entries, s.entries.p, s.entries.n);
         }
-        u64 wall = cd_clock_wall_ns(cd_clock_real()); /* the one that files go by */
-        bool is_settled = wall > st.mtime_ns && wall - st.mtime_ns > CD_NS_PER_SEC;
-        fresh.mtime_ns = is_settled && !s.has_other ? st.mtime_ns : 0;
+        u64 wall = cd_clock_wall_ns(cd_clock_real()); /* the machine's clock, by which files are dated */
+        bool is_old = wall > st.mtime_ns && wall - st.mtime_ns > CD_NS_PER_SEC;
+        fresh.mtime_ns = is_old && !s.has_other ? st.mtime_ns : 0;
         install(ks, &fresh);
     }
     cd_buf_fini(&s.entries);
@@ -155,8 +154,7 @@ static cd_err refresh(cd_keystore *ks, cd_errinfo *why)
 }
 
 /* The first file of an address, in the arena; NULL when there is none. */
-static cd_err path_of(cd_keystore *ks, const char **out, cd_arena *a, const cd_addr20 *addr,
-                      cd_errinfo *why)
+static cd_err path_of(cd_keystore *ks, const char **out, cd_arena *a, const cd_addr20 *addr, cd_errinfo *why)
 {
     *out = NULL;
     CD_TRY(refresh(ks, why));
@@ -179,7 +177,7 @@ bool cd_keystore_has(cd_keystore *ks, const cd_addr20 *addr)
     return has;
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 cd_err cd_keystore_open(cd_keystore **out, const cd_keystore_cfg *cfg, cd_errinfo *why)
 {
@@ -219,7 +217,7 @@ void cd_keystore_close(cd_keystore *ks)
     cd_free(ks);
 }
 
-/* --- unlocked keys; the lock is held ------------------------------------------------------------ */
+/* --- unlocked keys; the lock is held --- */
 
 static unlocked *find_key(const cd_keystore *ks, const cd_addr20 *addr)
 {
@@ -253,7 +251,7 @@ static u64 drop_expired(cd_keystore *ks)
     return next;
 }
 
-/* Takes the secret. */
+/* Keeps a key unlocked until a time; takes the secret. */
 static void keep_key(cd_keystore *ks, const cd_addr20 *addr, cd_secret *key, u64 until_ns)
 {
     unlocked *k = find_key(ks, addr);
@@ -297,8 +295,7 @@ void cd_keystore_lock(cd_keystore *ks, const cd_addr20 *addr)
     cd_mutex_unlock(&ks->lock);
 }
 
-cd_err cd_keystore_list(cd_keystore *ks, const cd_keystore_account **out, usize *cnt, cd_arena *a,
-                        cd_errinfo *why)
+cd_err cd_keystore_list(cd_keystore *ks, const cd_keystore_account **out, usize *cnt, cd_arena *a, cd_errinfo *why)
 {
     CD_TRY(refresh(ks, why));
     cd_mutex_lock(&ks->lock);
@@ -325,10 +322,9 @@ cd_err cd_keystore_list(cd_keystore *ks, const cd_keystore_account **out, usize 
     return CD_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files --- */
 
-cd_err cd_keystore_open_key(cd_keystore *ks, cd_secret *out, const cd_addr20 *addr,
-                            cd_bytes password, cd_errinfo *why)
+cd_err cd_keystore_open_key(cd_keystore *ks, cd_secret *out, const cd_addr20 *addr, cd_bytes password, cd_errinfo *why)
 {
     cd_arena a = {0};
     cd_buf text = {0};
@@ -359,8 +355,7 @@ cd_err cd_keystore_open_key(cd_keystore *ks, cd_secret *out, const cd_addr20 *ad
             char want[41] = {0};
             cd_hex_fmt(have, cd_bytes_of(got.b, 20));
             cd_hex_fmt(want, cd_bytes_of(addr->b, 20));
-            e = cd_fail(why, CD_EFORMAT, "key content mismatch: have account %s, want %s", have,
-                        want);
+            e = cd_fail(why, CD_EFORMAT, "key content mismatch: have account %s, want %s", have, want);
         }
     }
     cd_secret_fini(&key);
@@ -369,8 +364,7 @@ cd_err cd_keystore_open_key(cd_keystore *ks, cd_secret *out, const cd_addr20 *ad
     return e;
 }
 
-cd_err cd_keystore_unlock(cd_keystore *ks, const cd_addr20 *addr, cd_bytes password,
-                          u64 duration_ns, cd_errinfo *why)
+cd_err cd_keystore_unlock(cd_keystore *ks, const cd_addr20 *addr, cd_bytes password, u64 duration_ns, cd_errinfo *why)
 {
     cd_secret key = {0};
     CD_TRY(cd_keystore_open_key(ks, &key, addr, password, why));
@@ -398,13 +392,13 @@ static const char *name_of(cd_keystore *ks, cd_arena *a, const cd_addr20 *addr)
         }
     }
     cd_hex_fmt(digits, cd_bytes_of(addr->b, 20));
-    return cd_arena_fmt(a, "%s/UTC--%.19s.%09lluZ--%.40s", ks->dir, time,
-                        (unsigned long long)(wall % CD_NS_PER_SEC), digits);
+    return cd_arena_fmt(a, "%s/UTC--%.19s.%09lluZ--%.40s", ks->dir, time, (unsigned long long)(wall % CD_NS_PER_SEC),
+                        digits);
 }
 
 /* The caller holds work. */
-static cd_err write_key(cd_keystore *ks, const cd_addr20 *addr, const u8 secret[CD_KEYFILE_SECRET],
-                        cd_bytes password, cd_errinfo *why)
+static cd_err write_key(cd_keystore *ks, const cd_addr20 *addr, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password,
+                        cd_errinfo *why)
 {
     cd_arena a = {0};
     cd_buf text = {0};
@@ -421,8 +415,8 @@ static cd_err write_key(cd_keystore *ks, const cd_addr20 *addr, const u8 secret[
     return e;
 }
 
-cd_err cd_keystore_import(cd_keystore *ks, cd_addr20 *out, const u8 secret[CD_KEYFILE_SECRET],
-                          cd_bytes password, cd_errinfo *why)
+cd_err cd_keystore_import(cd_keystore *ks, cd_addr20 *out, const u8 secret[CD_KEYFILE_SECRET], cd_bytes password,
+                          cd_errinfo *why)
 {
     u8 pub[64];
     cd_addr20 addr;

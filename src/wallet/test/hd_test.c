@@ -1,6 +1,6 @@
 /* BIP-32 test vector 2, and the accounts every Ethereum tool derives from the well-known phrase. */
 #include "base/hex.h"
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
 #include "wallet/hd.h"
 
 #include <setjmp.h>
@@ -53,9 +53,8 @@ static void bip32_vector_2(void **state)
     u8 seed[64];
     u8 secret[32];
     assert_int_equal(
-        cd_hex_parse(
-            seed, cd_bytes_str("fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a2"
-                               "9f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542")),
+        cd_hex_parse(seed, cd_bytes_str("fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a2"
+                                        "9f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542")),
         CD_OK);
     const u32 path[] = {0, 2147483647 | CD_HD_HARDENED, 1};
     assert_int_equal(cd_hd_derive(secret, seed, path, 0), CD_OK);
@@ -68,11 +67,31 @@ static void bip32_vector_2(void **state)
     assert_secret(secret, "704addf544a06e5ee4bea37098463c23613da32020d604506da8c0518e1da4b7");
 }
 
+/* What everybody has is nobody's own where money is real; test networks take it. [spec:decisions#D17] */
+static void public_keys_are_refused(void **state)
+{
+    static const u32 real[] = {1, 2, 3, 5};
+    u8 seed[64];
+    u8 secret[32];
+    cd_errinfo why = {0};
+    (void)state;
+    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
+    assert_int_equal(cd_hd_account(secret, seed, 19), CD_OK);
+    for (usize i = 0; i < CD_COUNT(real); i++) {
+        assert_int_equal(cd_hd_own_ok(secret, real[i], &why), CD_EACCES);
+    }
+    assert_string_equal(why.msg, "refusing to use a publicly known key on network testnet");
+    assert_int_equal(cd_hd_own_ok(secret, 12345, NULL), CD_OK);
+    secret[0] ^= 1;
+    assert_int_equal(cd_hd_own_ok(secret, 1, NULL), CD_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(well_known_accounts),
         cmocka_unit_test(bip32_vector_2),
+        cmocka_unit_test(public_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Key files: what is written is read by the same password only, whatever is changed in it; hostile ones cost nothing. */
+/* Key files: what is written is read by the same password only, whatever is changed in it; hostile ones cost
+ * nothing. */
 #include "wallet/keyfile.h"
 
 #include <setjmp.h>
@@ -47,8 +48,7 @@ static void opens_with_its_password(void **state)
 static void has_the_members_of_geth(void **state)
 {
     (void)state;
-    static const char kdf[] =
-        "\"kdf\":\"scrypt\",\"kdfparams\":{\"dklen\":32,\"n\":2,\"p\":1,\"r\":1,\"salt\":\"";
+    static const char kdf[] = "\"kdf\":\"scrypt\",\"kdfparams\":{\"dklen\":32,\"n\":2,\"p\":1,\"r\":1,\"salt\":\"";
     static const char *const words[] = {
         "{\"address\":\"",
         "\",\"crypto\":{\"cipher\":\"aes-128-ctr\",\"ciphertext\":\"",
@@ -141,13 +141,12 @@ static void hostile_files_cost_nothing(void **state)
     for (usize i = 0; i < CD_COUNT(rows); i++) {
         char text[800];
         cd_errinfo why = {0};
-        int n = snprintf(
-            text, sizeof text,
-            "{\"version\":3,\"crypto\":{\"cipher\":\"aes-128-ctr\",\"cipherparams\":{\"iv\":"
-            "\"83dbcc02d8ccb40e466191a123791e0e\"},\"ciphertext\":\"d172\",\"mac\":"
-            "\"2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097\",\"kdf\":\"%s\","
-            "\"kdfparams\":{\"dklen\":32,\"salt\":\"ab0c\",%s}}}",
-            rows[i].kdf, rows[i].params);
+        int n = snprintf(text, sizeof text,
+                         "{\"version\":3,\"crypto\":{\"cipher\":\"aes-128-ctr\",\"cipherparams\":{\"iv\":"
+                         "\"83dbcc02d8ccb40e466191a123791e0e\"},\"ciphertext\":\"d172\",\"mac\":"
+                         "\"2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097\",\"kdf\":\"%s\","
+                         "\"kdfparams\":{\"dklen\":32,\"salt\":\"ab0c\",%s}}}",
+                         rows[i].kdf, rows[i].params);
         cd_err e = open_it(cd_bytes_of(text, (usize)n), "x", &why);
         if (e != rows[i].want) {
             fail_msg("%s: %s: %s", rows[i].params, cd_err_str(e), why.msg);

@@ -1,6 +1,6 @@
 /* The directory of key files: made, shared with others, unlocked for a while, failing where the disk fails. */
 #include "base/hex.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "wallet/keystore.h"
 
 #include <errno.h>
@@ -26,8 +26,7 @@ static cd_keystore *open_it(cd_fs *fs)
     cd_errinfo why = {0};
     char path[100];
     (void)snprintf(path, sizeof path, "%s/keys", dir);
-    cd_keystore_cfg cfg = {
-        .dir = path, .cost = {.n = 2, .r = 1, .p = 1}, .clock = &wall.clock, .fs = fs};
+    cd_keystore_cfg cfg = {.dir = path, .cost = {.n = 2, .r = 1, .p = 1}, .clock = &wall.clock, .fs = fs};
     if (cd_keystore_open(&ks, &cfg, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
@@ -84,8 +83,7 @@ static void files_are_geths(void **state)
     assert_int_equal(cd_keystore_list(ks, &list, &cnt, &a, NULL), CD_OK);
     assert_int_equal(cnt, 1);
     assert_false(list[0].is_unlocked);
-    (void)snprintf(want, sizeof want, "%s/keys/UTC--2023-11-14T22-13-20.123456789Z--%s", dir,
-                   addr_1);
+    (void)snprintf(want, sizeof want, "%s/keys/UTC--2023-11-14T22-13-20.123456789Z--%s", dir, addr_1);
     assert_string_equal(list[0].path, want);
     assert_int_equal(stat(want, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
