@@ -1,224 +1,171 @@
 #include "chains/evmchain/evm_vm.h"
 
-#include "base/clock.h"
-#include "base/fileio.h"
 #include "base/hex.h"
-#include "base/log.h"
-#include "base/mem.h"
+#include "base/log/log.h"
+#include "base/mem/mem.h"
+#include "base/os/fileio.h"
 #include "base/version.h"
-#include "chains/evmchain/api/keys.h"
+#include "chains/evmchain/atomic/atomic.h"
+#include "chains/evmchain/blocks.h"
 #include "chains/evmchain/dev/dev.h"
-#include "chains/evmchain/evm_vm_priv.h"
-#include "chains/evmchain/feed/feed.h"
 #include "chains/evmchain/feed/log_index.h"
-#include "crypto/secp256k1.h"
-#include "wallet/hd.h"
+#include "chains/evmchain/gossip.h"
+#include "chains/evmchain/rpc/keys.h"
+#include "chains/evmchain/rpc/seat.h"
+#include "chains/evmchain/vm_metrics.h"
+#include "types/network.h"
+#include "wallet/keystore.h"
+
+#include <stdio.h>
 
 /* The largest airdrop file. */
 enum { AIRDROP_MAX = 256 << 20 };
 
-/* A block as the node sees it; the chain's own stays behind it until release. */
-typedef struct vm_block {
-    cd_vm_block pub; /* first */
-    cd_chain_block *block;
-} vm_block;
+typedef struct cd_evm_vm {
+    cd_gossip_vm base; /* first: the node is given its address */
+    cd_vm_ctx ctx;
+    cd_evm_gossip gossip;
+    cd_vm_config config;
+    cd_arena config_arena; /* memory of what config and pool borrow */
+    cd_api api;            /* the methods' object, which knows the chain, its pool and its feed */
+    cd_evm_blocks blocks;
+    cd_atomic *atomic; /* NULL: its blocks have no atomic transactions */
+    cd_dev *dev;       /* NULL everywhere but on a development network */
+    u64 ask_ns;        /* monotonic: when the engine is asked again for a block */
+    bool is_started;   /* true once the engine has said that the chain is in state NORMAL */
+    cd_vm_handler handlers[5];
+    usize handlers_cnt;
+    cd__vm_metrics metrics;
+} cd_evm_vm;
 
 static cd_evm_vm *self(cd_vm *vm)
 {
     return (cd_evm_vm *)vm;
 }
 
-static cd_vm_block *wrap(cd_chain_block *b)
+/* --- blocks --- */
+
+static cd_blocks *blocks_of(cd_vm *vm)
 {
-    vm_block *v = cd_new(vm_block);
-    v->block = b;
-    v->pub = (cd_vm_block){
-        .id = b->block.hash,
-        .parent = b->block.header.parent_hash,
-        .height = b->block.header.number,
-        .time = b->block.header.time,
-        .bytes = b->rlp,
-    };
-    return &v->pub;
+    return &self(vm)->blocks.blocks;
 }
 
-static cd_chain_block *unwrap(cd_vm_block *b)
-{
-    return ((vm_block *)b)->block;
-}
-
-static u64 now_s(void)
-{
-    return cd_clock_wall_s(cd_clock_real());
-}
-
-/* --- the head ----------------------------------------------------------------------------------- */
-
-void cd__vm_next(const cd_evm_vm *e, cd_build_cfg *out)
-{
-    if (e->dev_net != NULL) {
-        cd__dev_next(e->dev_net, out);
-    } else {
-        u64 head = cd_chain_head(e->chain)->header.time;
-        *out = (cd_build_cfg){.wish.time = cd_max_u64(now_s(), head)};
-    }
-}
-
-cd_err cd__vm_follow(cd_evm_vm *e)
-{
-    const cd_chain_rules *r = cd_chain_rules_of(e->chain);
-    cd_build_cfg cfg;
-    cd_arena a = {0};
-    cd_header next;
-    cd_child_rules child;
-    cd__vm_next(e, &cfg);
-    cd_err err = cd_chain_child(e->chain, &child);
-    if (err == CD_OK) {
-        err = cd_chain_next_header_as(e->chain, &next, &a, &cfg.wish, NULL);
-    }
-    if (err == CD_OK) {
-        /* On the dev network somebody may choose a base fee of zero: what is too low for the next block is told there. */
-        cd_u256 least = e->ctx.is_dev ? cd_u256_zero() : child.fee.min_base_fee;
-        cd_txpool_head head = {
-            .fork = cd_chain_rules_fork(r, next.number, next.time),
-            .chain_id = r->chain_id,
-            .gas_limit = next.gas_limit,
-            .min_fee_cap = least,
-            .base_fee = next.base_fee,
-            .schedule = r->schedule,
-            .time = next.time,
-        };
-        cd_txpool_set_head(e->pool, &head, &e->head.world.src);
-        err = cd_txpool_settle(e->pool);
-    }
-    cd_arena_fini(&a);
-    cd_feed_news(e->feed);
-    if (e->news != NULL) {
-        e->news(e->news_ctx);
-    }
-    return err;
-}
-
-cd_err cd__vm_sent(cd_rpc_call *call, const cd_hash32 *hash)
-{
-    cd_evm_vm *e = cd__vm_of(call);
-    if (e->dev_net != NULL) {
-        return cd__dev_sent(call, hash);
-    }
-    e->ctx.host->wants_block(e->ctx.host);
-    e->ctx.host->settle(e->ctx.host);
-    return CD_OK;
-}
-
-cd_err cd__vm_on_owner(cd_rpc_call *call, void (*job)(void *arg), void *arg)
-{
-    cd_vm_host *host = cd__vm_of(call)->ctx.host;
-    if (call->lane == CD_RPC_OWNER || host->run == NULL) {
-        job(arg);
-        return CD_OK;
-    }
-    cd_err e = host->run(host, job, arg);
-    return e == CD_OK ? CD_OK
-                      : cd_rpc_fail(call, CD_RPC_BUSY, "%s",
-                                    e == CD_ECLOSED ? "the server is stopping"
-                                                    : "too many requests are waiting");
-}
-
-/* --- blocks ------------------------------------------------------------------------------------- */
-
-static cd_err vm_build(cd_vm *vm, cd_vm_block **out, cd_errinfo *why)
+static cd_err vm_set_state(cd_vm *vm, cd_vm_state state, cd_errinfo *why)
 {
     cd_evm_vm *e = self(vm);
+    if (e->atomic != NULL) {
+        cd_atomic_bootstrapped(e->atomic, state == CD_VM_NORMAL);
+    }
+    e->gossip.is_on = state == CD_VM_NORMAL;
+    cd_gossip_start(e->base.gossip, e->gossip.is_on);
+    if (state != CD_VM_NORMAL || e->is_started) {
+        return CD_OK;
+    }
+    e->is_started = true;
+    return e->dev == NULL ? CD_OK : cd_dev_start(e->dev, why);
+}
+
+/* By the plan of who asked the engine for this block, or for transactions that wait. */
+static cd_err vm_build(cd_vm *vm, cd_vm_block **out, const cd_vm_block_ctx *ctx, cd_errinfo *why)
+{
+    cd_evm_vm *e = self(vm);
+    cd_api_plan *plan = e->api.plan;
     cd_chain_block *b;
     cd_build_cfg cfg;
-    cd__vm_next(e, &cfg);
-    cfg.may_be_empty = false;
-    CD_TRY(cd_chain_build_as(e->chain, &b, e->pool, &cfg, why));
-    *out = wrap(b);
+    if (plan != NULL && plan->ready != NULL) {
+        b = plan->ready;
+        plan->ready = NULL;
+    } else if (plan != NULL && plan->run != 0) {
+        CD_TRY(cd_chain_build_run(e->api.chain, &b, plan->run, plan->interval, &plan->cfg.wish, why));
+    } else {
+        if (plan != NULL) {
+            cfg = plan->cfg;
+        } else {
+            cd_api_next(&e->api, &cfg);
+            cfg.may_be_empty = false; /* who asks for nothing in particular would be given empty blocks without end */
+        }
+        cfg.pchain_height = ctx->pchain_height;
+        cfg.parent = cd_evm_blocks_preferred(&e->blocks);
+        if (cfg.parent != NULL) {
+            cfg.wish.time = cd_max_u64(cfg.wish.time, cfg.parent->block.header.time);
+        }
+        CD_TRY(cd_chain_build_as(e->api.chain, &b, e->api.pool, &cfg, why));
+    }
+    cd_evm_blocks_add(&e->blocks, out, b);
     return CD_OK;
 }
 
 static cd_err vm_parse(cd_vm *vm, cd_vm_block **out, cd_bytes bytes, cd_errinfo *why)
 {
-    cd_chain_block *b;
-    CD_TRY(cd_chain_parse(self(vm)->chain, &b, bytes, why));
-    *out = wrap(b);
-    return CD_OK;
+    return cd_blocks_parse(blocks_of(vm), out, bytes, why);
 }
 
 static void vm_release(cd_vm *vm, cd_vm_block *block)
 {
-    cd_chain_drop(self(vm)->chain, unwrap(block));
-    cd_free(block);
+    cd_blocks_release(blocks_of(vm), block);
 }
 
 static cd_err vm_get(cd_vm *vm, cd_vm_block **out, const cd_hash32 *id)
 {
-    cd_evm_vm *e = self(vm);
-    cd_arena a = {0};
-    cd_block b;
-    cd_err err = cd_chain_block_by_hash(e->chain, &b, NULL, &a, id);
-    if (err == CD_OK) {
-        cd_buf rlp = {0};
-        cd_block_enc(&rlp, cd_chain_rules_of(e->chain)->layout, &b);
-        err = vm_parse(&e->vm, out, cd_buf_bytes(&rlp), NULL);
-        cd_buf_fini(&rlp);
+    return cd_blocks_get(blocks_of(vm), out, id);
+}
+
+static cd_err vm_verify(cd_vm *vm, cd_vm_block *block, const cd_vm_block_ctx *ctx, cd_errinfo *why)
+{
+    return cd_blocks_verify(blocks_of(vm), block, ctx, why);
+}
+
+static cd_err vm_accept(cd_vm *vm, cd_vm_block *block, cd_kv_batch *batch, cd_errinfo *why)
+{
+    return cd_blocks_accept(blocks_of(vm), block, batch, why);
+}
+
+static cd_err vm_accepted(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
+{
+    return cd_blocks_accepted(blocks_of(vm), block, why);
+}
+
+/* A block that was asked for by a plan is told to who asked, who also lets pool and readers follow. */
+static cd_err on_accepted(void *ctx, const cd_chain_block *b)
+{
+    cd_evm_vm *e = ctx;
+    const cd_api_plan *plan = e->api.plan;
+    if (plan != NULL) {
+        if (plan->made != NULL) {
+            plan->made(plan->ctx, b);
+        }
+        return CD_OK;
     }
-    cd_arena_fini(&a);
-    return err;
-}
-
-static cd_err vm_verify(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
-{
-    cd_evm_vm *e = self(vm);
-    u64 now_ms = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS;
-    return cd_chain_verify(e->chain, unwrap(block), now_ms, why);
-}
-
-static cd_err vm_accept(cd_vm *vm, cd_vm_block *block, cd_errinfo *why)
-{
-    cd_evm_vm *e = self(vm);
-    const cd_chain_block *b = unwrap(block);
-    CD_TRY(cd_chain_accept(e->chain, unwrap(block), why));
-    cd_log_info(e->ctx.log, "block accepted", CD_F("chain", "C"), CD_F("height", block->height),
-                CD_F("txs", b->block.tx_cnt), CD_F("gas", b->block.header.gas_used));
-    return cd__vm_follow(e);
+    /* A chain that catches up has many of them, and the node says how far it is. */
+    cd_log_at(e->ctx.log, e->gossip.is_on ? CD_LOG_INFO : CD_LOG_DEBUG, "block accepted", CD_F("chain", e->ctx.name),
+              CD_F("height", b->block.header.number), CD_F("txs", b->block.tx_cnt),
+              CD_F("gas", b->block.header.gas_used));
+    return cd_api_follow(&e->api);
 }
 
 static cd_err vm_reject(cd_vm *vm, cd_vm_block *block)
 {
-    (void)vm;
-    (void)block; /* its view ends with release */
-    return CD_OK;
+    return cd_blocks_reject(blocks_of(vm), block);
 }
 
 static cd_err vm_set_preference(cd_vm *vm, const cd_hash32 *id)
 {
-    (void)vm;
-    (void)id; /* blocks are built on the accepted head */
-    return CD_OK;
+    return cd_blocks_prefer(blocks_of(vm), id);
 }
 
 static void vm_last_accepted(cd_vm *vm, cd_hash32 *id, u64 *height)
 {
-    const cd_block *head = cd_chain_head(self(vm)->chain);
-    *id = head->hash;
-    *height = head->header.number;
+    *id = blocks_of(vm)->last;
+    *height = blocks_of(vm)->last_height;
 }
 
 static cd_err vm_id_at_height(cd_vm *vm, cd_hash32 *id, u64 height)
 {
-    cd_arena a = {0};
-    cd_block b;
-    cd_err e = cd_chain_block_at(self(vm)->chain, &b, NULL, &a, height);
-    if (e == CD_OK) {
-        *id = b.hash;
-    }
-    cd_arena_fini(&a);
-    return e;
+    const cd_blocks *bs = blocks_of(vm);
+    return bs->ops->id_at_height(bs->owner, id, height);
 }
 
-/* --- service ------------------------------------------------------------------------------------ */
+/* --- service --- */
 
 static const cd_vm_handler *vm_handlers(cd_vm *vm, usize *cnt)
 {
@@ -233,87 +180,110 @@ static const char *vm_version(cd_vm *vm)
     return CD_VERSION;
 }
 
+/* What waits may fit a later block: gas and its price come back with time, turns to propose pass. As long as something
+ * waits the engine is asked so often. */
+#define ASK_AGAIN_NS (500 * CD_NS_PER_MS)
+
+static u64 ask_again(cd_evm_vm *e)
+{
+    usize waiting = cd_txpool_pending_cnt(e->api.pool);
+    waiting += e->atomic == NULL ? 0 : cd_atomic_pool_cnt(cd_atomic_pool_of(e->atomic));
+    if (!e->gossip.is_on || waiting == 0) {
+        return UINT64_MAX;
+    }
+    u64 now = cd_clock_mono_ns(e->ctx.clock);
+    if (now >= e->ask_ns) {
+        e->ask_ns = now + ASK_AGAIN_NS;
+        e->ctx.host->notify(e->ctx.host, CD_VM_WANTS_BLOCK);
+    }
+    return e->ask_ns;
+}
+
 static u64 vm_wake(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
-    cd__vm_metrics_follow(e);
-    u64 next = e->dev_net == NULL ? UINT64_MAX : cd__dev_wake(e->dev_net);
-    return e->keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->keystore));
+    cd__vm_metrics_follow(&e->metrics, &e->api);
+    u64 next = e->dev == NULL ? ask_again(e) : cd_dev_wake(e->dev);
+    next = cd_min_u64(next, cd_gossip_wake(e->base.gossip));
+    return e->api.keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->api.keystore));
 }
 
 static void vm_close(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
-    cd__dev_close(e->dev_net);
-    cd_txpool_free(e->pool);
-    cd__api_close(e);
-    if (e->chain != NULL) {
-        cd_world_source_fini(&e->head.world);
+    cd_dev_close(e->dev);
+    if (e->api.chain != NULL) {
+        cd_evm_blocks_fini(&e->blocks);
     }
-    cd_chain_close(e->chain);
-    cd_keystore_close(e->keystore);
+    cd_txpool_free(e->api.pool);
+    cd_api_close(&e->api);
+    if (e->api.chain != NULL) {
+        cd_world_source_fini(&e->api.head.world);
+    }
+    cd_chain_close(e->api.chain);
+    cd_atomic_close(e->atomic);
+    cd_gossip_free(e->base.gossip);
+    cd_keystore_close(e->api.keystore);
     cd_arena_fini(&e->config_arena);
     cd_free(e);
 }
 
 static const cd_vm_ops ops = {
     .name = "evm",
+    .set_state = vm_set_state,
     .build = vm_build,
     .parse = vm_parse,
     .get = vm_get,
     .release = vm_release,
     .verify = vm_verify,
     .accept = vm_accept,
+    .accepted = vm_accepted,
     .reject = vm_reject,
     .set_preference = vm_set_preference,
     .last_accepted = vm_last_accepted,
     .id_at_height = vm_id_at_height,
+    .app = &cd_gossip_app_ops,
     .handlers = vm_handlers,
     .version = vm_version,
     .wake = vm_wake,
     .close = vm_close,
 };
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening --- */
 
-static cd_err unlock_dev_accounts(cd_evm_vm *e)
+static void add_route(cd_evm_vm *e, const char *route, u32 over, const cd_rpc_service *service)
 {
-    u8 seed[64];
-    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
-    for (u32 i = 0; i < CD__DEV_ACCOUNTS; i++) {
-        u8 pub[64];
-        CD_TRY(cd_hd_account(e->dev[i].secret, seed, i));
-        CD_TRY(cd_secp256k1_pub(pub, e->dev[i].secret));
-        cd_secp256k1_addr(&e->dev[i].addr, pub);
-    }
-    e->dev_cnt = CD__DEV_ACCOUNTS;
-    return CD_OK;
+    CD_ASSERT(e->handlers_cnt < CD_COUNT(e->handlers));
+    e->handlers[e->handlers_cnt++] = (cd_vm_handler){.route = route, .over = over, .service = service};
 }
 
 /* What is served at which route. */
 static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
 {
-    cd__api_cfg cfg = {
-        .clock = cd_clock_real(),
+    cd_api_cfg cfg = {
+        .clock = e->ctx.clock,
         .gas_cap = e->config.rpc_gas_cap,
         .proof_window = e->config.proof_window,
         .home = e->ctx.loop,
         .text_bytes = e->ctx.text_bytes,
         .is_product = true,
     };
-    CD_TRY(cd__api_open(e, &cfg, why));
-    CD_TRY(cd__keys_open(e, why));
-    e->handlers[0] = (cd_vm_handler){.route = "/rpc", .over = CD_VM_HTTP, .service = &e->api.rpc};
-    e->handlers[1] = (cd_vm_handler){.route = "/ws", .over = CD_VM_WS, .service = &e->api.rpc};
-    e->handlers[2] = (cd_vm_handler){
-        .route = "/admin", .over = CD_VM_HTTP | CD_VM_LOCAL, .service = &e->api.admin};
-    e->handlers_cnt = e->config.admin_api ? 3 : 2;
+    CD_TRY(cd_api_open(&e->api, &cfg, why));
+    CD_TRY(cd_keys_open(&e->api, why));
+    add_route(e, "/rpc", CD_VM_HTTP, &e->api.service.rpc);
+    add_route(e, "/ws", CD_VM_WS, &e->api.service.rpc);
+    if (e->config.admin_api) {
+        add_route(e, "/admin", CD_VM_HTTP | CD_VM_LOCAL, &e->api.service.admin);
+    }
+    if (e->atomic != NULL) {
+        add_route(e, "/lux", CD_VM_HTTP, cd_atomic_service(e->atomic));
+        add_route(e, "/avax", CD_VM_HTTP, cd_atomic_service(e->atomic));
+    }
     return CD_OK;
 }
 
 /* The list of hashes that "allow-unprotected-tx-hashes" names. */
-static cd_err read_hashes(const cd_hash32 **out, cd_arena *a, const cd_str_list *texts,
-                          cd_errinfo *why)
+static cd_err read_hashes(const cd_hash32 **out, cd_arena *a, const cd_str_list *texts, cd_errinfo *why)
 {
     cd_hash32 *hashes = cd_arena_array(a, cd_hash32, texts->cnt);
     for (usize i = 0; i < texts->cnt; i++) {
@@ -329,7 +299,9 @@ static cd_err read_hashes(const cd_hash32 **out, cd_arena *a, const cd_str_list 
 
 static void on_pending(void *ctx, const cd_pool_tx *t)
 {
-    cd_feed_pending(((cd_evm_vm *)ctx)->feed, t);
+    cd_evm_vm *e = ctx;
+    cd_evm_gossip_pending(&e->gossip, t);
+    cd_api_pending_tx(&e->api, t);
 }
 
 static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
@@ -350,18 +322,98 @@ static cd_err open_pool(cd_evm_vm *e, cd_errinfo *why)
         .spares_local = c->local_txs,
         .keeps_stuck = e->ctx.is_dev,
         .journal = e->ctx.kv,
+        .clock = e->ctx.clock,
         .events = {.pending = on_pending, .ctx = e},
     };
     CD_TRY(read_hashes(&cfg.unprotected, &e->config_arena, &c->unprotected_hashes, why));
-    e->pool = cd_txpool_new(&cfg);
+    e->api.pool = cd_txpool_new(&cfg);
     return CD_OK;
 }
 
 static void on_indexed(void *ctx, u64 height, u64 head)
 {
     const cd_evm_vm *e = ctx;
-    cd_log_info(e->ctx.log, "indexing logs", CD_F("chain", "C"), CD_F("height", height),
-                CD_F("head", head));
+    cd_log_info(e->ctx.log, "indexing logs", CD_F("chain", e->ctx.name), CD_F("height", height), CD_F("head", head));
+}
+
+/* --- atomic transactions --- */
+
+static void on_atomic_wanted(void *ctx)
+{
+    cd_vm_host *host = ((cd_evm_vm *)ctx)->ctx.host;
+    host->notify(host, CD_VM_WANTS_BLOCK);
+}
+
+static void on_atomic_waits(void *ctx, const cd_hash32 *id, bool is_own)
+{
+    cd_evm_gossip_atomic(&((cd_evm_vm *)ctx)->gossip, id, is_own);
+}
+
+static cd_chain_block *on_atomic_preferred(void *ctx)
+{
+    return cd_evm_blocks_preferred(&((cd_evm_vm *)ctx)->blocks);
+}
+
+/* Base units have the native asset's decimals, wei have 18 [spec:decisions#D1]. */
+static u64 rate_of(u8 decimals)
+{
+    u64 rate = 1;
+    for (u32 i = decimals; i < 18; i++) {
+        rate *= 10;
+    }
+    return rate;
+}
+
+/* The C-Chain of a primary network has them, whatever its genesis selects [spec:decisions#D7]. */
+static void open_atomic(cd_evm_vm *e)
+{
+    const cd_vm_primary *p = e->ctx.primary;
+    if (p == NULL || e->ctx.shared == NULL || !cd_hash32_eq(&p->c_chain_id, &e->ctx.chain_id)) {
+        return;
+    }
+    const cd_atomic_cfg cfg = {
+        .net =
+            {
+                .network_id = e->ctx.network_id,
+                .chain_id = e->ctx.chain_id,
+                .x_chain_id = p->x_chain_id,
+                .asset_id = p->asset_id,
+                .rate = rate_of(p->network->decimals),
+                .prefix = p->network->prefix,
+            },
+        .kv = e->ctx.kv,
+        .shared = e->ctx.shared,
+        .clock = e->ctx.clock,
+        .wanted = on_atomic_wanted,
+        .waits = on_atomic_waits,
+        .preferred = on_atomic_preferred,
+        .ctx = e,
+    };
+    e->atomic = cd_atomic_open(&cfg);
+}
+
+/* The C-Chain of the upstream family has the addresses of its peers, Warp's too: they are in the genesis block. */
+static cd_module_addrs addrs_of(const cd_vm_primary *p)
+{
+    return p != NULL && p->network->family->upstream_modules ? CD_ADDRS_LEGACY : CD_ADDRS_PRIMARY;
+}
+
+static cd_when when_of(u64 at)
+{
+    return (cd_when){.is_set = at != UINT64_MAX, .at = at == UINT64_MAX ? 0 : at};
+}
+
+/* NULL: the node does not say. */
+static const cd_upgrade_times *times_of(cd_upgrade_times *out, const cd_vm_upgrade_times *t)
+{
+    *out = (cd_upgrade_times){
+        .durango = when_of(t->durango),
+        .etna = when_of(t->etna),
+        .fortuna = when_of(t->fortuna),
+        .granite = when_of(t->granite),
+        .phases = when_of(t->phases),
+    };
+    return t->is_given ? out : NULL;
 }
 
 static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
@@ -369,13 +421,15 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
     const cd_vm_config *c = &e->config;
     cd_bytes recipient = {0};
     cd_addr20 fee_recipient;
+    cd_upgrade_times times;
     cd_chain_cfg cfg = {
         .kv = e->ctx.kv,
         .genesis = e->ctx.genesis,
         .upgrades = e->ctx.upgrades,
+        .network = times_of(&times, &e->ctx.upgrade_times),
         .network_id = e->ctx.network_id,
         .blockchain_id = e->ctx.chain_id,
-        .addrs = CD_ADDRS_PRIMARY,
+        .addrs = addrs_of(e->ctx.primary),
         .is_dev = e->ctx.is_dev,
         .skip_upgrade_check = c->skip_upgrade_check,
         .pool = e->ctx.pool,
@@ -386,6 +440,7 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         .index = c->skip_log_indexing ? NULL : &cd_log_index,
         .trie_bytes = e->ctx.trie_bytes,
         .cache_bytes = e->ctx.cache_bytes,
+        .ext = e->atomic == NULL ? NULL : cd_atomic_ext(e->atomic),
     };
     if (c->airdrop.n != 0) {
         cd_buf file = {0};
@@ -396,57 +451,93 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         CD_TRY(err);
     }
     if (c->fee_recipient.n != 0) {
-        if (cd_hex_parse_prefixed(&recipient, &e->config_arena, c->fee_recipient) != CD_OK ||
-            recipient.n != 20) {
+        if (cd_hex_parse_prefixed(&recipient, &e->config_arena, c->fee_recipient) != CD_OK || recipient.n != 20) {
             return cd_fail(why, CD_EINVAL, "feeRecipient: not an address");
         }
         memcpy(fee_recipient.b, recipient.p, 20);
         cfg.fee_recipient = &fee_recipient;
     }
-    CD_TRY(cd_chain_open(&e->chain, &cfg, why));
+    CD_TRY(cd_chain_open(&e->api.chain, &cfg, why));
+    if (e->atomic != NULL) {
+        cd_atomic_use(e->atomic, e->api.chain);
+    }
     if (c->skip_log_indexing) {
         return cd_log_index_drop(e->ctx.kv, why);
     }
-    return cd_log_index_complete(e->ctx.kv, cd_chain_rules_of(e->chain)->layout,
-                                 cd_chain_head(e->chain)->header.number, on_indexed, e, why);
+    return cd_log_index_complete(e->ctx.kv, cd_chain_rules_of(e->api.chain)->layout,
+                                 cd_chain_head(e->api.chain)->header.number, on_indexed, e, why);
+}
+
+static cd_err open_dev(cd_evm_vm *e)
+{
+    cd_dev_cfg cfg = {
+        .api = &e->api,
+        .kv = e->ctx.kv,
+        .rng = e->ctx.rng,
+        .genesis = e->ctx.genesis,
+        .options = e->ctx.dev,
+    };
+    return e->ctx.is_dev ? cd_dev_open(&e->dev, &cfg) : CD_OK;
+}
+
+/* What methods work on, but for what is still to be opened. */
+static void fill_api(cd_evm_vm *e)
+{
+    e->api = (cd_api){
+        .config = &e->config,
+        .arena = &e->config_arena,
+        .blocks = &e->blocks.blocks,
+        .host = e->ctx.host,
+        .clock = e->ctx.clock,
+        .workers = e->ctx.pool,
+        .log = e->ctx.log,
+        .dir = e->ctx.dir,
+        .network_id = e->ctx.network_id,
+        .is_dev = e->ctx.is_dev,
+    };
 }
 
 cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
 {
     cd_evm_vm *e = cd_new(cd_evm_vm);
-    e->vm.ops = &ops;
+    e->base.vm.ops = &ops;
     e->ctx = *ctx;
+    e->base.gossip = cd_gossip_new(&e->ctx);
+    fill_api(e);
     cd_err err = cd_vm_config_parse(&e->config, &e->config_arena, ctx->config, why);
     err = err != CD_OK ? err : open_pool(e, why);
+    if (err == CD_OK) {
+        open_atomic(e);
+        cd_evm_gossip_open(&e->gossip, e->base.gossip, e->api.pool, e->atomic, ctx->host);
+    }
     err = err != CD_OK ? err : open_chain(e, why);
     if (err == CD_OK) {
-        cd_chain_source_init(&e->head, e->chain, NULL);
-        err = ctx->is_dev ? cd__dev_open(&e->dev_net, e) : CD_OK;
+        e->blocks.chain = e->api.chain;
+        e->blocks.clock = ctx->clock;
+        e->blocks.accepted = on_accepted;
+        e->blocks.ctx = e;
+        cd_evm_blocks_init(&e->blocks);
+        cd_chain_source_init(&e->api.head, e->api.chain, NULL);
+        err = open_dev(e);
     }
-    err = err != CD_OK ? err : cd__vm_follow(e);
+    err = err != CD_OK ? err : cd_api_follow(&e->api);
     if (err == CD_OK) {
         usize back;
-        err = cd_txpool_load(e->pool, &back, why);
-    }
-    if (err == CD_OK && ctx->is_dev) {
-        err = unlock_dev_accounts(e);
-    }
-    if (err == CD_OK && ctx->is_dev) {
-        err = cd__dev_start(e->dev_net, why);
+        err = cd_txpool_load(e->api.pool, &back, why);
     }
     err = err != CD_OK ? err : open_service(e, why);
     if (err != CD_OK) {
-        vm_close(&e->vm);
+        vm_close(&e->base.vm);
         return err;
     }
-    cd__vm_metrics_open(e);
-    *out = &e->vm;
+    cd__vm_metrics_open(&e->metrics, ctx->metrics, &e->api);
+    *out = &e->base.vm;
     return CD_OK;
 }
 
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm)
 {
-    return ((cd_evm_vm *)(void *)vm)->chain;
+    return self(vm)->api.chain;
 }
 
 struct cd_kv *cd_evm_vm_kv(cd_vm *vm)
@@ -456,8 +547,8 @@ struct cd_kv *cd_evm_vm_kv(cd_vm *vm)
 
 void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx)
 {
-    self(vm)->news = news;
-    self(vm)->news_ctx = ctx;
+    self(vm)->api.news = news;
+    self(vm)->api.news_ctx = ctx;
 }
 
 typedef struct pool_job {
@@ -475,7 +566,7 @@ static void on_owner(void *arg)
 cd_err cd_evm_vm_with_pool(cd_vm *vm, void (*job)(void *arg, cd_txpool *pool), void *arg)
 {
     cd_evm_vm *e = self(vm);
-    pool_job j = {.pool = e->pool, .job = job, .arg = arg};
+    pool_job j = {.pool = e->api.pool, .job = job, .arg = arg};
     if (e->ctx.host->run == NULL) {
         on_owner(&j);
         return CD_OK;

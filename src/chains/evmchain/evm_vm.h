@@ -1,7 +1,7 @@
 /* chains/evmchain/evm_vm.h - the EVM chain behind the node's VM contract, with its JSON-RPC service.
  *
- *   /rpc ──► methods (api_*.c) ──► chain.h for reads and calls
- *                              └─► pool.h for transactions ──► host: "there is something to build"
+ *   /rpc ──► methods (rpc/methods.def) ──► core/view.h for reads and calls
+ *                              └─► core/pool.h for transactions ──► host: "there is something to build"
  *
  * Threading: confined to the executor. [spec:architecture#5] [spec:eth-rpc#4] */
 #ifndef CD_CHAINS_EVMCHAIN_EVM_VM_H
@@ -19,13 +19,13 @@ struct cd_chain *cd_evm_vm_chain(cd_vm *vm);
 /* cd_evm_vm_kv borrows the store that it lives in, for who keeps an index there (chain.h). */
 struct cd_kv *cd_evm_vm_kv(cd_vm *vm);
 
-/* cd_evm_vm_watch has news(ctx) called on the executor whenever the head has changed; one watcher, before blocks come. */
+/* cd_evm_vm_watch has news(ctx) called on the executor whenever the head has changed; one watcher, before blocks
+ * come. */
 void cd_evm_vm_watch(cd_vm *vm, void (*news)(void *ctx), void *ctx);
 
 /* cd_evm_vm_with_pool calls job(arg, pool) on the executor and waits, from another thread that may. Errors: CD_EFULL,
  * CD_ECLOSED; then nothing was called. */
 struct cd_txpool;
-cd_err cd_evm_vm_with_pool(cd_vm *vm, void (*job)(void *arg, struct cd_txpool *pool),
-                           void *arg) CD_CHECK;
+cd_err cd_evm_vm_with_pool(cd_vm *vm, void (*job)(void *arg, struct cd_txpool *pool), void *arg) CD_CHECK;
 
 #endif

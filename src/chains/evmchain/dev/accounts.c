@@ -1,13 +1,31 @@
 /* Who may send without a key. [spec:dev-rpc#2.4] */
-#include "base/mem.h"
-#include "chains/evmchain/dev/dev.h"
-#include "chains/evmchain/dev/ecrecover.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/core/dev_ecrecover.h"
+#include "chains/evmchain/dev/dev_priv.h"
+#include "chains/evmchain/rpc/send.h"
+#include "crypto/ec/secp256k1.h"
+#include "wallet/hd.h"
 
 enum { IMPERSONATED_MAX = 65536 };
 
-/* --- impersonation ------------------------------------------------------------------------------ */
+/* --- keys that everybody knows --- */
 
-static usize place_of(const cd__dev *d, const cd_addr20 *addr)
+cd_err cd__dev_derive_keys(cd_api_account out[CD__DEV_ACCOUNTS])
+{
+    u8 seed[64];
+    cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
+    for (u32 i = 0; i < CD__DEV_ACCOUNTS; i++) {
+        u8 pub[64];
+        CD_TRY(cd_hd_account(out[i].secret, seed, i));
+        CD_TRY(cd_secp256k1_pub(pub, out[i].secret));
+        cd_secp256k1_addr(&out[i].addr, pub);
+    }
+    return CD_OK;
+}
+
+/* --- impersonation --- */
+
+static usize place_of(const cd_dev *d, const cd_addr20 *addr)
 {
     usize i = 0;
     while (i < d->impersonated_cnt && !cd_addr20_eq(&d->impersonated[i], addr)) {
@@ -16,29 +34,22 @@ static usize place_of(const cd__dev *d, const cd_addr20 *addr)
     return i;
 }
 
-bool cd__dev_may_send(const cd__dev *d, const cd_addr20 *addr)
+bool cd__dev_may_send(const cd_api_dev *dev, const cd_addr20 *addr)
 {
+    const cd_dev *d = (const cd_dev *)(const void *)dev;
     return d->auto_impersonate || place_of(d, addr) != d->impersonated_cnt;
-}
-
-void cd__dev_write_impersonated(const cd__dev *d, cd_json_w *w)
-{
-    for (usize i = 0; d != NULL && i < d->impersonated_cnt; i++) {
-        cd_json_w_hex(w, cd_bytes_of(d->impersonated[i].b, 20));
-    }
 }
 
 cd_err cd__dev_impersonate(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_addr20 addr;
     CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
     if (place_of(d, &addr) == d->impersonated_cnt) {
         if (d->impersonated_cnt == IMPERSONATED_MAX) {
             return cd_rpc_fail(call, CD_RPC_SERVER, "too many impersonated accounts");
         }
-        d->impersonated =
-            cd_realloc(d->impersonated, (d->impersonated_cnt + 1) * sizeof *d->impersonated);
+        d->impersonated = cd_realloc(d->impersonated, (d->impersonated_cnt + 1) * sizeof *d->impersonated);
         d->impersonated[d->impersonated_cnt++] = addr;
     }
     return cd__dev_setter(call);
@@ -46,7 +57,7 @@ cd_err cd__dev_impersonate(cd_rpc_call *call)
 
 cd_err cd__dev_stop_impersonating(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_addr20 addr;
     CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
     usize at = place_of(d, &addr);
@@ -101,5 +112,5 @@ cd_err cd__dev_impersonate_sig(cd_rpc_call *call)
 
 cd_err cd__dev_send_unsigned(cd_rpc_call *call)
 {
-    return cd__api_send(call, true);
+    return cd_api_send(call, true);
 }

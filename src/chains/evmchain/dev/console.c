@@ -1,8 +1,8 @@
 #include "chains/evmchain/dev/console.h"
 
 #include "base/hex.h"
-#include "base/hmap.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/table/hmap.h"
 #include "codec/abi.h"
 #include "num/u256_text.h"
 
@@ -30,13 +30,12 @@ struct cd_console {
     cd_hmap by_selector; /* selector → shape */
 };
 
-/* --- the table ---------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static usize put_type(char *out, usize room, arg a, bool is_short)
 {
-    static const char *const names[] = {
-        [STRING] = "string", [BOOL] = "bool",  [ADDRESS] = "address",
-        [UINT] = "uint256",  [INT] = "int256", [BYTES] = "bytes"};
+    static const char *const names[] = {[STRING] = "string", [BOOL] = "bool",  [ADDRESS] = "address",
+                                        [UINT] = "uint256",  [INT] = "int256", [BYTES] = "bytes"};
     const char *name = a.kind == FIXED ? "bytes" : names[a.kind];
     if (is_short && (a.kind == UINT || a.kind == INT)) {
         name = a.kind == UINT ? "uint" : "int";
@@ -101,7 +100,7 @@ usize cd_console_cnt(const cd_console *c)
     return cd_hmap_cnt(&c->by_selector);
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 /* The word at off; zeroes where the data has ended. */
 static void word_at(u8 out[WORD], cd_bytes data, usize off)
@@ -239,7 +238,7 @@ bool cd_console_text(const cd_console *c, cd_buf *out, cd_bytes input)
     return true;
 }
 
-/* --- watching ----------------------------------------------------------------------------------- */
+/* --- watching --- */
 
 static cd_console_watch *watch_of(cd_tracer *t)
 {
@@ -256,8 +255,7 @@ static void on_enter(cd_tracer *t, u32 depth, u8 op, const cd_evm_msg *msg)
         w->last = &tx->next;
         w->last_line = &tx->lines;
     }
-    if (msg->kind == CD_CREATE || msg->kind == CD_CREATE2 ||
-        !cd_addr20_eq(&msg->code, &console_addr)) {
+    if (msg->kind == CD_CREATE || msg->kind == CD_CREATE2 || !cd_addr20_eq(&msg->code, &console_addr)) {
         return;
     }
     cd_buf text = {0};
@@ -275,8 +273,7 @@ static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_u
     cd_console_watch *w = watch_of(t);
     (void)gas_used;
     if (depth == 0) {
-        cd_console_tx *tx =
-            (cd_console_tx *)(void *)((u8 *)w->last - offsetof(cd_console_tx, next));
+        cd_console_tx *tx = (cd_console_tx *)(void *)((u8 *)w->last - offsetof(cd_console_tx, next));
         tx->status = res->status;
         tx->words = cd_arena_str(&w->arena, cd_bytes_str(cd_evm_result_str(res)));
         tx->output = cd_arena_dup(&w->arena, res->output);

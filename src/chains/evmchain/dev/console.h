@@ -1,16 +1,17 @@
-/* chains/evmchain/dev/console.h - what contracts print: calls to Hardhat's console address, decoded, and how transactions ended.
+/* chains/evmchain/dev/console.h - what contracts print: calls to Hardhat's console address, decoded, and how
+ * transactions ended.
  *
  *   execution ──calls──► cd_console_watch (an EVM tracer) ──► lines and outcomes, one list a transaction
  *                                └── selector ──► cd_console (frozen table of signatures) ──► text
  *
- * The table is made of the signatures' shape: no value; one of any elementary type; up to four of string, bool, address,
- * uint256; under today's selectors and those of older libraries, which hashed "uint" for "uint256".
+ * The table is made of the signatures' shape: no value; one of any elementary type; up to four of string, bool,
+ * address, uint256; under today's selectors and those of older libraries, which hashed "uint" for "uint256".
  * Threading: cd_console is frozen; a watch is confined. [spec:dev-rpc#2.7] */
 #ifndef CD_CHAINS_EVMCHAIN_DEV_CONSOLE_H
 #define CD_CHAINS_EVMCHAIN_DEV_CONSOLE_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 #include "evm/evm.h"
 
 typedef struct cd_console cd_console;
@@ -43,6 +44,7 @@ typedef struct cd_console_tx {
     struct cd_console_tx *next;
 } cd_console_tx;
 
+/* Listens for console.log while transactions run. */
 typedef struct cd_console_watch {
     cd_tracer tracer; /* first: for cd_evm_set_tracer */
     const cd_console *console;

@@ -1,8 +1,8 @@
 #include "chains/evmchain/dev/dump.h"
 
 #include "base/hex.h"
-#include "base/log.h"
-#include "chains/evmchain/world/walk.h"
+#include "base/log/log.h"
+#include "chains/evmchain/core/world/walk.h"
 #include "codec/gzip.h"
 #include "num/u256_text.h"
 
@@ -11,7 +11,7 @@ enum { DUMP_MAX = 1 << 30 };
 
 static const u8 code_prefix = 'c';
 
-/* --- out ---------------------------------------------------------------------------------------- */
+/* --- out --- */
 
 void cd__dump_put_slot(cd_json_w *w, const cd_u256 *key, const cd_u256 *v)
 {
@@ -99,7 +99,7 @@ static cd_err write_accounts(cd_json_w *w, cd_view *view)
     return e;
 }
 
-cd_err cd__dump_put(cd_buf *out, const cd__dev *d, cd_view *view)
+cd_err cd__dump_put(cd_buf *out, const cd_dev *d, cd_view *view)
 {
     cd_json_w w = {.out = out};
     const cd_header *h = &cd_view_head(view)->block.header;
@@ -140,7 +140,7 @@ cd_err cd__dev_dump(cd_rpc_call *call)
 {
     cd_buf text = {0};
     cd_buf packed = {0};
-    cd_err e = cd__dump_put(&text, cd__dev_of(call), cd__api_view(call));
+    cd_err e = cd__dump_put(&text, cd__dev_of(call), cd_api_view(call));
     if (e == CD_OK) {
         cd_gzip_enc(&packed, cd_buf_bytes(&text), CD_GZIP_SMALL);
         cd_json_w_hex(call->out, cd_buf_bytes(&packed));
@@ -150,7 +150,7 @@ cd_err cd__dev_dump(cd_rpc_call *call)
     return cd__dev_done(call, e, NULL);
 }
 
-/* --- in ----------------------------------------------------------------------------------------- */
+/* --- in --- */
 
 static cd_err load_slots(cd_state *st, cd_acct *a, cd_json storage, cd_errinfo *why)
 {
@@ -203,26 +203,26 @@ static cd_err load_accounts(void *ctx, cd_state *st, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd__dump_edit(const cd__dev *d, cd_json accounts, cd_errinfo *why)
+cd_err cd__dump_edit(const cd_dev *d, cd_json accounts, cd_errinfo *why)
 {
     cd_arena a = {0};
     loading l = {.accounts = accounts, .arena = &a};
     cd_err e = cd_json_obj(accounts, why);
     if (e == CD_OK) {
-        e = cd_chain_edit(d->vm->chain, load_accounts, &l, why);
+        e = cd_api_edit(d->api, load_accounts, &l, why);
     }
     cd_arena_fini(&a);
     return e;
 }
 
 /* The chain's clock is not before the dump's. */
-static cd_err follow_clock(cd__dev *d, cd_json dump, cd_errinfo *why)
+static cd_err follow_clock(cd_dev *d, cd_json dump, cd_errinfo *why)
 {
     u64 time;
     cd_json v = cd_json_get(cd_json_get(dump, "block"), "timestamp");
     if (cd_json_has(v) && cd_json_u64(&time, v, NULL) == CD_OK && time <= INT64_MAX &&
-        cd__dev_wall() + d->lasting.offset < (i64)time) {
-        d->lasting.offset = (i64)time - cd__dev_wall();
+        cd__dev_wall(d) + d->lasting.offset < (i64)time) {
+        d->lasting.offset = (i64)time - cd__dev_wall(d);
     }
     return cd__dev_save(d, why);
 }
@@ -244,7 +244,7 @@ cd_err cd__dump_open(cd_json *out, cd_arena *a, cd_bytes text, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd__dump_take(cd__dev *d, cd_json doc, cd_errinfo *why)
+cd_err cd__dump_take(cd_dev *d, cd_json doc, cd_errinfo *why)
 {
     const char *only; /* why its accounts are all that is taken */
     cd_err e = cd__dump_take_chain(d, cd_json_get(doc, "candela"), &only, why);
@@ -254,12 +254,11 @@ cd_err cd__dump_take(cd__dev *d, cd_json doc, cd_errinfo *why)
     CD_TRY(e);
     CD_TRY(follow_clock(d, doc, why));
     if (only == NULL) {
-        cd_log_info(d->vm->ctx.log, "state loaded",
-                    CD_F("blocks", cd_chain_head(d->vm->chain)->header.number));
+        cd_log_info(d->api->log, "state loaded", CD_F("blocks", cd_chain_head(d->api->chain)->header.number));
     } else {
-        cd_log_info(d->vm->ctx.log, "state loaded, accounts only", CD_F("why", only));
+        cd_log_info(d->api->log, "state loaded, accounts only", CD_F("why", only));
     }
-    return cd__vm_follow(d->vm);
+    return cd_api_follow(d->api);
 }
 
 cd_err cd__dev_load(cd_rpc_call *call)

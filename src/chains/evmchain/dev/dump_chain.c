@@ -1,12 +1,12 @@
 /* The chain in a dump: blocks, what was changed between them, and the way back in by executing them again. */
-#include "base/clock.h"
+#include "base/os/clock.h"
+#include "chains/evmchain/core/run.h"
+#include "chains/evmchain/core/world/walk.h"
 #include "chains/evmchain/dev/dump.h"
-#include "chains/evmchain/run.h"
-#include "chains/evmchain/world/walk.h"
 
 enum { VERSION = 1 };
 
-/* --- out ---------------------------------------------------------------------------------------- */
+/* --- out --- */
 
 static cd_err put_run(cd_json_w *w, cd_view *view, cd_arena *a, const cd_run *run)
 {
@@ -136,13 +136,13 @@ static void put_next(cd_json_w *w, const cd__dev_lasting *l)
     cd_json_w_obj_end(w);
 }
 
-cd_err cd__dump_put_chain(cd_json_w *w, const cd__dev *d, cd_view *view)
+cd_err cd__dump_put_chain(cd_json_w *w, const cd_dev *d, cd_view *view)
 {
     cd_json_w_obj(w);
     cd_json_w_key(w, "version");
     cd_json_w_u64(w, VERSION);
     cd_json_w_key(w, "genesis");
-    cd_json_w_raw(w, d->vm->ctx.genesis);
+    cd_json_w_raw(w, d->genesis);
     cd_json_w_key(w, "genesisHash");
     cd_json_w_hex(w, cd_bytes_of(cd_view_genesis(view)->b, 32));
     cd_json_w_key(w, "blocks");
@@ -159,9 +159,9 @@ cd_err cd__dump_put_chain(cd_json_w *w, const cd__dev *d, cd_view *view)
     return CD_OK;
 }
 
-/* --- in ----------------------------------------------------------------------------------------- */
+/* --- in --- */
 
-static cd_err take_run(const cd__dev *d, cd_json v, cd_errinfo *why)
+static cd_err take_run(cd_dev *d, cd_json v, cd_errinfo *why)
 {
     u64 count;
     u64 interval;
@@ -176,20 +176,18 @@ static cd_err take_run(const cd__dev *d, cd_json v, cd_errinfo *why)
     if (count == 0 || count > CD__DEV_MINE_MAX) {
         return cd_json_fail(cd_json_get(v, "count"), CD_ERANGE, "not a number of blocks", why);
     }
-    CD_TRY(cd_chain_child(d->vm->chain, &child));
+    CD_TRY(cd_chain_child(d->api->chain, &child));
     wish.coinbase = child.coinbase.is_free ? &miner : NULL;
-    wish.gas_limit =
-        wish.gas_limit == cd_u256_to_u64_sat(&child.fee.gas_limit) ? 0 : wish.gas_limit;
-    return cd_chain_mine_empty(d->vm->chain, count, interval, &wish, why);
+    wish.gas_limit = wish.gas_limit == cd_u256_to_u64_sat(&child.fee.gas_limit) ? 0 : wish.gas_limit;
+    return cd__dev_make_empty(d, count, interval, &wish, why);
 }
 
-static cd_err take_block(const cd__dev *d, cd_arena *a, cd_json v, cd_json record, cd_errinfo *why)
+static cd_err take_block(cd_dev *d, cd_arena *a, cd_json v, cd_json record, cd_errinfo *why)
 {
     cd_bytes rlp;
     cd_bytes enc = {0};
     cd_dev_record dev = {0};
     cd_chain_block *b;
-    cd_chain *c = d->vm->chain;
     CD_TRY(cd_json_hex(&rlp, a, v, why));
     if (cd_json_has(record)) {
         CD_TRY(cd_json_hex(&enc, a, record, why));
@@ -197,17 +195,12 @@ static cd_err take_block(const cd__dev *d, cd_arena *a, cd_json v, cd_json recor
     if (enc.n != 0 && cd_dev_record_dec(&dev, a, enc) != CD_OK) {
         return cd_json_fail(record, CD_EFORMAT, "not a record of a block", why);
     }
-    CD_TRY(cd_chain_parse_as(c, &b, rlp, &dev, why));
-    cd_err e = cd_chain_verify(c, b, cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS, why);
-    if (e == CD_OK) {
-        e = cd_chain_accept(c, b, why);
-    }
-    cd_chain_drop(c, b);
-    return e;
+    CD_TRY(cd_chain_parse_as(d->api->chain, &b, rlp, &dev, why));
+    return cd_api_produce(d->api, &(cd_api_plan){.ready = b}, why);
 }
 
 /* Makes the edits after the head, if *edit is about it, and moves on. */
-static cd_err take_edit(const cd__dev *d, cd_json_it *it, bool *is_left, cd_errinfo *why)
+static cd_err take_edit(const cd_dev *d, cd_json_it *it, bool *is_left, cd_errinfo *why)
 {
     u64 after;
     if (!*is_left) {
@@ -222,7 +215,7 @@ static cd_err take_edit(const cd__dev *d, cd_json_it *it, bool *is_left, cd_erri
     return CD_OK;
 }
 
-static cd_err take_next(cd__dev *d, cd_json next, cd_errinfo *why)
+static cd_err take_next(cd_dev *d, cd_json next, cd_errinfo *why)
 {
     cd_json coinbase = cd_json_get(next, "coinbase");
     cd_json gas = cd_json_get(next, "gasLimit");
@@ -243,7 +236,7 @@ static cd_err take_next(cd__dev *d, cd_json next, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err take_all(cd__dev *d, cd_json ours, cd_errinfo *why)
+static cd_err take_all(cd_dev *d, cd_json ours, cd_errinfo *why)
 {
     cd_hash32 head;
     cd_json_it block = cd_json_iter(cd_json_get(ours, "blocks"));
@@ -255,25 +248,24 @@ static cd_err take_all(cd__dev *d, cd_json ours, cd_errinfo *why)
     while (cd_json_next(&block)) {
         cd_arena a = {0};
         cd_json own = cd_json_next(&record) ? record.val : (cd_json){0};
-        cd_err e = cd_json_kind_of(block.val) == CD_JSON_OBJ
-                       ? take_run(d, block.val, why)
-                       : take_block(d, &a, block.val, own, why);
+        cd_err e = cd_json_kind_of(block.val) == CD_JSON_OBJ ? take_run(d, block.val, why)
+                                                             : take_block(d, &a, block.val, own, why);
         cd_arena_fini(&a);
         CD_TRY(e);
         CD_TRY(take_edit(d, &edit, &is_edit_left, why));
     }
-    if (is_edit_left || !cd_hash32_eq(&head, &cd_chain_head(d->vm->chain)->hash)) {
+    if (is_edit_left || !cd_hash32_eq(&head, &cd_chain_head(d->api->chain)->hash)) {
         return cd_fail(why, CD_EFORMAT, "its blocks do not lead to its head");
     }
     return take_next(d, cd_json_get(ours, "next"), why);
 }
 
-cd_err cd__dump_take_chain(cd__dev *d, cd_json ours, const char **only, cd_errinfo *why)
+cd_err cd__dump_take_chain(cd_dev *d, cd_json ours, const char **only, cd_errinfo *why)
 {
     cd_hash32 genesis;
     cd_hash32 own;
     u64 version;
-    cd_chain *c = d->vm->chain;
+    cd_chain *c = d->api->chain;
     *only = NULL;
     if (!cd_json_has(ours)) {
         *only = "another program's dump has no blocks for this one";
@@ -294,7 +286,7 @@ cd_err cd__dump_take_chain(cd__dev *d, cd_json ours, const char **only, cd_errin
     }
     cd_err e = take_all(d, ours, why);
     if (e != CD_OK && cd_chain_version(c) != 0) {
-        cd_err back = cd_chain_truncate(c, 0, NULL);
+        cd_err back = cd_api_truncate(d->api, 0, NULL);
         return back != CD_OK ? back : e;
     }
     return e;

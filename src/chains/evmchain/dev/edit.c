@@ -1,6 +1,6 @@
 /* Changes of the head's state without a transaction, and what the next block is told to be. [spec:dev-rpc#3.3] */
 #include "base/hex.h"
-#include "chains/evmchain/dev/dev.h"
+#include "chains/evmchain/dev/dev_priv.h"
 #include "num/u256_text.h"
 
 typedef enum what { BALANCE, MORE_BALANCE, CODE, NONCE, SLOT } what;
@@ -36,8 +36,7 @@ static cd_err apply(void *ctx, cd_state *st, cd_errinfo *why)
         return CD_OK;
     case NONCE:
         if (e->only_up && e->n.w[0] < a->nonce) {
-            return cd_fail(why, CD_EINVAL,
-                           "New nonce (%llu) must not be smaller than the existing nonce (%llu)",
+            return cd_fail(why, CD_EINVAL, "New nonce (%llu) must not be smaller than the existing nonce (%llu)",
                            (unsigned long long)e->n.w[0], (unsigned long long)a->nonce);
         }
         cd_state_set_nonce(st, a, e->n.w[0]);
@@ -51,10 +50,10 @@ static cd_err apply(void *ctx, cd_state *st, cd_errinfo *why)
 
 cd_err cd__dev_edit(cd_rpc_call *call, cd_chain_change *change, void *ctx)
 {
-    cd_evm_vm *vm = cd__vm_of(call);
+    cd_api *api = cd_api_of(call);
     cd_errinfo why = {0};
-    cd_err e = cd_chain_edit(vm->chain, change, ctx, &why);
-    return cd__dev_done(call, e == CD_OK ? cd__vm_follow(vm) : e, &why);
+    cd_err e = cd_api_edit(api, change, ctx, &why);
+    return cd__dev_done(call, e == CD_OK ? cd_api_follow(api) : e, &why);
 }
 
 static cd_err edit_account(cd_rpc_call *call, edit *e)
@@ -122,15 +121,15 @@ cd_err cd__dev_set_storage(cd_rpc_call *call)
     return edit_account(call, &e);
 }
 
-/* --- the next block ----------------------------------------------------------------------------- */
+/* --- the next block --- */
 
 cd_err cd__dev_set_coinbase(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_child_rules child;
     cd_addr20 addr;
     CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
-    CD_TRY(cd__dev_done(call, cd_chain_child(d->vm->chain, &child), NULL));
+    CD_TRY(cd__dev_done(call, cd_chain_child(d->api->chain, &child), NULL));
     if (!child.coinbase.is_free) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "coinbase is set by the reward manager");
     }
@@ -143,21 +142,21 @@ cd_err cd__dev_set_gas_limit(cd_rpc_call *call)
 {
     u64 gas;
     cd_errinfo why = {0};
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     CD_TRY(cd__dev_n64(call, &gas, 0));
     if (gas == 0) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "Block gas limit must be greater than 0");
     }
     d->lasting.gas_limit = gas;
     cd_err e = cd__dev_save(d, &why);
-    CD_TRY(cd__dev_done(call, e == CD_OK ? cd__vm_follow(d->vm) : e, &why));
+    CD_TRY(cd__dev_done(call, e == CD_OK ? cd_api_follow(d->api) : e, &why));
     cd_json_w_bool(call->out, true); /* under every name */
     return CD_OK;
 }
 
 cd_err cd__dev_set_randao(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     CD_TRY(cd_rpc_read_hash(call, &d->once.randao, cd_rpc_arg(call, 0), 0));
     d->once.has_randao = true;
     return cd__dev_setter(call);
@@ -165,31 +164,30 @@ cd_err cd__dev_set_randao(cd_rpc_call *call)
 
 cd_err cd__dev_set_base_fee(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     u64 fee;
     CD_TRY(cd__dev_n64(call, &fee, 0));
     d->once.base_fee = cd_u256_from_u64(fee);
     d->once.has_base_fee = true;
-    CD_TRY(cd__dev_done(call, cd__vm_follow(d->vm), NULL));
+    CD_TRY(cd__dev_done(call, cd_api_follow(d->api), NULL));
     return cd__dev_setter(call);
 }
 
 cd_err cd__dev_set_min_gas_price(cd_rpc_call *call)
 {
-    return cd_rpc_fail(call, CD_RPC_SERVER, "%s is not supported when EIP-1559 is active",
-                       call->method->name);
+    return cd_rpc_fail(call, CD_RPC_SERVER, "%s is not supported when EIP-1559 is active", call->method->name);
 }
 
-/* --- the pool ----------------------------------------------------------------------------------- */
+/* --- the pool --- */
 
 cd_err cd__dev_drop(cd_rpc_call *call)
 {
-    cd_evm_vm *vm = cd__vm_of(call);
+    cd_api *api = cd_api_of(call);
     cd_hash32 hash;
     const cd_accepted *block;
     usize idx;
     CD_TRY(cd_rpc_read_hash(call, &hash, cd_rpc_arg(call, 0), 0));
-    bool was_there = cd_txpool_drop(vm->pool, &hash);
+    bool was_there = cd_txpool_drop(api->pool, &hash);
     if (cd__dev_is_anvil(call)) {
         if (was_there) {
             cd_json_w_hex(call->out, cd_bytes_of(hash.b, 32));
@@ -198,11 +196,11 @@ cd_err cd__dev_drop(cd_rpc_call *call)
         }
         return CD_OK;
     }
-    if (!was_there && cd_view_tx(cd__api_view(call), &block, &idx, call->arena, &hash) == CD_OK) {
+    if (!was_there && cd_view_tx(cd_api_view(call), &block, &idx, call->arena, &hash) == CD_OK) {
         char text[65] = {0};
         cd_hex_fmt(text, cd_bytes_of(hash.b, 32));
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "Transaction 0x%s cannot be dropped because it's already mined", text);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "Transaction 0x%s cannot be dropped because it's already mined",
+                           text);
     }
     cd_json_w_bool(call->out, was_there);
     return CD_OK;
@@ -210,7 +208,7 @@ cd_err cd__dev_drop(cd_rpc_call *call)
 
 cd_err cd__dev_drop_all(cd_rpc_call *call)
 {
-    cd_txpool_clear(cd__vm_of(call)->pool);
+    cd_txpool_clear(cd_api_of(call)->pool);
     return cd__dev_setter(call);
 }
 
@@ -218,6 +216,6 @@ cd_err cd__dev_drop_sender(cd_rpc_call *call)
 {
     cd_addr20 addr;
     CD_TRY(cd_rpc_read_addr(call, &addr, cd_rpc_arg(call, 0), 0));
-    (void)cd_txpool_drop_sender(cd__vm_of(call)->pool, &addr);
+    (void)cd_txpool_drop_sender(cd_api_of(call)->pool, &addr);
     return cd__dev_setter(call);
 }

@@ -1,7 +1,7 @@
 #include "chains/evmchain/dev/genesis.h"
 
 #include "base/hex.h"
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
 #include "wallet/hd.h"
 
 enum { ACCOUNTS = 10 };
@@ -13,14 +13,13 @@ cd_err cd_dev_genesis(cd_buf *out, u64 chain_id, u64 time)
 {
     u8 seed[64];
     cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
-    cd_buf_fmt(
-        out,
-        "{\"config\":{\"chainId\":%llu,\"feeConfig\":{\"gasLimit\":30000000,\"targetBlockRate\":1,"
-        "\"minBaseFee\":1000000000,\"targetGas\":150000000,\"baseFeeChangeDenominator\":36,"
-        "\"minBlockGasCost\":0,\"maxBlockGasCost\":0,\"blockGasCostStep\":0},"
-        "\"allowFeeRecipients\":true},\"timestamp\":\"0x%llx\",\"gasLimit\":\"0x1c9c380\","
-        "\"difficulty\":\"0x0\",\"alloc\":{",
-        (unsigned long long)chain_id, (unsigned long long)time);
+    cd_buf_fmt(out,
+               "{\"config\":{\"chainId\":%llu,\"feeConfig\":{\"gasLimit\":30000000,\"targetBlockRate\":1,"
+               "\"minBaseFee\":1000000000,\"targetGas\":150000000,\"baseFeeChangeDenominator\":36,"
+               "\"minBlockGasCost\":0,\"maxBlockGasCost\":0,\"blockGasCostStep\":0},"
+               "\"allowFeeRecipients\":true},\"timestamp\":\"0x%llx\",\"gasLimit\":\"0x1c9c380\","
+               "\"difficulty\":\"0x0\",\"alloc\":{",
+               (unsigned long long)chain_id, (unsigned long long)time);
     for (u32 i = 0; i < ACCOUNTS; i++) {
         u8 secret[32];
         u8 pub[64];

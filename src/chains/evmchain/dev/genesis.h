@@ -3,7 +3,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_DEV_GENESIS_H
 #define CD_CHAINS_EVMCHAIN_DEV_GENESIS_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
 /* cd_dev_genesis appends the JSON document; time in Unix seconds. Errors: CD_EKEY (never, for the phrase we use). */
 cd_err cd_dev_genesis(cd_buf *out, u64 chain_id, u64 time) CD_CHECK;

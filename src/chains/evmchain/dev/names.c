@@ -1,9 +1,9 @@
 #include "chains/evmchain/dev/names.h"
 
 #include "base/hex.h"
-#include "base/hmap.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/table/hmap.h"
+#include "base/thread/thread.h"
 #include "chains/evmchain/dev/console.h"
 #include "codec/abi.h"
 #include "num/u256_text.h"
@@ -40,7 +40,7 @@ void cd_names_free(cd_names *n)
     }
 }
 
-/* --- in ----------------------------------------------------------------------------------------- */
+/* --- in --- */
 
 /* "(uint256,(address,bytes)[])" of a list of parameters. */
 static cd_err put_types(cd_buf *out, cd_json params, u32 depth, cd_errinfo *why)
@@ -97,8 +97,7 @@ static cd_err add_all(cd_names *n, cd_json abi, cd_errinfo *why)
         cd_bytes kind;
         cd_bytes name;
         CD_TRY(cd_json_str(&kind, cd_json_get(it.val, "type"), why));
-        if (!cd_bytes_eq(kind, cd_bytes_str("function")) &&
-            !cd_bytes_eq(kind, cd_bytes_str("error"))) {
+        if (!cd_bytes_eq(kind, cd_bytes_str("function")) && !cd_bytes_eq(kind, cd_bytes_str("error"))) {
             continue;
         }
         CD_TRY(cd_json_str(&name, cd_json_get(it.val, "name"), why));
@@ -116,7 +115,7 @@ cd_err cd_names_add(cd_names *n, cd_json abi, cd_errinfo *why)
     return e;
 }
 
-/* --- out ---------------------------------------------------------------------------------------- */
+/* --- out --- */
 
 static void put_number(cd_buf *out, const cd_u256 *v, bool is_signed)
 {
@@ -146,8 +145,7 @@ static void put_bytes(cd_buf *out, cd_bytes b)
 static void put_value(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val);
 
 /* Types nest no deeper than cd_abi_parse lets them. */
-static void put_items(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val, char open,
-                      char close)
+static void put_items(cd_buf *out, const cd_abi_type *type, const cd_abi_val *val, char open, char close)
 {
     bool is_tuple = type->kind == CD_ABI_TUPLE;
     cd_buf_u8(out, (u8)open);

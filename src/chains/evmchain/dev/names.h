@@ -3,7 +3,8 @@
  *
  *   {"type":"function","name":"transfer","inputs":[…]} ──► a9059cbb ──► "transfer(0x7099…79C8, 1,000,000)"
  *
- * Of two with one selector the first stays. Bounded; what is more is not taken in. Threading: shared. [spec:dev-rpc#2.6] */
+ * Of two with one selector the first stays. Bounded; what is more is not taken in. Threading: shared.
+ * [spec:dev-rpc#2.6] */
 #ifndef CD_CHAINS_EVMCHAIN_DEV_NAMES_H
 #define CD_CHAINS_EVMCHAIN_DEV_NAMES_H
 

@@ -1,24 +1,18 @@
 /* What tools ask a development node about itself. [spec:dev-rpc#3.4] */
 #include "base/version.h"
-#include "chains/evmchain/dev/dev.h"
-
-static void write_hash(cd_json_w *w, const char *key, const cd_hash32 *hash)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_hex(w, cd_bytes_of(hash->b, 32));
-}
+#include "chains/evmchain/dev/dev_priv.h"
 
 /* {"0x1": [number, hash], …} */
 static cd_err write_snapshots(cd_rpc_call *call)
 {
-    const cd__dev *d = cd__dev_of(call);
+    const cd_dev *d = cd__dev_of(call);
     cd_json_w *w = call->out;
     cd_json_w_obj(w);
     for (usize i = 0; i < d->snapshot_cnt; i++) {
         const cd__dev_snapshot *s = &d->snapshots[i];
         u64 height = s->version >> CD_WORLD_EDIT_BITS;
         cd_hash32 hash;
-        cd_err e = cd_view_hash(cd__api_view(call), &hash, height);
+        cd_err e = cd_view_hash(cd_api_view(call), &hash, height);
         CD_TRY(cd__dev_done(call, e, NULL));
         cd_json_w_key(w, cd_arena_fmt(call->arena, "0x%llx", (unsigned long long)s->id));
         cd_json_w_arr(w);
@@ -32,18 +26,18 @@ static cd_err write_snapshots(cd_rpc_call *call)
 
 cd_err cd__dev_metadata(cd_rpc_call *call)
 {
-    const cd__dev *d = cd__dev_of(call);
-    const cd_block *head = cd_chain_head(d->vm->chain);
+    const cd_dev *d = cd__dev_of(call);
+    const cd_block *head = cd_chain_head(d->api->chain);
     cd_json_w *w = call->out;
     cd_json_w_obj(w);
     cd_json_w_key(w, "clientVersion");
     cd_json_w_cstr(w, "anvil/v1.0.0 candela/" CD_VERSION);
     cd_json_w_key(w, "chainId");
-    cd_json_w_u64(w, cd_chain_rules_of(d->vm->chain)->chain_id);
-    write_hash(w, "instanceId", &d->instance);
+    cd_json_w_u64(w, cd_chain_rules_of(d->api->chain)->chain_id);
+    cd_json_put_hash(w, "instanceId", &d->instance);
     cd_json_w_key(w, "latestBlockNumber");
     cd_json_w_u64(w, head->header.number);
-    write_hash(w, "latestBlockHash", &head->hash);
+    cd_json_put_hash(w, "latestBlockHash", &head->hash);
     cd_json_w_key(w, "forkedNetwork");
     cd_json_w_null(w);
     cd_json_w_key(w, "snapshots");
@@ -54,23 +48,23 @@ cd_err cd__dev_metadata(cd_rpc_call *call)
 
 cd_err cd__dev_node_info(cd_rpc_call *call)
 {
-    const cd__dev *d = cd__dev_of(call);
-    const cd_block *head = cd_chain_head(d->vm->chain);
+    const cd_dev *d = cd__dev_of(call);
+    const cd_block *head = cd_chain_head(d->api->chain);
     cd_build_cfg cfg;
     cd_header next;
     cd_u256 price;
     cd_json_w *w = call->out;
-    cd__dev_next(d, &cfg);
-    cd_err e = cd_chain_next_header_as(d->vm->chain, &next, call->arena, &cfg.wish, NULL);
+    cd__dev_next(&d->hooks, &cfg);
+    cd_err e = cd_chain_next_header_as(d->api->chain, &next, call->arena, &cfg.wish, NULL);
     CD_TRY(cd__dev_done(call, e, NULL));
-    CD_TRY(cd__api_tip(call, &price));
+    CD_TRY(cd_api_tip(call, &price));
     cd_u256_add(&price, &price, &next.base_fee);
     cd_json_w_obj(w);
     cd_json_w_key(w, "currentBlockNumber");
     cd_json_w_qty(w, head->header.number);
     cd_json_w_key(w, "currentBlockTimestamp");
     cd_json_w_u64(w, head->header.time);
-    write_hash(w, "currentBlockHash", &head->hash);
+    cd_json_put_hash(w, "currentBlockHash", &head->hash);
     cd_json_w_key(w, "hardFork");
     cd_json_w_cstr(w, "CANCUN");
     cd_json_w_key(w, "transactionOrder");
@@ -80,7 +74,7 @@ cd_err cd__dev_node_info(cd_rpc_call *call)
     cd_json_w_key(w, "baseFee");
     cd_json_w_qty_u256(w, &next.base_fee);
     cd_json_w_key(w, "chainId");
-    cd_json_w_u64(w, cd_chain_rules_of(d->vm->chain)->chain_id);
+    cd_json_w_u64(w, cd_chain_rules_of(d->api->chain)->chain_id);
     cd_json_w_key(w, "gasLimit");
     cd_json_w_qty(w, next.gas_limit);
     cd_json_w_key(w, "gasPrice");
@@ -96,7 +90,7 @@ cd_err cd__dev_node_info(cd_rpc_call *call)
 cd_err cd__dev_genesis_time(cd_rpc_call *call)
 {
     cd_header h;
-    cd_err e = cd_view_header(cd__api_view(call), &h, call->arena, 0);
+    cd_err e = cd_view_header(cd_api_view(call), &h, call->arena, 0);
     CD_TRY(cd__dev_done(call, e, NULL));
     cd_json_w_u64(call->out, h.time);
     return CD_OK;
@@ -124,7 +118,7 @@ cd_err cd__dev_set_logging(cd_rpc_call *call)
 /* output is a compiler's: {contracts: {file: {name: {abi}}}}. */
 cd_err cd__dev_add_compilation(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_json contracts = cd_json_get(cd_rpc_arg(call, 2), "contracts");
     bool fine = cd_json_kind_of(contracts) == CD_JSON_OBJ;
     cd_json_it file = cd_json_iter(contracts);
@@ -138,7 +132,7 @@ cd_err cd__dev_add_compilation(cd_rpc_call *call)
     return CD_OK;
 }
 
-/* --- constants ---------------------------------------------------------------------------------- */
+/* --- constants --- */
 
 cd_err cd__dev_zero(cd_rpc_call *call)
 {

@@ -1,12 +1,12 @@
 /* Going back: to a snapshot, some blocks, or all the way. [spec:dev-rpc#3.1] [spec:dev-rpc#3.6] */
-#include "base/mem.h"
-#include "chains/evmchain/dev/dev.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/dev/dev_priv.h"
 
 enum { SNAPSHOTS_MAX = 65536 };
 
 cd_err cd__dev_snapshot_take(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     if (d->snapshot_cnt == SNAPSHOTS_MAX) {
         cd_txpool_copy_free(d->snapshots[0].pool);
         memmove(d->snapshots, d->snapshots + 1, --d->snapshot_cnt * sizeof *d->snapshots);
@@ -17,9 +17,9 @@ cd_err cd__dev_snapshot_take(cd_rpc_call *call)
     }
     d->snapshots[d->snapshot_cnt++] = (cd__dev_snapshot){
         .id = d->next_snapshot,
-        .version = cd_chain_version(d->vm->chain),
-        .wall = cd__dev_wall(),
-        .pool = cd_txpool_copy_new(d->vm->pool),
+        .version = cd_chain_version(d->api->chain),
+        .wall = cd__dev_wall(d),
+        .pool = cd_txpool_copy_new(d->api->pool),
         .once = d->once,
         .lasting = d->lasting,
     };
@@ -28,23 +28,23 @@ cd_err cd__dev_snapshot_take(cd_rpc_call *call)
 }
 
 /* Restores chain, clock and pool; chosen values too. */
-static cd_err go_back(cd__dev *d, const cd__dev_snapshot *s, cd_errinfo *why)
+static cd_err go_back(cd_dev *d, const cd__dev_snapshot *s, cd_errinfo *why)
 {
-    if (cd_chain_version(d->vm->chain) != s->version) {
-        CD_TRY(cd_chain_truncate(d->vm->chain, s->version, why));
+    if (cd_chain_version(d->api->chain) != s->version) {
+        CD_TRY(cd_api_truncate(d->api, s->version, why));
     }
     d->once = s->once;
     d->lasting = s->lasting;
     /* The chain's clock goes on from where it was. */
-    d->lasting.offset -= cd__dev_wall() - s->wall;
+    d->lasting.offset -= cd__dev_wall(d) - s->wall;
     CD_TRY(cd__dev_save(d, why));
-    CD_TRY(cd__vm_follow(d->vm));
-    return cd_txpool_restore(d->vm->pool, s->pool);
+    CD_TRY(cd_api_follow(d->api));
+    return cd_txpool_restore(d->api->pool, s->pool);
 }
 
 cd_err cd__dev_revert(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_errinfo why = {0};
     u64 id;
     usize idx = 0;
@@ -64,7 +64,7 @@ cd_err cd__dev_revert(cd_rpc_call *call)
 
 cd_err cd__dev_rollback(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_errinfo why = {0};
     u64 depth = 1;
     u64 height = cd__dev_head(d)->number;
@@ -79,10 +79,10 @@ cd_err cd__dev_rollback(cd_rpc_call *call)
     }
     cd_err e = CD_OK;
     if (depth != 0) {
-        e = cd_chain_truncate(d->vm->chain, cd_world_version_of(height - depth), &why);
+        e = cd_api_truncate(d->api, cd_world_version_of(height - depth), &why);
     }
-    CD_TRY(cd__dev_done(call, e == CD_OK ? cd__vm_follow(d->vm) : e, &why));
-    u64 version = cd_chain_version(d->vm->chain);
+    CD_TRY(cd__dev_done(call, e == CD_OK ? cd_api_follow(d->api) : e, &why));
+    u64 version = cd_chain_version(d->api->chain);
     while (d->snapshot_cnt != 0 && d->snapshots[d->snapshot_cnt - 1].version > version) {
         cd__dev_forget_snapshots(d, d->snapshot_cnt - 1);
     }
@@ -105,20 +105,20 @@ static bool wants_fork(cd_json options)
 
 cd_err cd__dev_reset(cd_rpc_call *call)
 {
-    cd__dev *d = cd__dev_of(call);
+    cd_dev *d = cd__dev_of(call);
     cd_errinfo why = {0};
     if (wants_fork(cd_rpc_arg(call, 0))) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "forking is not supported");
     }
-    cd_txpool_clear(d->vm->pool);
+    cd_txpool_clear(d->api->pool);
     cd__dev_restart_state(d);
     d->lasting = (cd__dev_lasting){0};
-    cd_err e = cd_chain_truncate(d->vm->chain, 0, &why);
+    cd_err e = cd_api_truncate(d->api, 0, &why);
     if (e == CD_OK) {
         e = cd__dev_save(d, &why);
     }
     if (e == CD_OK) {
-        e = cd__vm_follow(d->vm);
+        e = cd_api_follow(d->api);
     }
     CD_TRY(cd__dev_done(call, e, &why));
     return cd__dev_setter(call);

@@ -1,17 +1,17 @@
 /* What a development network is told at its start, and what it leaves at its end. [spec:dev-rpc#3.5] */
-#include "base/clock.h"
-#include "base/fileio.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/os/clock.h"
+#include "base/os/fileio.h"
 #include "chains/evmchain/dev/dump.h"
 #include "chains/evmchain/dev/options.h"
 
 enum { ABI_FILE_MAX = 64 << 20 };
 
-/* --- names for the log -------------------------------------------------------------------------- */
+/* --- names for the log --- */
 
 /* What was found below one path. */
 typedef struct finding {
-    cd__dev *d;
+    cd_dev *d;
     usize abis;
 } finding;
 
@@ -53,13 +53,13 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
     cd_errinfo why = {0};
     if (kind == CD_FS_FILE && ends_in(path, ".json") && !ends_in(path, ".dbg.json") &&
         strstr(path, "/build-info/") == NULL && read_abi(f, path, &why) != CD_OK) {
-        cd_log_warn(f->d->vm->ctx.log, "no names taken from a file", CD_F("file", path),
+        cd_log_warn(f->d->api->log, "no names taken from a file", CD_F("file", path),
                     CD_F("why", (const char *)why.msg));
     }
     return CD_OK;
 }
 
-static cd_err read_abis(cd__dev *d, const char *path, cd_errinfo *why)
+static cd_err read_abis(cd_dev *d, const char *path, cd_errinfo *why)
 {
     finding f = {.d = d};
     cd_fs_stat st;
@@ -76,12 +76,11 @@ static cd_err read_abis(cd__dev *d, const char *path, cd_errinfo *why)
     if (f.abis == 0) {
         return cd_fail(why, CD_ENOENT, "%s: no ABI in there", path);
     }
-    cd_log_info(d->vm->ctx.log, "names of functions and errors", CD_F("path", path),
-                CD_F("abis", f.abis));
+    cd_log_info(d->api->log, "names of functions and errors", CD_F("path", path), CD_F("abis", f.abis));
     return CD_OK;
 }
 
-/* --- the state ---------------------------------------------------------------------------------- */
+/* --- the state --- */
 
 cd_err cd_dev_state_genesis(cd_buf *out, cd_bytes state, cd_errinfo *why)
 {
@@ -100,28 +99,26 @@ cd_err cd_dev_state_genesis(cd_buf *out, cd_bytes state, cd_errinfo *why)
 }
 
 /* The dump's last block is one of ours: its state is behind this chain's, or is it. */
-static bool is_past(const cd__dev *d, cd_json doc)
+static bool is_past(const cd_dev *d, cd_json doc)
 {
     cd_hash32 head;
     cd_block b;
     cd_arena a = {0};
     cd_json v = cd_json_get(cd_json_get(doc, "candela"), "head");
-    bool found = cd_chain_version(d->vm->chain) != 0 &&
-                 cd_json_fixed(head.b, 32, v, NULL) == CD_OK &&
-                 cd_chain_block_by_hash(d->vm->chain, &b, NULL, &a, &head) == CD_OK;
+    bool found = cd_chain_version(d->api->chain) != 0 && cd_json_fixed(head.b, 32, v, NULL) == CD_OK &&
+                 cd_chain_block_by_hash(d->api->chain, &b, NULL, &a, &head) == CD_OK;
     cd_arena_fini(&a);
     return found;
 }
 
-static cd_err load_state(cd__dev *d, const cd_dev_options *o, cd_errinfo *why)
+static cd_err load_state(cd_dev *d, const cd_dev_options *o, cd_errinfo *why)
 {
     cd_errinfo inner = {0};
     cd_arena a = {0};
     cd_json doc;
     cd_err e = cd__dump_open(&doc, &a, o->state, &inner);
     if (e == CD_OK && is_past(d, doc)) {
-        cd_log_info(d->vm->ctx.log, "state not loaded: this chain goes on from it",
-                    CD_F("file", o->state_name));
+        cd_log_info(d->api->log, "state not loaded: this chain goes on from it", CD_F("file", o->state_name));
     } else if (e == CD_OK) {
         e = cd__dump_take(d, doc, &inner);
     }
@@ -131,9 +128,9 @@ static cd_err load_state(cd__dev *d, const cd_dev_options *o, cd_errinfo *why)
                                 inner.msg[0] != '\0' ? inner.msg : cd_err_str(e));
 }
 
-cd_err cd__dev_start(cd__dev *d, cd_errinfo *why)
+cd_err cd_dev_start(cd_dev *d, cd_errinfo *why)
 {
-    const cd_dev_options *o = d->vm->ctx.dev;
+    const cd_dev_options *o = d->options;
     if (o == NULL) {
         return CD_OK;
     }
@@ -146,27 +143,27 @@ cd_err cd__dev_start(cd__dev *d, cd_errinfo *why)
     d->throws_on_revert = o->throws_on_revert;
     d->dump_file = o->dump_file;
     d->dump_every_ns = o->dump_file == NULL ? 0 : o->dump_every_s * CD_NS_PER_SEC;
-    d->dump_at_ns = cd_clock_mono_ns(cd_clock_real()) + d->dump_every_ns;
+    d->dump_at_ns = cd_clock_mono_ns(d->api->clock) + d->dump_every_ns;
     return CD_OK;
 }
 
-void cd__dev_save_state(cd__dev *d)
+void cd__dev_save_state(cd_dev *d)
 {
     cd_errinfo why = {0};
     cd_buf text = {0};
     if (d->dump_file == NULL) {
         return;
     }
-    cd_view *v = cd_view_newest(d->vm->chain);
+    cd_view *v = cd_view_newest(d->api->chain);
     cd_err e = cd__dump_put(&text, d, v);
     if (e == CD_OK) {
         e = cd_fs_replace_file(cd_fs_real(), d->dump_file, cd_buf_bytes(&text), 0644, &why);
     }
     if (e != CD_OK) {
-        cd_log_error(d->vm->ctx.log, "the state is not written", CD_F("file", d->dump_file),
+        cd_log_error(d->api->log, "the state is not written", CD_F("file", d->dump_file),
                      CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(e)));
     }
     cd_view_unref(v);
     cd_buf_fini(&text);
-    d->dump_at_ns = cd_clock_mono_ns(cd_clock_real()) + d->dump_every_ns;
+    d->dump_at_ns = cd_clock_mono_ns(d->api->clock) + d->dump_every_ns;
 }

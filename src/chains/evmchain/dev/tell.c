@@ -1,9 +1,9 @@
 #include "chains/evmchain/dev/tell.h"
 
 #include "base/hex.h"
-#include "base/log.h"
-#include "base/term.h"
-#include "chains/evmchain/api/revert.h"
+#include "base/log/log.h"
+#include "base/os/term.h"
+#include "chains/evmchain/core/revert.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
@@ -14,7 +14,7 @@ enum { DECIMALS = 18, WEI_DIGITS = 12, DATA_SHOWN = 36 };
 /* Below the block's line, where its transactions begin. */
 static const char indent[] = "\n                                       ";
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- words --- */
 
 static void put_addr(cd_buf *out, const cd_addr20 *a)
 {
@@ -73,7 +73,7 @@ void cd__dev_put_amount(cd_buf *out, const cd_u256 *wei)
 }
 
 /* The call that a transaction makes. */
-static void put_call(cd_buf *out, const cd__dev *d, const cd_tx *tx)
+static void put_call(cd_buf *out, const cd_dev *d, const cd_tx *tx)
 {
     put_addr(out, &tx->to);
     if (tx->data.n >= 4) {
@@ -114,7 +114,7 @@ static void put_failure(cd_buf *out, cd_arena *a, cd_names *names, const cd_cons
     }
 }
 
-static void put_tx(cd_buf *out, cd_arena *a, const cd__dev *d, const cd_tx *tx, const cd_receipt *r,
+static void put_tx(cd_buf *out, cd_arena *a, const cd_dev *d, const cd_tx *tx, const cd_receipt *r,
                    const cd_console_tx *seen)
 {
     if (!r->ok) {
@@ -142,7 +142,7 @@ static void put_tx(cd_buf *out, cd_arena *a, const cd__dev *d, const cd_tx *tx, 
     }
 }
 
-/* --- lines -------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 /* Appends text as terminals that show nothing beyond ASCII have it. */
 static void put_ascii(cd_buf *out, cd_bytes text)
@@ -165,19 +165,18 @@ static void put_ascii(cd_buf *out, cd_bytes text)
     }
 }
 
-static void tell(const cd__dev *d, const cd_buf *text, const char *msg, const cd_log_field *fields,
-                 usize cnt)
+static void tell(const cd_dev *d, const cd_buf *text, const char *msg, const cd_log_field *fields, usize cnt)
 {
     cd_buf ascii = {0};
     if (!cd_term_has_utf8()) {
         put_ascii(&ascii, cd_buf_bytes(text));
         text = &ascii;
     }
-    cd_log_tell(d->vm->ctx.log, CD_LOG_INFO, cd_buf_bytes(text), msg, fields, cnt);
+    cd_log_tell(d->api->log, CD_LOG_INFO, cd_buf_bytes(text), msg, fields, cnt);
     cd_buf_fini(&ascii);
 }
 
-static void tell_lines(const cd__dev *d, const cd_console_tx *tx)
+static void tell_lines(const cd_dev *d, const cd_console_tx *tx)
 {
     for (const cd_console_line *l = tx->lines; l != NULL; l = l->next) {
         cd_buf text = {0};
@@ -188,7 +187,7 @@ static void tell_lines(const cd__dev *d, const cd_console_tx *tx)
     }
 }
 
-static void tell_head(const cd__dev *d, cd_buf *text, u64 height, u64 txs, u64 gas)
+static void tell_head(const cd_dev *d, cd_buf *text, u64 height, u64 txs, u64 gas)
 {
     const cd_log_field fields[] = {
         CD_F("chain", "C"),
@@ -199,12 +198,12 @@ static void tell_head(const cd__dev *d, cd_buf *text, u64 height, u64 txs, u64 g
     tell(d, text, "block accepted", fields, CD_COUNT(fields));
 }
 
-void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_console_watch *watch)
+void cd__dev_tell_block(const cd_dev *d, const cd_chain_block *b, const cd_console_watch *watch)
 {
     cd_arena a = {0};
     cd_buf text = {0};
     const cd_header *h = &b->block.header;
-    if (!d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+    if (!d->is_logging || !cd_log_is_on(d->api->log, CD_LOG_INFO)) {
         return;
     }
     cd_buf_fmt(&text, "C %-5llu %zu tx %9s gas", (unsigned long long)h->number, b->block.tx_cnt,
@@ -222,30 +221,30 @@ void cd__dev_tell_block(const cd__dev *d, const cd_chain_block *b, const cd_cons
     cd_arena_fini(&a);
 }
 
-void cd__dev_tell_run(const cd__dev *d, u64 first, u64 count)
+void cd__dev_tell_run(const cd_dev *d, u64 first, u64 count)
 {
     cd_arena a = {0};
     cd_buf text = {0};
-    if (!d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+    if (!d->is_logging || !cd_log_is_on(d->api->log, CD_LOG_INFO)) {
         return;
     }
     u64 last = first + count - 1;
     if (count == 1) {
         cd_buf_fmt(&text, "C %-5llu empty", (unsigned long long)last);
     } else {
-        cd_buf_fmt(&text, "C %llu to %llu   %s empty blocks", (unsigned long long)first,
-                   (unsigned long long)last, grouped(&a, count));
+        cd_buf_fmt(&text, "C %llu to %llu   %s empty blocks", (unsigned long long)first, (unsigned long long)last,
+                   grouped(&a, count));
     }
     tell_head(d, &text, last, 0, 0);
     cd_buf_fini(&text);
     cd_arena_fini(&a);
 }
 
-static void tell_call(const cd__dev *d, const cd_console_watch *watch)
+static void tell_call(const cd_dev *d, const cd_console_watch *watch)
 {
     cd_arena a = {0};
     const cd_console_tx *tx = watch->txs;
-    if (tx == NULL || !d->is_logging || !cd_log_is_on(d->vm->ctx.log, CD_LOG_INFO)) {
+    if (tx == NULL || !d->is_logging || !cd_log_is_on(d->api->log, CD_LOG_INFO)) {
         return;
     }
     tell_lines(d, tx);
@@ -263,19 +262,15 @@ static void tell_call(const cd__dev *d, const cd_console_watch *watch)
     cd_arena_fini(&a);
 }
 
-void cd__dev_watch(const cd__dev *d, cd_console_watch *w, cd_evm *evm)
+cd_err cd__dev_watched(const cd_api_dev *dev, cd_evm *evm, cd_err (*run)(void *arg), void *arg)
 {
-    if (d != NULL) {
-        cd_console_watch_init(w, d->console);
-        cd_evm_set_tracer(evm, &w->tracer);
-    }
-}
-
-void cd__dev_unwatch(const cd__dev *d, cd_console_watch *w, cd_evm *evm)
-{
-    if (d != NULL) {
-        cd_evm_set_tracer(evm, NULL);
-        tell_call(d, w);
-        cd_console_watch_fini(w);
-    }
+    const cd_dev *d = (const cd_dev *)(const void *)dev;
+    cd_console_watch w;
+    cd_console_watch_init(&w, d->console);
+    cd_evm_set_tracer(evm, &w.tracer);
+    cd_err e = run(arg);
+    cd_evm_set_tracer(evm, NULL);
+    tell_call(d, &w);
+    cd_console_watch_fini(&w);
+    return e;
 }

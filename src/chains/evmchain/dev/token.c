@@ -1,6 +1,6 @@
 /* Finds where a token keeps a balance or an allowance, and sets it. [spec:dev-rpc#3.3] */
-#include "chains/evmchain/api/trial.h"
-#include "chains/evmchain/dev/dev.h"
+#include "chains/evmchain/dev/dev_priv.h"
+#include "chains/evmchain/rpc/trial.h"
 #include "codec/abi.h"
 
 enum { SLOTS_MAX = 64, GAS = 10000000, SLOAD = 0x54, NO_PARAM = 99, WORD = 32 };
@@ -26,15 +26,13 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
 }
 
 /* Calls the token, pretending that a slot (NULL: none) holds n; false when it does not answer with a word. */
-static cd_err ask(cd__trial *t, bool *answered, cd_u256 *out, const cd_tx *tx, const place *at,
-                  const cd_u256 *n)
+static cd_err ask(cd_trial *t, bool *answered, cd_u256 *out, const cd_tx *tx, const place *at, const cd_u256 *n)
 {
-    static const cd_tx_relax relax = {
-        .nonce = true, .sender = true, .base_fee = true, .balance = true};
+    static const cd_tx_relax relax = {.nonce = true, .sender = true, .base_fee = true, .balance = true};
     cd_fork fork = cd_chain_rules_fork(t->rules, t->env.number, t->env.time);
     cd_tx_result res;
     u64 gas_pool = UINT64_MAX;
-    CD_TRY(cd__trial_reset(t));
+    CD_TRY(cd_trial_reset(t));
     if (at != NULL) {
         cd_state_begin_tx(t->st);
         cd_acct *a = cd_state_acct(t->st, &at->addr);
@@ -49,7 +47,7 @@ static cd_err ask(cd__trial *t, bool *answered, cd_u256 *out, const cd_tx *tx, c
         cd_u256_load_be(out, res.output.p);
     }
     cd_err e = cd_state_error(t->st);
-    return e == CD_OK ? CD_OK : cd__api_store(t->call, e);
+    return e == CD_OK ? CD_OK : cd_api_store(t->call, e);
 }
 
 typedef struct setting {
@@ -66,19 +64,18 @@ static cd_err set_slot(void *ctx, cd_state *st, cd_errinfo *why)
     return CD_OK;
 }
 
-/* Makes the token's answer to data be n. */
-static cd_err deal(cd_rpc_call *call, const cd_addr20 *token, cd_bytes data, const cd_u256 *n,
-                   const char *of_what)
+/* Finds the storage slot by which the token answers data with n, and sets it. */
+static cd_err deal(cd_rpc_call *call, const cd_addr20 *token, cd_bytes data, const cd_u256 *n, const char *of_what)
 {
-    cd__trial_args args = {.block = NO_PARAM, .state = NO_PARAM, .env = NO_PARAM};
-    cd__trial *t;
+    cd_trial_args args = {.block = NO_PARAM, .state = NO_PARAM, .env = NO_PARAM};
+    cd_trial *t;
     spy x = {.tracer = {.step = on_step}};
     cd_tx tx = {.to = *token, .data = data, .gas_limit = GAS, .has_sender = true};
     cd_u256 answer;
     bool answered;
     bool is_found = false;
     setting s = {.n = *n};
-    CD_TRY(cd__trial_open(&t, call, &args));
+    CD_TRY(cd_trial_open(&t, call, &args));
     cd_evm_set_tracer(t->evm, &x.tracer);
     cd_err e = ask(t, &answered, &answer, &tx, NULL, NULL);
     cd_evm_set_tracer(t->evm, NULL);
@@ -87,7 +84,7 @@ static cd_err deal(cd_rpc_call *call, const cd_addr20 *token, cd_bytes data, con
         is_found = e == CD_OK && answered && cd_u256_eq(&answer, n);
         s.at = x.places[i];
     }
-    cd__trial_close(t);
+    cd_trial_close(t);
     CD_TRY(e);
     if (!is_found) {
         return cd_rpc_fail(call, CD_RPC_INTERNAL, "Unable to set ERC20 %s, no slot found", of_what);

@@ -5,7 +5,7 @@
 /* Values that one place may have. */
 enum { VALUES_MAX = 1000 };
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static int addr_order(const void *a, const void *b)
 {
@@ -39,8 +39,7 @@ static cd_err read_addrs(cd_rpc_call *call, cd_log_criteria *c, cd_arena *a, cd_
     bool is_list = cd_json_kind_of(v) == CD_JSON_ARR;
     usize cnt = is_list ? cd_json_len(v) : 1;
     if (cnt > VALUES_MAX) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "invalid argument %zu: exceed max addresses", idx);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: exceed max addresses", idx);
     }
     cd_addr20 *addrs = cd_arena_array(a, cd_addr20, cnt);
     for (usize i = 0; i < cnt; i++) {
@@ -59,8 +58,7 @@ static cd_err read_choice(cd_rpc_call *call, cd_log_choice *c, cd_arena *a, cd_j
     bool is_list = cd_json_kind_of(v) == CD_JSON_ARR;
     usize cnt = is_list ? cd_json_len(v) : 1;
     if (cnt > VALUES_MAX) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: exceed max topics",
-                           idx);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: exceed max topics", idx);
     }
     cd_hash32 *values = cd_arena_array(a, cd_hash32, cnt);
     for (usize i = 0; i < cnt; i++) {
@@ -75,8 +73,7 @@ static cd_err read_choice(cd_rpc_call *call, cd_log_choice *c, cd_arena *a, cd_j
     return CD_OK;
 }
 
-cd_err cd_log_criteria_read(cd_rpc_call *call, cd_log_criteria *out, cd_arena *a, cd_json v,
-                            usize idx)
+cd_err cd_log_criteria_read(cd_rpc_call *call, cd_log_criteria *out, cd_arena *a, cd_json v, usize idx)
 {
     cd_log_criteria c = {0};
     cd_json address = cd_json_get(v, "address");
@@ -85,8 +82,7 @@ cd_err cd_log_criteria_read(cd_rpc_call *call, cd_log_criteria *out, cd_arena *a
         CD_TRY(read_addrs(call, &c, a, address, idx));
     }
     if (cd_json_has(topics) && cd_json_kind_of(topics) != CD_JSON_ARR) {
-        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS,
-                           "invalid argument %zu: topics: not an array", idx);
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: topics: not an array", idx);
     }
     c.topic_cnt = cd_json_len(topics);
     if (c.topic_cnt > CD_LOG_TOPICS_MAX) {
@@ -121,7 +117,7 @@ usize cd_log_criteria_size(const cd_log_criteria *c)
     return size;
 }
 
-/* --- matching ----------------------------------------------------------------------------------- */
+/* --- matching --- */
 
 /* Most filters have one value in a place. */
 static bool has(const void *items, usize cnt, usize size, const void *item)
@@ -145,8 +141,7 @@ static bool has(const void *items, usize cnt, usize size, const void *item)
 
 bool cd_log_criteria_match(const cd_log_criteria *c, const cd_log *log)
 {
-    bool ok =
-        c->topic_cnt <= log->topic_cnt && has(c->addrs, c->addr_cnt, sizeof(cd_addr20), &log->addr);
+    bool ok = c->topic_cnt <= log->topic_cnt && has(c->addrs, c->addr_cnt, sizeof(cd_addr20), &log->addr);
     for (usize i = 0; ok && i < c->topic_cnt; i++) {
         ok = has(c->topics[i].values, c->topics[i].cnt, sizeof(cd_hash32), &log->topics[i]);
     }

@@ -14,6 +14,7 @@ typedef struct cd_log_choice {
     usize cnt; /* 0: anything */
 } cd_log_choice;
 
+/* Which logs are wanted. */
 typedef struct cd_log_criteria {
     const cd_addr20 *addrs;
     usize addr_cnt; /* 0: any */
@@ -22,8 +23,7 @@ typedef struct cd_log_criteria {
 } cd_log_criteria;
 
 /* cd_log_criteria_read reads `address` and `topics` of the filter object v, parameter idx, into arena a. */
-cd_err cd_log_criteria_read(cd_rpc_call *call, cd_log_criteria *out, cd_arena *a, cd_json v,
-                            usize idx) CD_CHECK;
+cd_err cd_log_criteria_read(cd_rpc_call *call, cd_log_criteria *out, cd_arena *a, cd_json v, usize idx) CD_CHECK;
 
 /* cd_log_criteria_dup copies c into an arena; cd_log_criteria_size tells how much memory that takes. */
 void cd_log_criteria_dup(cd_log_criteria *out, cd_arena *a, const cd_log_criteria *c);

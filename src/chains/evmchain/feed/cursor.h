@@ -2,15 +2,15 @@
  *
  *   0.17.3.1 = epoch 0, block 17, its transaction 3, from item 1 of that on: everything before was told
  *
- * The accepted chain is the feed: what a reader has to keep is its cursor. Nothing accepted goes away, so a cursor is for
- * ever; only a development network can go back (a cut), which begins a new epoch. The cuts are kept in the store,
- * 'K' ‖ 't': [epoch u64, height u64]…, both ascending, as many as still matter.
- * Threading: pure over the kv given. [spec:architecture#8] [spec:dev-rpc#1.2] */
+ * The accepted chain is the feed: what a reader has to keep is its cursor. Nothing accepted goes away, so a cursor
+ * is for ever; only a development network can go back (a cut, core/cuts.h), which begins a new epoch. Threading: pure.
+ * [spec:architecture#8] [spec:dev-rpc#1.2] */
 #ifndef CD_CHAINS_EVMCHAIN_FEED_CURSOR_H
 #define CD_CHAINS_EVMCHAIN_FEED_CURSOR_H
 
-#include "store/kv.h"
+#include "base/bytes.h"
 
+/* A place in the chain's feed. */
 typedef struct cd_cursor {
     u64 epoch;
     u64 height;
@@ -29,12 +29,5 @@ CD_INLINE bool cd_cursor_is_past(const cd_cursor *c, u64 cut)
 {
     return c->height > cut + 1 || (c->height == cut + 1 && (c->tx != 0 || c->item != 0));
 }
-
-/* cd_cut_put appends that epoch began with going back to height. Errors: the store's. */
-cd_err cd_cut_put(cd_kv_batch *batch, cd_kv *kv, u64 epoch, u64 height) CD_CHECK;
-
-/* cd_cut_since gives the lowest height the chain went back to after epoch. Errors: CD_ENOENT when it never did, the
- * store's. */
-cd_err cd_cut_since(cd_kv *kv, u64 *height, u64 epoch) CD_CHECK;
 
 #endif

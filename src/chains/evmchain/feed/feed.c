@@ -1,12 +1,14 @@
 /* The feed's life: streams come from the home thread, are told by the feed's, and go back home to be freed. */
 #include "chains/evmchain/feed/feed.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "chains/evmchain/feed/feed_priv.h"
 #include "chains/evmchain/feed/render.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
-/* --- streams ------------------------------------------------------------------------------------ */
+#define WANT_BYTES_MAX ((usize)32 << 20)
+
+/* --- streams --- */
 
 /* Nobody needs s any more; the lock is held. */
 static void die(cd__stream *s)
@@ -47,16 +49,24 @@ static void on_drained(void *ctx, cd_rpc_topic *t)
 
 static const cd_rpc_topic_events stream_events = {.idle = on_idle, .drained = on_drained};
 
+static usize want_bytes(const cd_log_criteria *want)
+{
+    return want == NULL ? 0 : cd_log_criteria_size(want);
+}
+
 static void stream_free(void *ctx)
 {
     cd__stream *s = ctx;
+    cd_mutex_lock(&s->feed->lock);
+    s->feed->want_bytes -= want_bytes(s->row.want);
+    cd_mutex_unlock(&s->feed->lock);
     cd_rpc_topic_unref(s->topic);
     cd_arena_fini(&s->arena);
     cd_free(s);
 }
 
 /* The streams it serves are equal, but for where they begin. */
-static void key_of(cd_hash32 *out, const cd__feed_wish *wish)
+static void key_of(cd_hash32 *out, const cd_feed_wish *wish)
 {
     cd_buf text = {0};
     cd_buf_u8(&text, (u8)wish->kind);
@@ -69,7 +79,7 @@ static void key_of(cd_hash32 *out, const cd__feed_wish *wish)
     cd_buf_fini(&text);
 }
 
-static cd__stream *stream_new(cd_feed *f, const cd__feed_wish *wish, const cd_hash32 *key)
+static cd__stream *stream_new(cd_feed *f, const cd_feed_wish *wish, const cd_hash32 *key)
 {
     cd__stream *s = cd_new(cd__stream);
     s->feed = f;
@@ -88,7 +98,7 @@ static cd__stream *stream_new(cd_feed *f, const cd__feed_wish *wish, const cd_ha
     return s;
 }
 
-/* --- the thread --------------------------------------------------------------------------------- */
+/* --- the thread --- */
 
 static void run(void *arg)
 {
@@ -125,13 +135,13 @@ static void bury(cd_feed *f, cd__stream *s)
 {
     if (s->is_live) {
         switch (s->kind) {
-        case CD__STREAM_HEADS:
+        case CD_STREAM_HEADS:
             f->heads[s->with_cursor] = NULL;
             break;
-        case CD__STREAM_TXS:
+        case CD_STREAM_TXS:
             f->txs[s->is_full][s->with_cursor] = NULL;
             break;
-        case CD__STREAM_LOGS:
+        case CD_STREAM_LOGS:
             cd__match_del(&f->logs, &s->row);
             break;
         }
@@ -156,9 +166,9 @@ void cd__feed_bury(cd_feed *f)
     }
 }
 
-/* --- joining ------------------------------------------------------------------------------------ */
+/* --- joining --- */
 
-cd_err cd__feed_join(cd_feed *f, cd_rpc_topic **out, const cd__feed_wish *wish, cd_errinfo *why)
+cd_err cd_feed_join(cd_feed *f, cd_rpc_topic **out, const cd_feed_wish *wish, cd_errinfo *why)
 {
     cd_hash32 key;
     cd_err e = CD_OK;
@@ -171,8 +181,13 @@ cd_err cd__feed_join(cd_feed *f, cd_rpc_topic **out, const cd__feed_wish *wish, 
     if (e == CD_OK) {
         cd__stream **shared = wish->is_private ? NULL : cd_hmap_get(&f->shared, &key);
         cd__stream *s = shared == NULL ? NULL : *shared;
+        if (s == NULL && f->want_bytes + want_bytes(wish->want) > WANT_BYTES_MAX) {
+            cd_mutex_unlock(&f->lock);
+            return cd_fail(why, CD_ELIMIT, "the filters of all subscriptions are too large together");
+        }
         if (s == NULL) {
             s = stream_new(f, wish, &key);
+            f->want_bytes += want_bytes(s->row.want);
             s->is_shared = !wish->is_private;
             if (s->is_shared) {
                 *(cd__stream **)cd_hmap_put(&f->shared, NULL, &key) = s;
@@ -187,7 +202,7 @@ cd_err cd__feed_join(cd_feed *f, cd_rpc_topic **out, const cd__feed_wish *wish, 
     return e;
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static void on_pending_idle(void *ctx, cd_rpc_topic *t)
 {
@@ -201,7 +216,6 @@ cd_feed *cd_feed_new(const cd_feed_cfg *cfg)
 {
     cd_feed *f = cd_new(cd_feed);
     f->cfg = *cfg;
-    f->filters = cd_filters_new(cfg->clock);
     cd_mutex_init(&f->lock);
     cd_cond_init(&f->wake);
     cd_hmap_init(&f->shared, CD_HASH_KEYED, sizeof(cd_hash32), sizeof(cd__stream *));
@@ -215,6 +229,12 @@ cd_feed *cd_feed_new(const cd_feed_cfg *cfg)
         f->pending[i] = cd_rpc_topic_new(cfg->home, &pending_events, f);
     }
     return f;
+}
+
+cd_rpc_topic *cd_feed_pending_topic(cd_feed *f, bool is_full)
+{
+    atomic_store(&f->is_pending_wanted[is_full], true);
+    return cd_rpc_topic_ref(f->pending[is_full]);
 }
 
 static void feed_free(void *ctx)
@@ -255,7 +275,6 @@ void cd_feed_close(cd_feed *f)
         bury_all(f, &f->live);
         bury_all(f, &f->gone);
     }
-    cd_filters_free(f->filters);
     if (f->cfg.home == NULL) {
         feed_free(f);
     } else {
@@ -279,7 +298,6 @@ void cd_feed_pending(cd_feed *f, const cd_pool_tx *t)
     if (f == NULL) {
         return;
     }
-    cd_filters_pending(f->filters, &t->tx.hash);
     for (usize i = 0; i < CD_COUNT(f->pending); i++) {
         if (atomic_load_explicit(&f->is_pending_wanted[i], memory_order_relaxed)) {
             cd_rpc_topic_publish(f->pending[i], cd__note_pending(&t->tx, i == 1));

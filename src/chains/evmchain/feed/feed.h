@@ -1,32 +1,32 @@
-/* chains/evmchain/feed/feed.h - tells clients what the chain accepts: subscriptions and filters.
+/* chains/evmchain/feed/feed.h - tells clients what the chain accepts, as it comes or from a place in the past.
  *
  *   new view ──► thread of the feed ──► live streams         a note rendered once, published to all who want it
  *                      └─ catching up: streams that begin in the past, until they join the live ones
- *   filter = criteria and a cursor, read when it is asked
  *
- * Everything is read from the accepted chain by cursors (cursor.h), nothing is queued here: so nothing is told twice and
- * nothing is left out, whenever somebody comes. Equal subscriptions share one stream, and a log finds the streams it belongs
- * to by its address or topics. The thread exists from the first subscription on.
- * Threading: shared; news and pending come from the executor. [spec:eth-rpc#7] [spec:architecture#8] */
+ * Everything is read from the accepted chain by cursors (cursor.h), nothing is queued here: so nothing is told twice
+ * and nothing is left out, whenever somebody comes. Equal subscriptions share one stream, and a log finds the
+ * streams it belongs to by its address or topics. The thread exists from the first subscription on. Threading:
+ * shared; news and pending come from the executor. [spec:eth-rpc#7] [spec:architecture#8] */
 #ifndef CD_CHAINS_EVMCHAIN_FEED_FEED_H
 #define CD_CHAINS_EVMCHAIN_FEED_FEED_H
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "chains/evmchain/view.h"
+#include "base/log/log.h"
+#include "chains/evmchain/core/view.h"
+#include "chains/evmchain/feed/criteria.h"
+#include "chains/evmchain/feed/cursor.h"
 #include "rpc/session.h"
 
 typedef struct cd_feed cd_feed;
 
+/* What a feed is made with; borrowed. */
 typedef struct cd_feed_cfg {
     cd_chain *chain;
-    cd_loop *home; /* of the sessions; NULL: no subscriptions, filters only */
-    const cd_clock *clock;
+    cd_loop *home;  /* of the sessions; NULL: no subscriptions */
     cd_logger *log; /* NULL: nobody is told of errors */
 } cd_feed_cfg;
 
-/* cd_feed_new copies cfg. cd_feed_close (NULL allowed): once no session listens any more, before the chain closes; the home
- * loop has to run once more to give everything back. */
+/* cd_feed_new copies cfg. cd_feed_close (NULL allowed): once no session listens any more, before the chain closes;
+ * the home loop has to run once more to give everything back. */
 cd_feed *cd_feed_new(const cd_feed_cfg *cfg);
 void cd_feed_close(cd_feed *f);
 
@@ -34,8 +34,34 @@ void cd_feed_close(cd_feed *f);
 void cd_feed_news(cd_feed *f);
 void cd_feed_pending(cd_feed *f, const cd_pool_tx *t);
 
-/* The kinds of subscriptions, for the service whose ctx is a VM with a feed. */
-extern const cd_rpc_kind cd_feed_kinds[];
-extern const usize cd_feed_kinds_cnt;
+/* What a stream tells. */
+typedef enum cd_stream_kind {
+    CD_STREAM_HEADS,
+    CD_STREAM_TXS,
+    CD_STREAM_LOGS,
+} cd_stream_kind;
+
+/* What somebody listens to, and from where on. */
+typedef struct cd_feed_wish {
+    cd_stream_kind kind;
+    bool is_full;
+    bool with_cursor;
+    bool is_private; /* begins in the past */
+    cd_cursor start;
+    const cd_log_criteria *want; /* of logs; NULL otherwise */
+} cd_feed_wish;
+
+/* cd_feed_join gives the topic of a stream that begins at start (epoch and height are the newest view's when shared).
+ * want lies in the caller's memory. Home thread. Errors: CD_EAGAIN when there is no thread to be had, CD_ELIMIT when
+ * the filters of all streams take 32 MiB. */
+cd_err cd_feed_join(cd_feed *f, cd_rpc_topic **out, const cd_feed_wish *wish, cd_errinfo *why) CD_CHECK;
+
+/* cd_feed_pending_topic gives a reference to the topic of transactions that become executable: their hashes, or whole
+ * ones. Home thread. */
+cd_rpc_topic *cd_feed_pending_topic(cd_feed *f, bool is_full) __attribute__((returns_nonnull));
+
+/* cd_feed_follow takes a cursor over truncations that the view has seen and it has not: what was told of removed
+ * blocks is told again of those that replace them. Errors: the store's. */
+cd_err cd_feed_follow(cd_cursor *at, cd_view *view) CD_CHECK;
 
 #endif

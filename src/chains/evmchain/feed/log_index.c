@@ -1,8 +1,8 @@
 #include "chains/evmchain/feed/log_index.h"
 
-#include "base/mem.h"
-#include "chains/evmchain/chaindb.h"
-#include "chains/evmchain/view_priv.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/core/accepted.h"
+#include "chains/evmchain/core/chaindb.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ typedef struct posting {
     u8 key[KEY_SIZE];
 } posting;
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* All bytes count: addresses and topics may have many zeros on either side. */
 static u64 digest_of(const u8 *p, usize n)
@@ -74,8 +74,7 @@ static posting *postings_of(usize *cnt, const cd_block *block, const cd_receipt 
     return all;
 }
 
-static void change(cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts,
-                   bool is_del)
+static void change(cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts, bool is_del)
 {
     usize cnt;
     posting *all = postings_of(&cnt, block, receipts);
@@ -107,7 +106,7 @@ static void del(void *ctx, cd_kv_batch *batch, const cd_chain_entry *b)
 
 const cd_chain_index cd_log_index = {.put = put, .del = del};
 
-/* --- what was not written with its block -------------------------------------------------------- */
+/* --- what was not written with its block --- */
 
 /* The height up to which blocks may be missing is stored while there is one; UINT64_MAX: the index is whole. */
 static cd_err reach(cd_kv *kv, u64 *done)
@@ -149,7 +148,7 @@ static cd_err index_one(cd_kv *kv, cd_kv_batch *batch, cd_header_layout layout, 
     cd_run run;
     cd_err e = cd_chaindb_hash(kv, &hash, *height);
     if (e == CD_OK) {
-        e = cd__accepted_load(&acc, &a, kv, layout, &hash);
+        e = cd_accepted_load(&acc, &a, kv, layout, &hash);
         if (e == CD_OK) {
             change(batch, &acc.block, acc.receipts, false);
         }
@@ -161,8 +160,8 @@ static cd_err index_one(cd_kv *kv, cd_kv_batch *batch, cd_header_layout layout, 
     return e;
 }
 
-cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head,
-                             cd_log_index_progress *progress, void *ctx, cd_errinfo *why)
+cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head, cd_log_index_progress *progress, void *ctx,
+                             cd_errinfo *why)
 {
     cd_kv_batch batch = {0};
     u64 done;
@@ -171,6 +170,7 @@ cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head,
         return CD_OK;
     }
     cd_err e = CD_OK;
+    cd_kv_batch_for(&batch, kv);
     for (u64 n = done + 1; n <= head && e == CD_OK; n++) {
         e = index_one(kv, &batch, layout, &n);
         if (e == CD_OK && batch.rec.n >= REBUILD_BYTES) {
@@ -206,6 +206,7 @@ cd_err cd_log_index_drop(cd_kv *kv, cd_errinfo *why)
     cd_kv_batch batch = {0};
     u64 done;
     CD_TRY(reach(kv, &done));
+    cd_kv_batch_for(&batch, kv);
     /* First nobody may rely on it any more. */
     cd_err e = done == 0 ? CD_OK : commit(kv, &batch, 0, why);
     bool is_more = true;
@@ -220,7 +221,7 @@ cd_err cd_log_index_drop(cd_kv *kv, cd_errinfo *why)
     return e;
 }
 
-/* --- walking ------------------------------------------------------------------------------------ */
+/* --- walking --- */
 
 /* The blocks of one value. */
 typedef struct lane {
@@ -251,8 +252,8 @@ static cd_err step(lane *l, u64 to)
     return cd_kv_iter_err(l->it);
 }
 
-static cd_err place_open(place *p, cd_kv *kv, u8 kind, const u8 *values, usize cnt, usize size,
-                         u64 from, u64 to, usize max)
+static cd_err place_open(place *p, cd_kv *kv, u8 kind, const u8 *values, usize cnt, usize size, u64 from, u64 to,
+                         usize max)
 {
     p->lanes = cd_new_array(lane, cnt);
     p->heights = cd_new_array(u64, max);
@@ -364,8 +365,8 @@ static usize wishes_of(wish out[PLACES], const cd_log_criteria *want)
     return few;
 }
 
-cd_err cd_log_index_find(cd_kv *kv, u64 *heights, usize *cnt, u64 *known,
-                         const cd_log_criteria *want, u64 from, u64 to, usize max)
+cd_err cd_log_index_find(cd_kv *kv, u64 *heights, usize *cnt, u64 *known, const cd_log_criteria *want, u64 from, u64 to,
+                         usize max)
 {
     wish wishes[PLACES] = {{.cnt = 0}};
     place places[PLACES] = {0};

@@ -1,6 +1,6 @@
 /* A log as JSON, of which answers hold thousands: one reservation, then copies and hexadecimal digits. */
 #include "base/hex.h"
-#include "chains/evmchain/api/json.h"
+#include "chains/evmchain/feed/json.h"
 
 /* Room for everything of a log but topics and data. */
 enum { LOG_FIXED_MAX = 640, TOPIC_SIZE = 2 + 64 + 3 };

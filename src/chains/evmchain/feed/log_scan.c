@@ -1,8 +1,8 @@
 #include "chains/evmchain/feed/log_scan.h"
 
-#include "chains/evmchain/chaindb.h"
+#include "chains/evmchain/core/chaindb.h"
+#include "chains/evmchain/core/run.h"
 #include "chains/evmchain/feed/log_index.h"
-#include "chains/evmchain/run.h"
 
 static bool has_values(const cd_log_criteria *want)
 {
@@ -13,8 +13,7 @@ static bool has_values(const cd_log_criteria *want)
     return has;
 }
 
-cd_err cd_log_scan_init(cd_log_scan *s, cd_view *view, const cd_log_criteria *want, u64 from,
-                        u64 to)
+cd_err cd_log_scan_init(cd_log_scan *s, cd_view *view, const cd_log_criteria *want, u64 from, u64 to)
 {
     bool is_whole = false;
     if (from < cd_view_first(view) && has_values(want)) {
@@ -51,8 +50,8 @@ static cd_err seek(cd_log_scan *s, u64 last)
             return CD_OK;
         }
         s->at = 0;
-        CD_TRY(cd_log_index_find(cd_view_kv(s->view), s->heights, &s->cnt, &s->known, s->want,
-                                 s->next, last, CD_LOG_SCAN_CHUNK));
+        CD_TRY(cd_log_index_find(cd_view_kv(s->view), s->heights, &s->cnt, &s->known, s->want, s->next, last,
+                                 CD_LOG_SCAN_CHUNK));
         s->has_known = true;
     }
 }
@@ -99,8 +98,7 @@ cd_err cd_log_scan_next(cd_log_scan *s, const cd_accepted **out, cd_arena *a, u6
     }
     while (acc == NULL && s->next <= s->to) {
         CD_TRY(cd_view_block(s->view, &acc, a, s->next++));
-        if (acc->block.tx_cnt == 0 ||
-            !cd_log_criteria_may_match(s->want, &acc->block.header.bloom)) {
+        if (acc->block.tx_cnt == 0 || !cd_log_criteria_may_match(s->want, &acc->block.header.bloom)) {
             acc = NULL;
         }
     }

@@ -5,11 +5,12 @@
 #ifndef CD_CHAINS_EVMCHAIN_FEED_LOG_SCAN_H
 #define CD_CHAINS_EVMCHAIN_FEED_LOG_SCAN_H
 
+#include "chains/evmchain/core/view.h"
 #include "chains/evmchain/feed/criteria.h"
-#include "chains/evmchain/view.h"
 
 enum { CD_LOG_SCAN_CHUNK = 512 };
 
+/* A search through the logs of a view, from block to block. */
 typedef struct cd_log_scan {
     cd_view *view;
     const cd_log_criteria *want;
@@ -25,11 +26,11 @@ typedef struct cd_log_scan {
 } cd_log_scan;
 
 /* cd_log_scan_init begins at from; view and want are borrowed. Errors: the store's. */
-cd_err cd_log_scan_init(cd_log_scan *s, cd_view *view, const cd_log_criteria *want, u64 from,
-                        u64 to) CD_CHECK;
+cd_err cd_log_scan_init(cd_log_scan *s, cd_view *view, const cd_log_criteria *want, u64 from, u64 to) CD_CHECK;
 
-/* cd_log_scan_next gives the next block, borrowed from the view or in the arena. Up to max blocks are looked at in the store
- * meanwhile. Errors: CD_ENOENT behind the last one; CD_EAGAIN when max is reached, s->next is where to go on; the store's. */
+/* cd_log_scan_next gives the next block, borrowed from the view or in the arena. Up to max blocks are looked at in
+ * the store meanwhile. Errors: CD_ENOENT behind the last one; CD_EAGAIN when max is reached, s->next is where to go
+ * on; the store's. */
 cd_err cd_log_scan_next(cd_log_scan *s, const cd_accepted **out, cd_arena *a, u64 max) CD_CHECK;
 
 #endif

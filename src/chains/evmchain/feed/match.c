@@ -1,6 +1,6 @@
 #include "chains/evmchain/feed/match.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 /* A row under one value. */
 typedef struct cd__match_link {

@@ -1,4 +1,5 @@
-/* chains/evmchain/feed/match.h - from a log to the streams that want it, at a cost that does not grow with their number.
+/* chains/evmchain/feed/match.h - from a log to the streams that want it, at a cost that does not grow with their
+ * number.
  *
  *   log ─┬ address ──► streams that name it           a stream stands in one place only: under its addresses, else
  *        ├ topic i ──► streams that name it there      under the values of its first topic, else among those that take
@@ -8,7 +9,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_FEED_MATCH_H
 #define CD_CHAINS_EVMCHAIN_FEED_MATCH_H
 
-#include "base/hmap.h"
+#include "base/table/hmap.h"
 #include "chains/evmchain/feed/criteria.h"
 
 /* Somebody who wants logs. */
@@ -17,6 +18,7 @@ typedef struct cd__match_row {
     struct cd__match_link *links; /* private */
 } cd__match_row;
 
+/* Criteria of all subscriptions by what they ask for, so that a log finds those that want it. */
 typedef struct cd__match {
     cd_hmap by_addr;
     cd_hmap by_topic[CD_LOG_TOPICS_MAX];

@@ -1,6 +1,6 @@
 #include "chains/evmchain/feed/render.h"
 
-#include "chains/evmchain/api/json.h"
+#include "chains/evmchain/feed/json.h"
 
 /* at: the place of what text tells; after: the one behind it, NULL when nobody asked. */
 static cd_rpc_note *finish(cd_buf *text, const cd_cursor *at, const cd_cursor *after)
@@ -14,8 +14,7 @@ static cd_rpc_note *finish(cd_buf *text, const cd_cursor *at, const cd_cursor *a
     return cd_rpc_note_new(text, place);
 }
 
-cd_rpc_note *cd__note_head(const cd_accepted *acc, const cd_chain_rules *r, u64 epoch,
-                           bool with_cursor)
+cd_rpc_note *cd__note_head(const cd_accepted *acc, const cd_chain_rules *r, u64 epoch, bool with_cursor)
 {
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
@@ -45,16 +44,14 @@ cd_rpc_note *cd__note_tx(const cd_accepted *acc, u64 epoch, u32 tx, bool is_full
     return finish(&text, &at, with_cursor ? &after : NULL);
 }
 
-cd_rpc_note *cd__note_log(const cd_accepted *acc, u64 epoch, u32 tx, u32 item, usize idx,
-                          bool with_cursor)
+cd_rpc_note *cd__note_log(const cd_accepted *acc, u64 epoch, u32 tx, u32 item, usize idx, bool with_cursor)
 {
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
     cd_cursor at = {.epoch = epoch, .height = acc->block.header.number, .tx = tx, .item = item};
     cd_cursor after = at;
     after.item++;
-    cd_api_log(&w, &acc->receipts[tx].logs[item], &(cd_tx_place){.block = &acc->block, .idx = tx},
-               idx);
+    cd_api_log(&w, &acc->receipts[tx].logs[item], &(cd_tx_place){.block = &acc->block, .idx = tx}, idx);
     return finish(&text, &at, with_cursor ? &after : NULL);
 }
 

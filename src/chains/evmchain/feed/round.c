@@ -1,20 +1,21 @@
 /* One round of the feed's thread: new blocks to the live streams, then some of the past to those that are behind. */
-#include "base/mem.h"
-#include "chains/evmchain/chaindb.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/core/accepted.h"
+#include "chains/evmchain/core/chaindb.h"
+#include "chains/evmchain/core/cuts.h"
+#include "chains/evmchain/core/run.h"
 #include "chains/evmchain/feed/feed_priv.h"
 #include "chains/evmchain/feed/log_scan.h"
 #include "chains/evmchain/feed/render.h"
-#include "chains/evmchain/run.h"
-#include "chains/evmchain/view_priv.h"
 
 enum {
-    BLOCKS_MAX = 64,      /* new ones told in a round */
-    NOTES_MAX = 256,      /* told to a stream that is behind in a round */
-    SCAN_MAX = 512,       /* blocks of the store looked at for it */
-    PUBLISHED_MAX = 2048, /* notes on their way home before it is waited for */
+    BLOCKS_MAX = 64,      /* blocks that live streams are told of in one round */
+    NOTES_MAX = 256,      /* notes that one stream that is behind gets in one round */
+    SCAN_MAX = 512,       /* blocks of the store that are looked at for it */
+    PUBLISHED_MAX = 2048, /* notes that may be on their way to the loop before the thread waits */
 };
 
-/* --- publishing --------------------------------------------------------------------------------- */
+/* --- publishing --- */
 
 static void on_home(void *ctx)
 {
@@ -47,13 +48,13 @@ static void publish(cd_feed *f, cd__stream *s, cd_rpc_note *note)
     cd_rpc_topic_publish(s->topic, note);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 static void keep(void *ctx, const cd_run_header *at)
 {
     cd__feed_blocks *b = ctx;
     if (at->h.number >= b->first) {
-        cd__accepted_of_run(&b->window[b->cnt++], &b->arena, b->layout, at);
+        cd_accepted_of_run(&b->window[b->cnt++], &b->arena, b->layout, at);
     }
 }
 
@@ -96,7 +97,7 @@ static cd_err block_at(cd__feed_blocks *b, const cd_accepted **out, cd_view *v, 
     return cd_view_block(v, out, &b->arena, number);
 }
 
-/* --- live --------------------------------------------------------------------------------------- */
+/* --- live --- */
 
 /* A log on its way to those who want it; each form is rendered when the first one asks. */
 typedef struct telling {
@@ -160,7 +161,7 @@ static cd_err tell_new(cd_feed *f, cd_view *view)
 {
     u64 head = cd_view_head(view)->block.header.number;
     if (cd_list_is_empty(&f->live)) {
-        f->next.height = head + 1; /* whoever comes begins where he wants to */
+        f->next.height = head + 1; /* a listener that comes now begins where it wants to */
     }
     for (usize n = 0; n < BLOCKS_MAX && f->next.height <= head; n++) {
         const cd_accepted *acc;
@@ -172,25 +173,24 @@ static cd_err tell_new(cd_feed *f, cd_view *view)
     return CD_OK;
 }
 
-/* --- behind ------------------------------------------------------------------------------------- */
+/* --- behind --- */
 
 /* Tells s what it wants of a block, from s->at on. */
-static void tell_rest(cd_feed *f, cd__stream *s, const cd_accepted *acc,
-                      const cd_chain_rules *rules, usize *notes)
+static void tell_rest(cd_feed *f, cd__stream *s, const cd_accepted *acc, const cd_chain_rules *rules, usize *notes)
 {
     const cd_cursor at = s->at;
     usize idx = 0;
     switch (s->kind) {
-    case CD__STREAM_HEADS:
+    case CD_STREAM_HEADS:
         publish(f, s, cd__note_head(acc, rules, at.epoch, s->with_cursor));
         ++*notes;
         break;
-    case CD__STREAM_TXS:
+    case CD_STREAM_TXS:
         for (u32 i = at.tx; i < acc->block.tx_cnt; i++, ++*notes) {
             publish(f, s, cd__note_tx(acc, at.epoch, i, s->is_full, s->with_cursor));
         }
         break;
-    case CD__STREAM_LOGS:
+    case CD_STREAM_LOGS:
         for (u32 i = 0; i < acc->block.tx_cnt; i++) {
             const cd_receipt *r = &acc->receipts[i];
             for (u32 j = 0; j < r->log_cnt; j++, idx++) {
@@ -237,7 +237,7 @@ static cd_err tell_past_logs(cd_feed *f, cd__stream *s, cd_view *view, u64 last)
 static cd_err tell_past(cd_feed *f, cd__stream *s, cd_view *view, u64 last)
 {
     usize notes = 0;
-    if (s->kind == CD__STREAM_LOGS) {
+    if (s->kind == CD_STREAM_LOGS) {
         return tell_past_logs(f, s, view, last);
     }
     while (s->at.height <= last && notes < NOTES_MAX) {
@@ -267,13 +267,13 @@ static void go_live(cd_feed *f, cd__stream *s)
     s->is_live = true;
     f->has_gone_live = true;
     switch (s->kind) {
-    case CD__STREAM_HEADS:
+    case CD_STREAM_HEADS:
         f->heads[s->with_cursor] = s;
         break;
-    case CD__STREAM_TXS:
+    case CD_STREAM_TXS:
         f->txs[s->is_full][s->with_cursor] = s;
         break;
-    case CD__STREAM_LOGS:
+    case CD_STREAM_LOGS:
         cd__match_add(&f->logs, &s->row);
         break;
     }
@@ -311,9 +311,9 @@ static void catch_up(cd_feed *f, cd__stream *s)
     }
 }
 
-/* --- rounds ------------------------------------------------------------------------------------- */
+/* --- rounds --- */
 
-cd_err cd__feed_follow(cd_cursor *at, cd_view *view)
+cd_err cd_feed_follow(cd_cursor *at, cd_view *view)
 {
     u64 cut;
     if (at->epoch >= cd_view_epoch(view)) {
@@ -330,9 +330,9 @@ cd_err cd__feed_follow(cd_cursor *at, cd_view *view)
 static cd_err tell_behind(cd_feed *f, cd__stream *s, cd_view *view)
 {
     s->is_waiting = false;
-    CD_TRY(cd__feed_follow(&s->at, view));
+    CD_TRY(cd_feed_follow(&s->at, view));
     if (cd_rpc_topic_pending(s->topic) > CD_RPC_TOPIC_LOW) {
-        return CD_OK; /* it tells when its client has taken them */
+        return CD_OK; /* the session tells when its client has taken them */
     }
     if (s->at.height < f->next.height) {
         CD_TRY(tell_past(f, s, view, f->next.height - 1));
@@ -362,7 +362,7 @@ bool cd__feed_round(cd_feed *f)
     cd_view *view = cd_view_newest(f->cfg.chain);
     u64 head = cd_view_head(view)->block.header.number;
     f->has_gone_live = false;
-    cd_err e = cd__feed_follow(&f->next, view);
+    cd_err e = cd_feed_follow(&f->next, view);
     if (e == CD_OK) {
         e = tell_new(f, view);
     }
@@ -372,12 +372,11 @@ bool cd__feed_round(cd_feed *f)
             e = tell_behind(f, cd_list_of(it, cd__stream, link), view);
         }
     }
-    f->blocks.cnt = 0; /* of this view */
+    f->blocks.cnt = 0; /* the window's blocks are borrowed from this view */
     cd_view_unref(view);
     if (e != CD_OK) {
         if (f->cfg.log != NULL) {
-            cd_log_error(f->cfg.log, "the feed cannot read the chain",
-                         CD_F("error", cd_err_str(e)));
+            cd_log_error(f->cfg.log, "the feed cannot read the chain", CD_F("error", cd_err_str(e)));
         }
         return false; /* with the next block it tries again */
     }

@@ -1,14 +1,15 @@
-/* The methods as a whole: whatever is thrown at a row of the tables is answered, and errors are errors; methods in another
- * lane give the same. */
-#include "base/fileio.h"
+/* The methods as a whole: whatever is thrown at a row of the tables is answered, and errors are errors; methods in
+ * another lane give the same. */
 #include "base/hex.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/log/log.h"
+#include "base/mem/mem.h"
+#include "base/os/fileio.h"
+#include "base/thread/thread.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
 #include "codec/base64.h"
 #include "codec/gzip.h"
+#include "consensus/test/seat.h"
 #include "rpc/jsonrpc.h"
 #include "store/kv.h"
 #include "vm/vm.h"
@@ -32,17 +33,12 @@ typedef struct node {
     cd_vm *vm;
     cd_kv *kv;
     cd_buf genesis;
-    cd_vm_host host;
+    seat seat;
     cd_logger *log;
     const cd_rpc_service *rpc;
     const cd_rpc_service *admin;
     char dir[64];
 } node;
-
-static void nothing(cd_vm_host *host)
-{
-    (void)host;
-}
 
 static void open_node(node *n, bool is_dev)
 {
@@ -51,26 +47,27 @@ static void open_node(node *n, bool is_dev)
     *n = (node){.kv = cd_kv_mem_open()};
     (void)snprintf(n->dir, sizeof n->dir, "/tmp/candela-api-XXXXXX");
     assert_non_null(mkdtemp(n->dir));
-    n->host = (cd_vm_host){.wants_block = nothing, .settle = nothing};
+    seat_init(&n->seat, n->kv);
     assert_int_equal(cd_dev_genesis(&n->genesis, CHAIN_ID, START), CD_OK);
-    assert_int_equal(
-        cd_log_open(&n->log, &(cd_log_cfg){.fd = STDERR_FILENO, .level = CD_LOG_OFF}, &why), CD_OK);
+    assert_int_equal(cd_log_open(&n->log, &(cd_log_cfg){.fd = STDERR_FILENO, .level = CD_LOG_OFF}, &why), CD_OK);
     cd_vm_ctx ctx = {
         .log = n->log,
         .kv = n->kv,
-        .host = &n->host,
+        .host = &n->seat.host,
+        .clock = cd_clock_real(),
+        .name = "C",
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
         .dir = n->dir,
-        .config = cd_bytes_str(
-            "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
-            "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
-            "\"internal-account\",\"internal-tx-pool\",\"internal-debug\","
-            "\"debug\",\"debug-tracer\",\"debug-handler\",\"admin\"],\"log-level\":\"error\"}"),
+        .config = cd_bytes_str("{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\","
+                               "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\","
+                               "\"internal-account\",\"internal-tx-pool\",\"internal-debug\","
+                               "\"debug\",\"debug-tracer\",\"debug-handler\",\"admin\"],\"log-level\":\"error\"}"),
     };
     if (cd_evm_vm_open(&n->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
+    assert_int_equal(seat_start(&n->seat, n->vm, &why), CD_OK);
     const cd_vm_handler *handlers = n->vm->ops->handlers(n->vm, &cnt);
     assert_int_equal(cnt, 3);
     n->rpc = handlers[0].service;
@@ -79,6 +76,7 @@ static void open_node(node *n, bool is_dev)
 
 static void close_node(node *n)
 {
+    seat_fini(&n->seat);
     n->vm->ops->close(n->vm);
     cd_log_close(n->log);
     cd_kv_close(n->kv);
@@ -91,8 +89,8 @@ static cd_json ask(node *n, cd_arena *a, const char *method, const char *params)
 {
     cd_buf reply = {0};
     cd_json doc;
-    const char *request = cd_arena_fmt(
-        a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
+    const char *request =
+        cd_arena_fmt(a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
     cd_rpc_serve(n->rpc, &reply, cd_bytes_str(request));
     cd_bytes text = cd_arena_dup(a, cd_buf_bytes(&reply));
     cd_buf_fini(&reply);
@@ -230,9 +228,7 @@ static const char *result(node *n, cd_arena *a, const char *method, const char *
     cd_buf text = {0};
     cd_json doc = ask(n, a, method, params);
     cd_json r = cd_json_get(doc, "result");
-    cd_json_raw(&text, cd_json_kind_of(r) == CD_JSON_NONE
-                           ? cd_json_get(cd_json_get(doc, "error"), "message")
-                           : r);
+    cd_json_raw(&text, cd_json_kind_of(r) == CD_JSON_NONE ? cd_json_get(cd_json_get(doc, "error"), "message") : r);
     const char *own = cd_arena_str(a, cd_buf_bytes(&text));
     cd_buf_fini(&text);
     return own;
@@ -248,50 +244,54 @@ static void overrides(void **state)
     cd_arena a = {0};
     node n;
     open_node(&n, false);
-    assert_string_equal(
-        result(
-            &n, &a, "eth_call",
-            "[" TO ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":" READER
-            ",\"stateDiff\":{\"0x0000000000000000000000000000000000000000000000000000000000000000"
-            "\":" HASH "}}}]"),
-        HASH);
+    assert_string_equal(result(&n, &a, "eth_call",
+                               "[" TO ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":" READER
+                               ",\"stateDiff\":{\"0x0000000000000000000000000000000000000000000000000000000000000000"
+                               "\":" HASH "}}}]"),
+                        HASH);
     /* NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN */
     assert_string_equal(
-        result(&n, &a, "eth_call",
-               "[{\"data\":\"0x4360005260206000f3\"},\"latest\",null,{\"number\":\"0x7\"}]"),
+        result(&n, &a, "eth_call", "[{\"data\":\"0x4360005260206000f3\"},\"latest\",null,{\"number\":\"0x7\"}]"),
         "\"0x0000000000000000000000000000000000000000000000000000000000000007\"");
-    assert_string_equal(
-        result(&n, &a, "eth_estimateGas",
-               "[" TO ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":"
-               "\"0x60006000fd\"}}]"),
-        "\"execution reverted\"");
+    assert_string_equal(result(&n, &a, "eth_estimateGas",
+                               "[" TO ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":"
+                               "\"0x60006000fd\"}}]"),
+                        "\"execution reverted\"");
     assert_string_equal(result(&n, &a, "eth_estimateGas", "[" TO "]"), "\"0x5208\"");
     /* 21000, 2400 and 1900 for the list, 100 for the warm slot, 18 for the rest. */
-    assert_string_equal(
-        result(&n, &a, "eth_createAccessList",
-               "[" TO
-               ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":" READER
-               "}}]"),
-        "{\"accessList\":[{\"address\":\"0x00000000000000000000000000000000000000aa\","
-        "\"storageKeys\":"
-        "[\"0x0000000000000000000000000000000000000000000000000000000000000000\"]}],"
-        "\"gasUsed\":\"0x634a\"}");
+    assert_string_equal(result(&n, &a, "eth_createAccessList",
+                               "[" TO ",\"latest\",{\"0x00000000000000000000000000000000000000aa\":{\"code\":" READER
+                               "}}]"),
+                        "{\"accessList\":[{\"address\":\"0x00000000000000000000000000000000000000aa\","
+                        "\"storageKeys\":"
+                        "[\"0x0000000000000000000000000000000000000000000000000000000000000000\"]}],"
+                        "\"gasUsed\":\"0x634a\"}");
     /* The identity precompile answers elsewhere, its place is an ordinary account. */
+    assert_string_equal(result(&n, &a, "eth_call",
+                               "[{\"to\":\"0x00000000000000000000000000000000000000aa\",\"data\":\"0x1234\"},"
+                               "\"latest\",{\"0x0000000000000000000000000000000000000004\":"
+                               "{\"movePrecompileToAddress\":"
+                               "\"0x00000000000000000000000000000000000000aa\"}}]"),
+                        "\"0x1234\"");
+    assert_string_equal(result(&n, &a, "eth_call",
+                               "[{\"to\":\"0x0000000000000000000000000000000000000004\",\"data\":\"0x1234\"},"
+                               "\"latest\",{\"0x0000000000000000000000000000000000000004\":{\"code\":\"0x00\"}}]"),
+                        "\"0x\"");
+    /* Whatever is said of its place, it is warm: GAS, EXTCODEHASH of 0x04, GAS again. */
+    static const char *const said[] = {"\"balance\":\"0x1\"", "\"code\":\"0x00\"",
+                                       "\"movePrecompileToAddress\":\"0x00000000000000000000000000000000000000bb\""};
+    for (usize i = 0; i < CD_COUNT(said); i++) {
+        const char *params = cd_arena_fmt(&a,
+                                          "[{\"to\":\"0x00000000000000000000000000000000000000aa\"},\"latest\","
+                                          "{\"0x00000000000000000000000000000000000000aa\":{\"code\":"
+                                          "\"0x5a60043f505a900360005260206000f3\"},"
+                                          "\"0x0000000000000000000000000000000000000004\":{%s}}]",
+                                          said[i]);
+        assert_string_equal(result(&n, &a, "eth_call", params),
+                            "\"0x000000000000000000000000000000000000000000000000000000000000006b\"");
+    }
     assert_string_equal(
-        result(&n, &a, "eth_call",
-               "[{\"to\":\"0x00000000000000000000000000000000000000aa\",\"data\":\"0x1234\"},"
-               "\"latest\",{\"0x0000000000000000000000000000000000000004\":"
-               "{\"movePrecompileToAddress\":"
-               "\"0x00000000000000000000000000000000000000aa\"}}]"),
-        "\"0x1234\"");
-    assert_string_equal(
-        result(&n, &a, "eth_call",
-               "[{\"to\":\"0x0000000000000000000000000000000000000004\",\"data\":\"0x1234\"},"
-               "\"latest\",{\"0x0000000000000000000000000000000000000004\":{\"code\":\"0x00\"}}]"),
-        "\"0x\"");
-    assert_string_equal(
-        result(&n, &a, "eth_call",
-               "[" TO ",\"latest\",{" ADDR ":{\"movePrecompileToAddress\":" ADDR "}}]"),
+        result(&n, &a, "eth_call", "[" TO ",\"latest\",{" ADDR ":{\"movePrecompileToAddress\":" ADDR "}}]"),
         "\"account 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 is not a precompile\"");
     cd_arena_fini(&a);
     close_node(&n);
@@ -303,12 +303,10 @@ static void failures_name_the_instruction(void **state)
     cd_arena a = {0};
     node n;
     open_node(&n, false);
-    assert_string_equal(result(&n, &a, "eth_call", "[{\"data\":\"0xfe\"}]"),
-                        "\"invalid opcode: INVALID\"");
+    assert_string_equal(result(&n, &a, "eth_call", "[{\"data\":\"0xfe\"}]"), "\"invalid opcode: INVALID\"");
     assert_string_equal(result(&n, &a, "eth_call", "[{\"data\":\"0x0c\"}]"),
                         "\"invalid opcode: opcode 0xc not defined\"");
-    assert_string_equal(result(&n, &a, "eth_call", "[{\"data\":\"0x01\"}]"),
-                        "\"stack underflow (0 <=> 2)\"");
+    assert_string_equal(result(&n, &a, "eth_call", "[{\"data\":\"0x01\"}]"), "\"stack underflow (0 <=> 2)\"");
     assert_string_equal(result(&n, &a, "eth_call", "[{\"from\":" ADDR ",\"gas\":\"0x1\"}]"),
                         "\"err: intrinsic gas too low: have 1, want 53000 (supplied gas 1)\"");
     cd_arena_fini(&a);
@@ -344,9 +342,10 @@ static void a_payment_estimates_within_its_means(void **state)
     close_node(&n);
 }
 
-/* --- the state taken apart ---------------------------------------------------------------------- */
+/* --- the state taken apart --- */
 
-/* What the first account of the development network makes with its first transaction, and the hashes of slots 0 and 1. */
+/* What the first account of the development network makes with its first transaction, and the hashes of slots 0 and
+ * 1. */
 #define PAYEE   "\"address\":\"0x00000000000000000000000000000000000000aa\""
 #define MADE    "\"0x5fbdb2315678afecb367f032d93f642f64180aa3\""
 #define HASH_0  "\"0x290decd9548b62a8d60345a988386fc84ba6bc95484008f6362f93160ef3e563\""
@@ -357,8 +356,7 @@ static void a_payment_estimates_within_its_means(void **state)
 static void open_made(node *n, cd_arena *a)
 {
     open_node(n, true);
-    (void)result(n, a, "eth_sendTransaction",
-                 "[{\"from\":" ADDR ",\"data\":\"0x6007600055600960015560016000f3\"}]");
+    (void)result(n, a, "eth_sendTransaction", "[{\"from\":" ADDR ",\"data\":\"0x6007600055600960015560016000f3\"}]");
     (void)result(n, a, "eth_sendTransaction",
                  "[{\"from\":" ADDR ",\"value\":\"0x1\","
                  "\"to\":\"0x00000000000000000000000000000000000000aa\"}]");
@@ -375,12 +373,10 @@ static void storage_in_pieces(void **state)
     assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x1\",0," MADE ",\"0x\",10]"),
                         "{\"storage\":null,\"nextKey\":null}");
     assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE ",\"0x\",1]"),
-                        "{\"storage\":{" HASH_0
-                        ":{\"key\":" WORD("0") ",\"value\":" WORD("7") "}},\"nextKey\":" HASH_1
-                                                                       "}");
+                        "{\"storage\":{" HASH_0 ":{\"key\":" WORD("0") ",\"value\":" WORD("7") "}},\"nextKey\":" HASH_1
+                                                                                               "}");
     assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE "," HASH_1 ",1]"),
-                        "{\"storage\":{" HASH_1
-                        ":{\"key\":" WORD("1") ",\"value\":" WORD("9") "}},\"nextKey\":null}");
+                        "{\"storage\":{" HASH_1 ":{\"key\":" WORD("1") ",\"value\":" WORD("9") "}},\"nextKey\":null}");
     assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x2\",0," MADE ",\"0xb2\",1]"),
                         "{\"storage\":{},\"nextKey\":null}");
     assert_string_equal(result(&n, &a, "debug_storageRangeAt", "[\"0x0\",0," MADE ",\"0x\",1]"),
@@ -399,8 +395,7 @@ static usize count_accounts(node *n, cd_arena *a, int cnt)
     while (start != NULL) {
         cd_bytes next;
         cd_json r = cd_json_get(
-            ask(n, a, "debug_accountRange",
-                cd_arena_fmt(a, "[\"latest\",\"0x%s\",%d,true,true,false]", start, cnt)),
+            ask(n, a, "debug_accountRange", cd_arena_fmt(a, "[\"latest\",\"0x%s\",%d,true,true,false]", start, cnt)),
             "result");
         usize page = cd_json_len(cd_json_get(r, "accounts"));
         sum += page;
@@ -491,21 +486,19 @@ static void changes_between_blocks(void **state)
     assert_null(strstr(second, MADE));
     assert_non_null(strstr(both, "00aa\""));
     assert_non_null(strstr(both, MADE));
+    assert_string_equal(result(&n, &a, by_hash, cd_arena_fmt(&a, "[\"%.66s\"]", (const char *)hashes[1].p)), first);
     assert_string_equal(
-        result(&n, &a, by_hash, cd_arena_fmt(&a, "[\"%.66s\"]", (const char *)hashes[1].p)), first);
-    assert_string_equal(result(&n, &a, by_hash,
-                               cd_arena_fmt(&a, "[\"%.66s\",\"%.66s\"]", (const char *)hashes[0].p,
-                                            (const char *)hashes[2].p)),
-                        both);
+        result(&n, &a, by_hash,
+               cd_arena_fmt(&a, "[\"%.66s\",\"%.66s\"]", (const char *)hashes[0].p, (const char *)hashes[2].p)),
+        both);
     assert_string_equal(result(&n, &a, by_number, "[2,1]"),
                         "\"start block height (2) must be less than end block height (1)\"");
     assert_string_equal(result(&n, &a, by_number, "[17]"), "\"start block 11 not found\"");
     assert_string_equal(result(&n, &a, by_number, "[1,17]"), "\"end block 17 not found\"");
     assert_string_equal(result(&n, &a, by_number, "[0]"), "\"block 0 has no parent\"");
-    assert_string_equal(
-        result(&n, &a, by_hash, "[" HASH "]"),
-        "\"start block 0100000000000000000000000000000000000000000000000000000000000000 not "
-        "found\"");
+    assert_string_equal(result(&n, &a, by_hash, "[" HASH "]"),
+                        "\"start block 0100000000000000000000000000000000000000000000000000000000000000 not "
+                        "found\"");
     assert_string_equal(result(&n, &a, "debug_preimage", "[" HASH_1 "]"), WORD("1"));
     cd_arena_fini(&a);
     close_node(&n);
@@ -546,15 +539,12 @@ static void exporting(void **state)
     }
     /* what fails leaves no file */
     const char *other = cd_arena_fmt(&a, "%s/admin/other", n.dir);
-    assert_string_equal(
-        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",2,1]", other)),
-        "\"export failed: first (2) is greater than last (1)\"");
-    assert_string_equal(
-        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",1,3]", other)),
-        "\"export failed on #3: not found\"");
-    assert_string_equal(
-        result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",null,1]", other)),
-        "\"last cannot be specified without first\"");
+    assert_string_equal(result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",2,1]", other)),
+                        "\"export failed: first (2) is greater than last (1)\"");
+    assert_string_equal(result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",1,3]", other)),
+                        "\"export failed on #3: not found\"");
+    assert_string_equal(result(&n, &a, "admin_exportChain", cd_arena_fmt(&a, "[\"%s\",null,1]", other)),
+                        "\"last cannot be specified without first\"");
     cd_fs_stat st;
     assert_int_equal(cd_fs_stat_get(cd_fs_real(), &st, other, NULL), CD_ENOENT);
     cd_buf_fini(&want);
@@ -566,8 +556,8 @@ static void exporting(void **state)
 static const char *ask_admin(node *n, cd_arena *a, const char *method, const char *params)
 {
     cd_buf reply = {0};
-    const char *request = cd_arena_fmt(
-        a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
+    const char *request =
+        cd_arena_fmt(a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
     cd_rpc_serve(n->admin, &reply, cd_bytes_str(request));
     const char *text = cd_arena_str(a, cd_bytes_sub(cd_buf_bytes(&reply), 0, reply.n - 1));
     cd_buf_fini(&reply);
@@ -623,8 +613,7 @@ static void admin_services(void **state)
     }
     static const char *const bad[] = {"", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden"};
     for (usize i = 0; i < CD_COUNT(bad); i++) {
-        const char *got =
-            result(&n, &a, "debug_writeMemProfile", cd_arena_fmt(&a, "[\"%s\"]", bad[i]));
+        const char *got = result(&n, &a, "debug_writeMemProfile", cd_arena_fmt(&a, "[\"%s\"]", bad[i]));
         assert_non_null(strstr(got, "give a name without"));
     }
     assert_non_null(strstr(result(&n, &a, "debug_memStats", "[]"), "\"HeapAlloc\":"));
@@ -658,9 +647,9 @@ static void importing(void **state)
         cd_buf_clear(&file);
         assert_int_equal(cd_fs_read_file(cd_fs_real(), &file, source, 1 << 20, NULL), CD_OK);
         assert_int_equal(cd_fs_mkdirs(cd_fs_real(), folder, 0700, NULL), CD_OK);
-        assert_int_equal(cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/%s", folder, name),
-                                            cd_buf_bytes(&file), 0600, NULL),
-                         CD_OK);
+        assert_int_equal(
+            cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/%s", folder, name), cd_buf_bytes(&file), 0600, NULL),
+            CD_OK);
         assert_int_equal(symlink(source, cd_arena_fmt(&a, "%s/link-%s", folder, name)), 0);
     }
     expect_admin(&to, "admin_importChain", "[\"nowhere\"]", "no such file");
@@ -674,9 +663,9 @@ static void importing(void **state)
     expect_admin(&to, "admin_importChain", "[\"all.gz\"]", "nothing new in the file");
     expect_admin(&to, "admin_importChain", "[\"tail\"]", "nothing new in the file");
     file.p[file.n / 2] ^= 1;
-    assert_int_equal(cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/admin/tail", to.dir),
-                                        cd_buf_bytes(&file), 0600, NULL),
-                     CD_OK);
+    assert_int_equal(
+        cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(&a, "%s/admin/tail", to.dir), cd_buf_bytes(&file), 0600, NULL),
+        CD_OK);
     expect_admin(&to, "admin_importChain", "[\"tail\"]", "import failed at height 2: ");
     cd_buf_fini(&file);
     cd_arena_fini(&a);
@@ -710,21 +699,18 @@ static void verbosity(void **state)
 static void resending(void **state)
 {
     (void)state;
-#define PAY(nonce)                                                                                 \
-    "{\"from\":" ADDR ",\"to\":" ADDR                                                              \
-    ",\"gas\":\"0x5208\",\"gasPrice\":\"0x77359400\",\"nonce\":" nonce "}"
+#define PAY(nonce)                                                                                                     \
+    "{\"from\":" ADDR ",\"to\":" ADDR ",\"gas\":\"0x5208\",\"gasPrice\":\"0x77359400\",\"nonce\":" nonce "}"
     cd_arena a = {0};
     node n;
     open_node(&n, true);
     (void)result(&n, &a, "evm_setAutomine", "[false]");
     const char *hash = result(&n, &a, "eth_sendTransaction", "[" PAY("\"0x0\"") "]");
-    const char *anew =
-        result(&n, &a, "eth_resend", "[" PAY("\"0x0\"") ",\"0xee6b2800\",\"0x7530\"]");
+    const char *anew = result(&n, &a, "eth_resend", "[" PAY("\"0x0\"") ",\"0xee6b2800\",\"0x7530\"]");
     assert_int_equal(strlen(hash), 68);
     assert_int_equal(strlen(anew), 68);
     assert_string_not_equal(hash, anew);
-    assert_string_equal(result(&n, &a, "txpool_status", "[]"),
-                        "{\"pending\":\"0x1\",\"queued\":\"0x0\"}");
+    assert_string_equal(result(&n, &a, "txpool_status", "[]"), "{\"pending\":\"0x1\",\"queued\":\"0x0\"}");
     const char *tx = result(&n, &a, "eth_getTransactionByHash", cd_arena_fmt(&a, "[%s]", anew));
     assert_non_null(strstr(tx, "\"gasPrice\":\"0xee6b2800\""));
     assert_non_null(strstr(tx, "\"gas\":\"0x7530\""));
@@ -739,7 +725,7 @@ static void resending(void **state)
 #undef PAY
 }
 
-/* --- long texts -------------------------------------------------------------------------------- */
+/* --- long texts --- */
 
 enum { PAYMENTS = 60 };
 
@@ -762,16 +748,13 @@ static void long_texts(void **state)
     open_node(&n, true);
     (void)result(&n, &a, "evm_setAutomine", "[false]");
     for (usize i = 0; i < PAYMENTS; i++) {
-        (void)result(
-            &n, &a, "eth_sendTransaction",
-            cd_arena_fmt(&a, "[{\"from\":" ADDR ",\"to\":" ADDR ",\"value\":\"0x%zx\"}]", i + 1));
+        (void)result(&n, &a, "eth_sendTransaction",
+                     cd_arena_fmt(&a, "[{\"from\":" ADDR ",\"to\":" ADDR ",\"value\":\"0x%zx\"}]", i + 1));
     }
     (void)result(&n, &a, "evm_mine", "[]");
     for (usize round = 0; round < 2; round++) {
-        cd_json block =
-            cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",true]"), "result");
-        cd_json hashes =
-            cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",false]"), "result");
+        cd_json block = cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",true]"), "result");
+        cd_json hashes = cd_json_get(ask(&n, &a, "eth_getBlockByNumber", "[\"0x1\",false]"), "result");
         cd_json receipts = cd_json_get(ask(&n, &a, "eth_getBlockReceipts", "[\"0x1\"]"), "result");
         cd_json txs = cd_json_get(block, "transactions");
         assert_int_equal(cd_json_len(txs), PAYMENTS);
@@ -780,25 +763,23 @@ static void long_texts(void **state)
             const char *tx = element(&a, txs, i);
             const char *hash = element(&a, cd_json_get(hashes, "transactions"), i);
             assert_non_null(strstr(tx, hash));
-            assert_string_equal(result(&n, &a, "eth_getTransactionByBlockNumberAndIndex",
-                                       cd_arena_fmt(&a, "[\"0x1\",\"0x%zx\"]", i)),
-                                tx);
             assert_string_equal(
-                result(&n, &a, "eth_getTransactionReceipt", cd_arena_fmt(&a, "[%s]", hash)),
-                element(&a, receipts, i));
+                result(&n, &a, "eth_getTransactionByBlockNumberAndIndex", cd_arena_fmt(&a, "[\"0x1\",\"0x%zx\"]", i)),
+                tx);
+            assert_string_equal(result(&n, &a, "eth_getTransactionReceipt", cd_arena_fmt(&a, "[%s]", hash)),
+                                element(&a, receipts, i));
         }
         cd_bytes hash;
         assert_int_equal(cd_json_str(&hash, cd_json_get(block, "hash"), NULL), CD_OK);
-        assert_string_equal(
-            result(&n, &a, "eth_getBlockByHash",
-                   cd_arena_fmt(&a, "[\"%.*s\",true]", (int)hash.n, (const char *)hash.p)),
-            result(&n, &a, "eth_getBlockByNumber", "[\"latest\",true]"));
+        assert_string_equal(result(&n, &a, "eth_getBlockByHash",
+                                   cd_arena_fmt(&a, "[\"%.*s\",true]", (int)hash.n, (const char *)hash.p)),
+                            result(&n, &a, "eth_getBlockByNumber", "[\"latest\",true]"));
     }
     cd_arena_fini(&a);
     close_node(&n);
 }
 
-/* --- many threads ------------------------------------------------------------------------------- */
+/* --- many threads --- */
 
 enum { READERS = 3, ROUNDS = 60 };
 
@@ -816,9 +797,8 @@ static void read_along(void *arg)
         assert_int_equal(cd_json_qty_u64(&now, cd_json_get(doc, "result"), NULL), CD_OK);
         assert_true(now >= last);
         last = now;
-        assert_string_equal(
-            result(n, &a, "eth_call", "[{\"data\":\"0x60aa60005260206000f3\"}]"),
-            "\"0x00000000000000000000000000000000000000000000000000000000000000aa\"");
+        assert_string_equal(result(n, &a, "eth_call", "[{\"data\":\"0x60aa60005260206000f3\"}]"),
+                            "\"0x00000000000000000000000000000000000000000000000000000000000000aa\"");
         assert_string_equal(result(n, &a, "eth_estimateGas", "[" TO ",\"latest\"]"), "\"0x5208\"");
         (void)result(n, &a, "eth_createAccessList", "[" TO ",\"latest\"]");
         (void)result(n, &a, "eth_feeHistory", "[\"0x8\",\"latest\",[50]]");
@@ -848,9 +828,8 @@ static void readers_and_blocks(void **state)
     for (usize i = 0; i < READERS; i++) {
         cd_thread_join(&threads[i]);
     }
-    assert_string_equal(
-        result(&n, &a, "eth_getBalance", "[\"0x00000000000000000000000000000000000000aa\"]"),
-        "\"0x3c\"");
+    assert_string_equal(result(&n, &a, "eth_getBalance", "[\"0x00000000000000000000000000000000000000aa\"]"),
+                        "\"0x3c\"");
     cd_arena_fini(&a);
     close_node(&n);
 }

@@ -1,10 +1,12 @@
-/* An EVM chain behind its methods, without a node: what tests of answers share. Test code: included by one file each. */
+/* An EVM chain behind its methods, without a node: what tests of answers share. Test code: included by one file
+ * each. */
 #ifndef CD_CHAINS_EVMCHAIN_TEST_RPC_NODE_H
 #define CD_CHAINS_EVMCHAIN_TEST_RPC_NODE_H
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
+#include "consensus/test/seat.h"
 #include "rpc/jsonrpc.h"
 #include "store/kv.h"
 #include "vm/vm.h"
@@ -29,44 +31,45 @@ typedef struct rpc_node {
     cd_vm *vm;
     cd_kv *kv;
     cd_buf genesis;
-    cd_vm_host host;
+    seat seat;
     cd_logger *log;
     const cd_rpc_service *rpc;
     cd_arena arena; /* of the answers */
 } rpc_node;
 
-static void rpc_node_nothing(cd_vm_host *host)
-{
-    (void)host;
-}
-
-/* dir NULL: there is no data directory; loop NULL: there are no sessions. */
-static void rpc_node_open_on(rpc_node *n, bool is_dev, const char *dir, struct cd_loop *loop)
+/* dir NULL: there is no data directory; loop NULL: there are no sessions; clock gives the times of blocks. */
+static void rpc_node_open_at(rpc_node *n, bool is_dev, const char *dir, struct cd_loop *loop, const cd_clock *clock)
 {
     cd_errinfo why = {0};
     usize cnt;
     *n = (rpc_node){.kv = cd_kv_mem_open()};
-    n->host = (cd_vm_host){.wants_block = rpc_node_nothing, .settle = rpc_node_nothing};
+    seat_init(&n->seat, n->kv);
     assert_int_equal(cd_dev_genesis(&n->genesis, CHAIN_ID, START), CD_OK);
-    assert_int_equal(
-        cd_log_open(&n->log, &(cd_log_cfg){.fd = STDERR_FILENO, .level = CD_LOG_OFF}, &why), CD_OK);
+    assert_int_equal(cd_log_open(&n->log, &(cd_log_cfg){.fd = STDERR_FILENO, .level = CD_LOG_OFF}, &why), CD_OK);
     cd_vm_ctx ctx = {
         .log = n->log,
         .kv = n->kv,
-        .host = &n->host,
+        .host = &n->seat.host,
+        .clock = clock,
+        .name = "C",
         .genesis = cd_buf_bytes(&n->genesis),
         .is_dev = is_dev,
         .dir = dir,
         .loop = loop,
-        .config = cd_bytes_str(
-            "{\"eth-apis\":[\"eth\",\"eth-filter\",\"internal-eth\",\"internal-blockchain\","
-            "\"internal-transaction\",\"internal-debug\",\"debug\",\"debug-tracer\","
-            "\"debug-file-tracer\",\"admin\"],\"log-level\":\"error\"}"),
+        .config = cd_bytes_str("{\"eth-apis\":[\"eth\",\"eth-filter\",\"internal-eth\",\"internal-blockchain\","
+                               "\"internal-transaction\",\"internal-debug\",\"debug\",\"debug-tracer\","
+                               "\"debug-file-tracer\",\"admin\"],\"log-level\":\"error\"}"),
     };
     if (cd_evm_vm_open(&n->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
+    assert_int_equal(seat_start(&n->seat, n->vm, &why), CD_OK);
     n->rpc = n->vm->ops->handlers(n->vm, &cnt)[0].service;
+}
+
+static void rpc_node_open_on(rpc_node *n, bool is_dev, const char *dir, struct cd_loop *loop)
+{
+    rpc_node_open_at(n, is_dev, dir, loop, cd_clock_real());
 }
 
 __attribute__((unused)) static void rpc_node_open(rpc_node *n, bool is_dev, const char *dir)
@@ -76,6 +79,7 @@ __attribute__((unused)) static void rpc_node_open(rpc_node *n, bool is_dev, cons
 
 static void rpc_node_close(rpc_node *n)
 {
+    seat_fini(&n->seat);
     n->vm->ops->close(n->vm);
     cd_log_close(n->log);
     cd_kv_close(n->kv);
@@ -89,8 +93,7 @@ static cd_json rpc_node_ask(rpc_node *n, const char *method, const char *params)
     cd_buf reply = {0};
     cd_json doc;
     const char *request =
-        cd_arena_fmt(&n->arena, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}",
-                     method, params);
+        cd_arena_fmt(&n->arena, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}", method, params);
     cd_rpc_serve(n->rpc, &reply, cd_bytes_str(request));
     cd_bytes text = cd_arena_dup(&n->arena, cd_buf_bytes(&reply));
     cd_buf_fini(&reply);
@@ -113,8 +116,7 @@ static const char *rpc_node_text(rpc_node *n, cd_json v)
 }
 
 /* The result of a call that must succeed. */
-__attribute__((unused)) static cd_json rpc_node_get(rpc_node *n, const char *method,
-                                                    const char *params)
+__attribute__((unused)) static cd_json rpc_node_get(rpc_node *n, const char *method, const char *params)
 {
     cd_json answer = rpc_node_ask(n, method, params);
     if (!cd_json_has(cd_json_get(answer, "result"))) {
@@ -124,9 +126,8 @@ __attribute__((unused)) static cd_json rpc_node_get(rpc_node *n, const char *met
 }
 
 /* A call that must fail with this code and these words. */
-__attribute__((unused)) static void rpc_node_fails(rpc_node *n, const char *method,
-                                                   const char *params, const char *code,
-                                                   const char *words)
+__attribute__((unused)) static void rpc_node_fails(rpc_node *n, const char *method, const char *params,
+                                                   const char *code, const char *words)
 {
     cd_json error = cd_json_get(rpc_node_ask(n, method, params), "error");
     const char *quoted = cd_arena_fmt(&n->arena, "\"%s\"", words);

@@ -1,9 +1,9 @@
 /* callTracer: the messages of a transaction, nested. */
-#include "base/mem.h"
-#include "chains/evmchain/api/revert.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/core/revert.h"
 #include "chains/evmchain/tracers/frames.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 
 typedef struct call_tracer {
     cd_txtracer t;
@@ -41,8 +41,7 @@ static void on_log(cd_tracer *t, const cd_log *log)
 
 static cd_err make(cd_txtracer **out, cd_json cfg, cd_errinfo *why)
 {
-    call_tracer o = {
-        .t = {.hooks = {.enter = on_enter, .exit = on_exit}, .kind = &cd__tracer_call}};
+    call_tracer o = {.t = {.hooks = {.enter = on_enter, .exit = on_exit}, .kind = &cd__tracer_call}};
     CD_TRY(cd__trace_flag(&o.top_only, cfg, "onlyTopCall", why));
     CD_TRY(cd__trace_flag(&o.with_log, cfg, "withLog", why));
     call_tracer *c = cd_new(call_tracer);
@@ -62,7 +61,7 @@ static void end(cd_txtracer *t, const cd_tx_result *res)
     cd__frames_end(&((call_tracer *)(void *)t)->frames, res);
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 static bool is_create(u8 op)
 {
@@ -74,7 +73,7 @@ static void put_reason(cd_json_w *w, cd_bytes output)
     cd_arena a = {0};
     const char *reason = cd_revert_reason(&a, output);
     if (reason != NULL && reason[0] != '\0') {
-        cd__trace_key_str(w, "revertReason", cd_bytes_str(reason));
+        cd_json_put_str(w, "revertReason", cd_bytes_str(reason));
     }
     cd_arena_fini(&a);
 }
@@ -84,18 +83,18 @@ static void put_head(const cd__frames *f, cd_json_w *w, const cd__call *c)
 {
     cd_bytes output = cd__frames_bytes(f, c->output);
     cd_json_w_obj(w);
-    cd__trace_key_hex(w, "from", cd_bytes_of(c->from.b, 20));
-    cd__trace_key_qty(w, "gas", c->gas);
-    cd__trace_key_qty(w, "gasUsed", c->gas_used);
+    cd_json_put_hex(w, "from", cd_bytes_of(c->from.b, 20));
+    cd_json_put_qty(w, "gas", c->gas);
+    cd_json_put_qty(w, "gasUsed", c->gas_used);
     if (!c->is_reverted || !is_create(c->op)) {
-        cd__trace_key_hex(w, "to", cd_bytes_of(c->to.b, 20));
+        cd_json_put_hex(w, "to", cd_bytes_of(c->to.b, 20));
     }
-    cd__trace_key_hex(w, "input", cd__frames_bytes(f, c->input));
+    cd_json_put_hex(w, "input", cd__frames_bytes(f, c->input));
     if (output.n != 0) {
-        cd__trace_key_hex(w, "output", output);
+        cd_json_put_hex(w, "output", output);
     }
     if (c->error.n != 0) {
-        cd__trace_key_str(w, "error", cd__frames_bytes(f, c->error));
+        cd_json_put_str(w, "error", cd__frames_bytes(f, c->error));
         put_reason(w, output);
     }
     if (c->child_cnt != 0) {
@@ -111,16 +110,16 @@ static void put_logs(const cd__frames *f, cd_json_w *w, u32 first)
     for (u32 i = first; i != CD__FRAME_NONE; i = f->logs[i].next) {
         const cd__call_log *l = &f->logs[i];
         cd_json_w_obj(w);
-        cd__trace_key_hex(w, "address", cd_bytes_of(l->log.addr.b, 20));
+        cd_json_put_hex(w, "address", cd_bytes_of(l->log.addr.b, 20));
         cd_json_w_key(w, "topics");
         cd_json_w_arr(w);
         for (u32 t = 0; t < l->log.topic_cnt; t++) {
             cd_json_w_hex(w, cd_bytes_of(l->log.topics[t].b, 32));
         }
         cd_json_w_arr_end(w);
-        cd__trace_key_hex(w, "data", cd__frames_bytes(f, l->data));
-        cd__trace_key_qty(w, "index", l->index);
-        cd__trace_key_qty(w, "position", l->position);
+        cd_json_put_hex(w, "data", cd__frames_bytes(f, l->data));
+        cd_json_put_qty(w, "index", l->index);
+        cd_json_put_qty(w, "position", l->position);
         cd_json_w_obj_end(w);
     }
     cd_json_w_arr_end(w);
@@ -137,9 +136,9 @@ static void put_tail(const cd__frames *f, cd_json_w *w, const cd__call *c)
         put_logs(f, w, c->first_log);
     }
     if (c->has_value) {
-        cd__trace_key_u256(w, "value", &c->value);
+        cd_json_put_qty_u256(w, "value", &c->value);
     }
-    cd__trace_key_str(w, "type", cd_bytes_str(cd__trace_op_name(name, c->op)));
+    cd_json_put_str(w, "type", cd_bytes_str(cd__trace_op_name(name, c->op)));
     cd_json_w_obj_end(w);
 }
 

@@ -1,9 +1,9 @@
 /* flatCallTracer: the messages of a transaction as a list, in the form of Parity's traces. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "chains/evmchain/tracers/frames.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "evm/gas.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
+#include "evm/rules/gas.h"
 
 typedef struct flat_tracer {
     cd_txtracer t;
@@ -34,8 +34,7 @@ static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_u
 
 static cd_err make(cd_txtracer **out, cd_json cfg, cd_errinfo *why)
 {
-    flat_tracer o = {
-        .t = {.hooks = {.enter = on_enter, .exit = on_exit}, .kind = &cd__tracer_call_flat}};
+    flat_tracer o = {.t = {.hooks = {.enter = on_enter, .exit = on_exit}, .kind = &cd__tracer_call_flat}};
     CD_TRY(cd__trace_flag(&o.parity_errors, cfg, "convertParityErrors", why));
     CD_TRY(cd__trace_flag(&o.precompiles, cfg, "includePrecompiles", why));
     flat_tracer *f = cd_new(flat_tracer);
@@ -54,7 +53,7 @@ static void end(cd_txtracer *t, const cd_tx_result *res)
     cd__frames_end(&((flat_tracer *)(void *)t)->frames, res);
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* Parity's words for a failure, or NULL when it has none of its own. */
 static const char *parity_error(cd_evm_status s)
@@ -99,12 +98,12 @@ static void put_lower(cd_json_w *w, const char *key, u8 op)
     for (usize i = 0; name[i] != '\0' && i + 1 < sizeof text; i++) {
         text[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
     }
-    cd__trace_key_str(w, key, cd_bytes_str(text));
+    cd_json_put_str(w, key, cd_bytes_str(text));
 }
 
 static void put_addr(cd_json_w *w, const char *key, const cd_addr20 *a)
 {
-    cd__trace_key_hex(w, key, cd_bytes_of(a->b, 20));
+    cd_json_put_hex(w, key, cd_bytes_of(a->b, 20));
 }
 
 static bool is_create(u8 op)
@@ -118,21 +117,21 @@ static void put_action(const cd__frames *f, cd_json_w *w, const cd__call *c)
     cd_json_w_obj(w);
     if (c->op == CD_OP_SELFDESTRUCT) {
         put_addr(w, "address", &c->from);
-        cd__trace_key_u256(w, "balance", &c->value);
+        cd_json_put_qty_u256(w, "balance", &c->value);
         put_addr(w, "refundAddress", &c->to);
     } else if (is_create(c->op)) {
         put_lower(w, "creationMethod", c->op);
         put_addr(w, "from", &c->from);
-        cd__trace_key_qty(w, "gas", c->gas);
-        cd__trace_key_hex(w, "init", cd__frames_bytes(f, c->input));
-        cd__trace_key_u256(w, "value", &c->value);
+        cd_json_put_qty(w, "gas", c->gas);
+        cd_json_put_hex(w, "init", cd__frames_bytes(f, c->input));
+        cd_json_put_qty_u256(w, "value", &c->value);
     } else {
         put_lower(w, "callType", c->op);
         put_addr(w, "from", &c->from);
-        cd__trace_key_qty(w, "gas", c->gas);
-        cd__trace_key_hex(w, "input", cd__frames_bytes(f, c->input));
+        cd_json_put_qty(w, "gas", c->gas);
+        cd_json_put_hex(w, "input", cd__frames_bytes(f, c->input));
         put_addr(w, "to", &c->to);
-        cd__trace_key_u256(w, "value", &c->value);
+        cd_json_put_qty_u256(w, "value", &c->value);
     }
     cd_json_w_obj_end(w);
 }
@@ -150,11 +149,11 @@ static void put_result(const cd__frames *f, cd_json_w *w, const cd__call *c)
         put_addr(w, "address", &c->to);
     }
     if (is_create(c->op)) {
-        cd__trace_key_hex(w, "code", output);
+        cd_json_put_hex(w, "code", output);
     }
-    cd__trace_key_qty(w, "gasUsed", c->gas_used);
+    cd_json_put_qty(w, "gasUsed", c->gas_used);
     if (!is_create(c->op)) {
-        cd__trace_key_hex(w, "output", output);
+        cd_json_put_hex(w, "output", output);
     }
     cd_json_w_obj_end(w);
 }
@@ -193,20 +192,17 @@ static void put_call(const flat_tracer *t, cd_json_w *w, const cd__call *c)
     cd_json_w_obj(w);
     put_action(f, w, c);
     put_hash(w, "blockHash", &tx->block_hash, tx->in_block);
-    cd__trace_key_u64(w, "blockNumber", tx->in_block ? tx->block_number : 0);
+    cd_json_put_u64(w, "blockNumber", tx->in_block ? tx->block_number : 0);
     if (c->error.n != 0) {
-        cd__trace_key_str(w, "error",
-                          parity != NULL ? cd_bytes_str(parity) : cd__frames_bytes(f, c->error));
+        cd_json_put_str(w, "error", parity != NULL ? cd_bytes_str(parity) : cd__frames_bytes(f, c->error));
     }
     put_result(f, w, c);
-    cd__trace_key_u64(w, "subtraces", c->child_cnt);
+    cd_json_put_u64(w, "subtraces", c->child_cnt);
     put_path(f, w, c);
     put_hash(w, "transactionHash", &tx->tx->hash, tx->in_block);
-    cd__trace_key_u64(w, "transactionPosition", tx->in_block ? tx->idx : 0);
+    cd_json_put_u64(w, "transactionPosition", tx->in_block ? tx->idx : 0);
     cd_json_w_key(w, "type");
-    cd_json_w_cstr(w, c->op == CD_OP_SELFDESTRUCT ? "suicide"
-                      : is_create(c->op)          ? "create"
-                                                  : "call");
+    cd_json_w_cstr(w, c->op == CD_OP_SELFDESTRUCT ? "suicide" : is_create(c->op) ? "create" : "call");
     cd_json_w_obj_end(w);
 }
 

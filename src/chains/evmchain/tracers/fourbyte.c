@@ -1,8 +1,9 @@
-/* 4byteTracer: which functions were called, by the first four bytes of the call data, and how much data came with it. */
-#include "base/hmap.h"
-#include "base/mem.h"
+/* 4byteTracer: which functions were called, by the first four bytes of the call data, and how much data came with
+ * it. */
+#include "base/mem/mem.h"
+#include "base/table/hmap.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 
 /* A selector and the size of the arguments. */
 typedef struct id {
@@ -45,8 +46,7 @@ static void on_enter(cd_tracer *t, u32 depth, u8 op, const cd_evm_msg *msg)
 {
     fourbyte *f = (fourbyte *)(void *)t;
     (void)depth;
-    bool is_call = op == CD_OP_CALL || op == CD_OP_CALLCODE || op == CD_OP_DELEGATECALL ||
-                   op == CD_OP_STATICCALL;
+    bool is_call = op == CD_OP_CALL || op == CD_OP_CALLCODE || op == CD_OP_DELEGATECALL || op == CD_OP_STATICCALL;
     /* Ethereum's precompiles have no selectors; what a chain adds does. */
     if (is_call && msg->input.n >= 4 && !t->stop &&
         cd_precompile_find(cd_precompile_eth(f->t.tx->fork), &msg->code) == NULL) {
@@ -73,8 +73,8 @@ static void result(cd_txtracer *t, cd_json_w *w)
     cd_json_w_obj(w);
     for (u32 i = 0; i < f->cnt; i++) {
         const count *c = &f->v[i];
-        cd_json_w_key(w, cd_arena_fmt(&a, "0x%08llx-%llu", (unsigned long long)c->id.selector,
-                                      (unsigned long long)c->id.size));
+        cd_json_w_key(
+            w, cd_arena_fmt(&a, "0x%08llx-%llu", (unsigned long long)c->id.selector, (unsigned long long)c->id.size));
         cd_json_w_u64(w, c->cnt);
         cd_arena_reset(&a);
     }

@@ -1,7 +1,7 @@
 #include "chains/evmchain/tracers/frames.h"
 
-#include "base/mem.h"
-#include "evm/opcode.h"
+#include "base/mem/mem.h"
+#include "evm/interp/opcode.h"
 
 static cd__span keep(cd__frames *f, cd_bytes b)
 {

@@ -19,6 +19,7 @@ typedef struct cd__span {
     usize n;
 } cd__span;
 
+/* A message of a transaction, as tracers see it. */
 typedef struct cd__call {
     u32 parent;
     u32 depth;
@@ -40,6 +41,7 @@ typedef struct cd__call {
     cd__span error; /* empty: none */
 } cd__call;
 
+/* A log of it. */
 typedef struct cd__call_log {
     cd_log log; /* without data */
     cd__span data;
@@ -48,6 +50,7 @@ typedef struct cd__call_log {
     usize index;  /* in the block */
 } cd__call_log;
 
+/* The messages of a transaction so far. */
 typedef struct cd__frames {
     cd_txtracer *t; /* pays for the memory */
     cd__call *v;

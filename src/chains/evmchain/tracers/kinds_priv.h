@@ -19,15 +19,8 @@ extern const cd_tracer_kind cd__tracer_trigram;
 /* cd__trace_flag reads an optional boolean of a configuration; absent and null leave *out alone. */
 cd_err cd__trace_flag(bool *out, cd_json cfg, const char *key, cd_errinfo *why) CD_CHECK;
 
-/* cd__trace_op_name gives an instruction's name as go-ethereum prints it in traces. out has 24 bytes; the result is out or
- * a constant. */
+/* cd__trace_op_name gives an instruction's name as go-ethereum prints it in traces. out has 24 bytes; the result is
+ * out or a constant. */
 const char *cd__trace_op_name(char *out, u8 op);
-
-/* Pairs of a key and a value that traces are made of. */
-void cd__trace_key_qty(cd_json_w *w, const char *key, u64 v);
-void cd__trace_key_u64(cd_json_w *w, const char *key, u64 v);
-void cd__trace_key_hex(cd_json_w *w, const char *key, cd_bytes v);
-void cd__trace_key_str(cd_json_w *w, const char *key, cd_bytes v);
-void cd__trace_key_u256(cd_json_w *w, const char *key, const cd_u256 *v);
 
 #endif

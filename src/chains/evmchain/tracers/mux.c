@@ -1,5 +1,5 @@
 /* muxTracer: several tracers in one run; noopTracer: none. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
 
 /* As many as there are kinds to name. */
@@ -12,7 +12,7 @@ typedef struct mux {
 } mux;
 
 /* One that has had enough ends it for all. */
-static void settle(mux *m)
+static void pass_on_stop(mux *m)
 {
     for (usize i = 0; i < m->cnt; i++) {
         m->t.hooks.stop = m->t.hooks.stop || m->v[i]->hooks.stop;
@@ -28,7 +28,7 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
             c->step(c, s);
         }
     }
-    settle(m);
+    pass_on_stop(m);
 }
 
 static void on_enter(cd_tracer *t, u32 depth, u8 op, const cd_evm_msg *msg)
@@ -40,7 +40,7 @@ static void on_enter(cd_tracer *t, u32 depth, u8 op, const cd_evm_msg *msg)
             c->enter(c, depth, op, msg);
         }
     }
-    settle(m);
+    pass_on_stop(m);
 }
 
 static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_used)
@@ -53,7 +53,7 @@ static void on_exit(cd_tracer *t, u32 depth, const cd_evm_result *res, u64 gas_u
             c->exit(c, depth, res, gas_used);
         }
     }
-    settle(m);
+    pass_on_stop(m);
 }
 
 static void on_log(cd_tracer *t, const cd_log *log)
@@ -65,7 +65,7 @@ static void on_log(cd_tracer *t, const cd_log *log)
             c->log(c, log);
         }
     }
-    settle(m);
+    pass_on_stop(m);
 }
 
 static void release(cd_txtracer *t)
@@ -155,7 +155,7 @@ const cd_tracer_kind cd__tracer_mux = {
     .free = release,
 };
 
-/* --- noop --------------------------------------------------------------------------------------- */
+/* --- noop --- */
 
 static cd_err make_noop(cd_txtracer **out, cd_json cfg, cd_errinfo *why)
 {

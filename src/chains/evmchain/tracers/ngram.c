@@ -1,7 +1,7 @@
-/* opcountTracer, unigramTracer, bigramTracer, trigramTracer: how many instructions ran, and how often each one, each pair
- * and each three in a row within one frame. */
-#include "base/hmap.h"
-#include "base/mem.h"
+/* opcountTracer, unigramTracer, bigramTracer, trigramTracer: how many instructions ran, and how often each one, each
+ * pair and each three in a row within one frame. */
+#include "base/mem/mem.h"
+#include "base/table/hmap.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
 
 /* Instead of an instruction: none yet. */
@@ -138,9 +138,8 @@ static void release(cd_txtracer *t)
     cd_free(g);
 }
 
-#define KIND(id, title)                                                                            \
-    const cd_tracer_kind cd__tracer_##id = {                                                       \
-        .name = title, .make = make_##id, .result = result, .free = release}
+#define KIND(id, title)                                                                                                \
+    const cd_tracer_kind cd__tracer_##id = {.name = title, .make = make_##id, .result = result, .free = release}
 
 KIND(opcount, "opcountTracer");
 KIND(unigram, "unigramTracer");

@@ -1,17 +1,17 @@
-/* prestateTracer: the accounts and slots a transaction needs, as they were before it; in diff mode what it changed, before
- * and after.
+/* prestateTracer: the accounts and slots a transaction needs, as they were before it; in diff mode what it changed,
+ * before and after.
  *
  *   accts  in the order they were met, found by address          slots  likewise, found by (account, key)
  *
  * What counts as needed is go-ethereum's list: sender, recipient, coinbase, and what instructions name, whether or not
  * they then fail or are reverted. */
 #include "base/hex.h"
-#include "base/hmap.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/table/hmap.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "evm/delegation.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 #include "types/hashes.h"
 #include "types/tx_codec.h"
 
@@ -59,7 +59,7 @@ typedef struct prestate {
     cd_buf post; /* JSON members of "post" */
 } prestate;
 
-/* --- meeting ------------------------------------------------------------------------------------ */
+/* --- meeting --- */
 
 static bool has_code(const pre_acct *a)
 {
@@ -110,8 +110,7 @@ static void meet_callee(prestate *p, const cd_addr20 *addr)
     cd_state *st = p->t.tx->st;
     cd_addr20 other;
     (void)meet(p, addr);
-    if (p->t.tx->fork >= CD_PRAGUE &&
-        cd_delegation_dec(&other, cd_state_code(st, cd_state_acct(st, addr)))) {
+    if (p->t.tx->fork >= CD_PRAGUE && cd_delegation_dec(&other, cd_state_code(st, cd_state_acct(st, addr)))) {
         (void)meet(p, &other);
     }
 }
@@ -122,8 +121,7 @@ static void meet_slot(prestate *p, const cd_addr20 *addr, const cd_u256 *key)
         return;
     }
     slot_key k = {.acct = meet(p, addr), .key = *key};
-    if (p->t.hooks.stop || cd_hmap_get(&p->by_key, &k) != NULL ||
-        !cd_tracer_take(&p->t, 2 * sizeof(pre_slot))) {
+    if (p->t.hooks.stop || cd_hmap_get(&p->by_key, &k) != NULL || !cd_tracer_take(&p->t, 2 * sizeof(pre_slot))) {
         return;
     }
     (void)cd_hmap_put(&p->by_key, NULL, &k);
@@ -133,9 +131,7 @@ static void meet_slot(prestate *p, const cd_addr20 *addr, const cd_u256 *key)
     }
     cd_state *st = p->t.tx->st;
     p->slots[p->slot_cnt++] =
-        (pre_slot){.acct = (u32)k.acct,
-                   .key = *key,
-                   .value = cd_state_slot(st, cd_state_acct(st, addr), key)->value};
+        (pre_slot){.acct = (u32)k.acct, .key = *key, .value = cd_state_slot(st, cd_state_acct(st, addr), key)->value};
 }
 
 /* The address that CREATE2 is about to use; false when its code lies too far beyond the memory. */
@@ -209,7 +205,7 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
     }
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static cd_err make(cd_txtracer **out, cd_json cfg, cd_errinfo *why)
 {
@@ -261,7 +257,7 @@ static void release(cd_txtracer *t)
     cd_free(p);
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 static void put_key(cd_json_w *w, const u8 *b, usize n)
 {
@@ -319,15 +315,15 @@ static void put_pre(const prestate *p, cd_json_w *w)
         }
         put_key(w, a->addr.b, 20);
         cd_json_w_obj(w);
-        cd__trace_key_u256(w, "balance", &a->balance);
+        cd_json_put_qty_u256(w, "balance", &a->balance);
         if (a->code.n != 0) {
-            cd__trace_key_hex(w, "code", a->code);
+            cd_json_put_hex(w, "code", a->code);
         }
         if (has_code(a)) {
-            cd__trace_key_hex(w, "codeHash", cd_bytes_of(a->code_hash.b, 32));
+            cd_json_put_hex(w, "codeHash", cd_bytes_of(a->code_hash.b, 32));
         }
         if (a->nonce != 0) {
-            cd__trace_key_u64(w, "nonce", a->nonce);
+            cd_json_put_u64(w, "nonce", a->nonce);
         }
         put_pre_slots(p, w, i, &at);
         cd_json_w_obj_end(w);
@@ -367,18 +363,18 @@ static bool put_post_acct(prestate *p, cd_json_w *w, u32 idx, u32 *at)
     put_key(w, a->addr.b, 20);
     cd_json_w_obj(w);
     if (!cd_u256_eq(&now.balance, &a->balance)) {
-        cd__trace_key_u256(w, "balance", &now.balance);
+        cd_json_put_qty_u256(w, "balance", &now.balance);
         changed = true;
     }
     if (!cd_hash32_eq(&now.code_hash, &a->code_hash)) {
         if (!p->no_code) {
-            cd__trace_key_hex(w, "code", now.code);
+            cd_json_put_hex(w, "code", now.code);
         }
-        cd__trace_key_hex(w, "codeHash", cd_bytes_of(now.code_hash.b, 32));
+        cd_json_put_hex(w, "codeHash", cd_bytes_of(now.code_hash.b, 32));
         changed = true;
     }
     if (now.nonce != a->nonce) {
-        cd__trace_key_u64(w, "nonce", now.nonce);
+        cd_json_put_u64(w, "nonce", now.nonce);
         changed = true;
     }
     put_post_slots(p, w, idx, at, &changed);

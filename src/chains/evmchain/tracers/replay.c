@@ -1,7 +1,7 @@
 #include "chains/evmchain/tracers/replay.h"
 
 #include "base/hex.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 /* Accepted transactions were checked when they came in; on a development network some came from contracts. */
 static const cd_tx_relax accepted = {.sender = true};
@@ -13,9 +13,8 @@ static cd_err check_parent(cd_view *view, const cd_header *h, cd_errinfo *why)
     if (h->number == 0) {
         return cd_fail(why, CD_EINVAL, "genesis is not traceable");
     }
-    cd_err e = h->number - 1 > cd_view_head(view)->block.header.number
-                   ? CD_ENOENT
-                   : cd_view_hash(view, &parent, h->number - 1);
+    cd_err e = h->number - 1 > cd_view_head(view)->block.header.number ? CD_ENOENT
+                                                                       : cd_view_hash(view, &parent, h->number - 1);
     if (e == CD_OK && !cd_hash32_eq(&parent, &h->parent_hash)) {
         e = CD_ENOENT;
     }
@@ -28,15 +27,13 @@ static cd_err check_parent(cd_view *view, const cd_header *h, cd_errinfo *why)
 }
 
 /* Stands on the state after block number. */
-static cd_err stand(cd_replay **out, cd_view *view, const cd_block *block, u64 number,
-                    cd_errinfo *why)
+static cd_err stand(cd_replay **out, cd_view *view, const cd_block *block, u64 number, cd_errinfo *why)
 {
     cd_replay *r = cd_new(cd_replay);
     cd_err e = cd_view_source_init(&r->src, view, number);
     if (e != CD_OK) {
         cd_free(r);
-        return cd_fail(why, e, "missing trie node: the state of block %llu is not kept",
-                       (unsigned long long)number);
+        return cd_fail(why, e, "missing trie node: the state of block %llu is not kept", (unsigned long long)number);
     }
     r->block = block;
     r->rules = cd_view_rules(view);
@@ -92,15 +89,13 @@ static cd_err step(cd_replay *r, cd_errinfo *why)
 {
     cd_tx_result res;
     usize idx = r->next++;
-    cd_tx_invalid bad =
-        cd_tx_apply(r->evm, &res, &r->run.exec.gas_left, &r->block->txs[idx], &accepted);
+    cd_tx_invalid bad = cd_tx_apply(r->evm, &res, &r->run.exec.gas_left, &r->block->txs[idx], &accepted);
     cd_err e = cd_state_error(r->st);
     if (e != CD_OK) {
         return cd_fail(why, e, "state: %s", cd_err_str(e));
     }
-    return bad == CD_TX_VALID
-               ? CD_OK
-               : cd_fail(why, CD_EINVAL, "could not apply tx %zu: %s", idx, cd_tx_invalid_str(bad));
+    return bad == CD_TX_VALID ? CD_OK
+                              : cd_fail(why, CD_EINVAL, "could not apply tx %zu: %s", idx, cd_tx_invalid_str(bad));
 }
 
 cd_err cd_replay_to(cd_replay *r, usize idx, cd_errinfo *why)
@@ -134,8 +129,7 @@ cd_err cd_replay_root(cd_replay *r, cd_hash32 *root, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts,
-                       const cd_clock *clock, cd_errinfo *why)
+cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why)
 {
     CD_ASSERT(r->next < r->block->tx_cnt);
     usize log_base;
@@ -155,9 +149,8 @@ cd_err cd_replay_trace(cd_replay *r, cd_json_w *out, const cd_trace_opts *opts,
     return cd_trace_run(out, r->evm, &r->run.exec.gas_left, &tx, &accepted, opts, clock, why);
 }
 
-cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx,
-                      const cd_precompile_table *precompiles, const cd_tx_relax *relax,
-                      const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why)
+cd_err cd_replay_call(cd_replay *r, cd_json_w *out, const cd_tx *tx, const cd_precompile_table *precompiles,
+                      const cd_tx_relax *relax, const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why)
 {
     const cd_block_env *env = &r->run.env;
     u64 gas_pool = UINT64_MAX;
@@ -178,10 +171,4 @@ cd_err cd_replay_watch(cd_replay *r, cd_tracer *hooks, cd_errinfo *why)
     cd_err e = step(r, why);
     cd_evm_set_tracer(r->evm, NULL);
     return e;
-}
-
-cd_err cd_replay_transfers(cd_replay *r, cd_transfers *t, cd_errinfo *why)
-{
-    cd_transfers_clear(t);
-    return cd_replay_watch(r, &t->hooks, why);
 }

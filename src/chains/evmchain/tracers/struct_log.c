@@ -1,11 +1,11 @@
 /* The struct logger: every instruction with stack, memory and storage, written out as it comes.
  *
- * Values are as upstream writes them: gas and counters as numbers, stack words as quantities, memory and storage as bare
- * words, "limit" counts instructions. [spec:eth-rpc#6] */
+ * Values are as upstream writes them: gas and counters as numbers, stack words as quantities, memory and storage as
+ * bare words, "limit" counts instructions. [spec:eth-rpc#6] */
 #include "base/hex.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 
 /* A storage slot that was read or written; kept in order of contract and key. */
 typedef struct seen {
@@ -105,8 +105,7 @@ static void put_storage(struct_log *l, cd_json_w *w, const cd_trace_step *s)
     seen first = {.self = s->self};
     cd_json_w_key(w, "storage");
     cd_json_w_obj(w);
-    for (usize i = find_seen(l, &first);
-         i < l->slot_cnt && cd_addr20_eq(&l->slots[i].self, &s->self); i++) {
+    for (usize i = find_seen(l, &first); i < l->slot_cnt && cd_addr20_eq(&l->slots[i].self, &s->self); i++) {
         u8 word[32];
         char key[65] = {0};
         cd_u256_store_be(word, &l->slots[i].key);
@@ -124,14 +123,14 @@ static void put_step(struct_log *l, cd_json_w *w, const cd_trace_step *s)
     char error[CD_TRACE_ERROR_MAX];
     usize need = s->op == CD_OP_SSTORE ? 2 : 1;
     cd_json_w_obj(w);
-    cd__trace_key_u64(w, "pc", s->pc);
-    cd__trace_key_str(w, "op", cd_bytes_str(cd__trace_op_name(name, s->op)));
-    cd__trace_key_u64(w, "gas", s->gas);
-    cd__trace_key_u64(w, "gasCost", s->cost);
-    cd__trace_key_u64(w, "depth", s->depth);
+    cd_json_put_u64(w, "pc", s->pc);
+    cd_json_put_str(w, "op", cd_bytes_str(cd__trace_op_name(name, s->op)));
+    cd_json_put_u64(w, "gas", s->gas);
+    cd_json_put_u64(w, "gasCost", s->cost);
+    cd_json_put_u64(w, "depth", s->depth);
     /* An unknown instruction fails while it runs, after it was logged. */
     if (s->error != 0 && s->error != CD_EVM_INVALID_OPCODE) {
-        cd__trace_key_str(w, "error", cd_bytes_str(cd_trace_error(error, s)));
+        cd_json_put_str(w, "error", cd_bytes_str(cd_trace_error(error, s)));
     }
     if (!l->no_stack) {
         cd_json_w_key(w, "stack");
@@ -142,7 +141,7 @@ static void put_step(struct_log *l, cd_json_w *w, const cd_trace_step *s)
         cd_json_w_arr_end(w);
     }
     if (l->return_data && s->return_data.n != 0) {
-        cd__trace_key_hex(w, "returnData", s->return_data);
+        cd_json_put_hex(w, "returnData", s->return_data);
     }
     if (l->memory) {
         put_memory(w, s->memory);
@@ -151,7 +150,7 @@ static void put_step(struct_log *l, cd_json_w *w, const cd_trace_step *s)
         put_storage(l, w, s);
     }
     if (s->refund != 0) {
-        cd__trace_key_u64(w, "refund", s->refund);
+        cd_json_put_u64(w, "refund", s->refund);
     }
     cd_json_w_obj_end(w);
 }
@@ -165,8 +164,8 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
     /* Refused before it is written: one step may hold a whole memory. */
     usize before = l->buf.n;
     usize most = (l->memory ? 3 * s->memory.n : 0) + (l->return_data ? 2 * s->return_data.n : 0);
-    if (most > CD_TRACE_BYTES_MAX - l->t.budget->used) {
-        (void)cd_tracer_take(&l->t, CD_TRACE_BYTES_MAX + 1 - l->t.budget->used);
+    if (most > l->t.budget->max - cd_min_u64(l->t.budget->used, l->t.budget->max)) {
+        (void)cd_tracer_take(&l->t, most);
         return;
     }
     put_step(l, &l->logs, s);
@@ -207,7 +206,7 @@ static void result(cd_txtracer *t, cd_json_w *w)
 {
     struct_log *l = (struct_log *)(void *)t;
     cd_json_w_obj(w);
-    cd__trace_key_u64(w, "gas", l->gas);
+    cd_json_put_u64(w, "gas", l->gas);
     cd_json_w_key(w, "failed");
     cd_json_w_bool(w, l->failed);
     cd_json_w_key(w, "returnValue");

@@ -3,7 +3,7 @@
 #include "base/hex.h"
 #include "codec/json.h"
 #include "evm/evm.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 
 static void end_line(cd_json_w *w)
 {
@@ -11,37 +11,19 @@ static void end_line(cd_json_w *w)
     cd_buf_u8(w->out, '\n');
 }
 
-static void key_qty(cd_json_w *w, const char *key, u64 v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_qty(w, v);
-}
-
-static void key_num(cd_json_w *w, const char *key, u64 v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_u64(w, v);
-}
-
-static void key_str(cd_json_w *w, const char *key, const char *v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_cstr(w, v);
-}
-
 static void put_step(const cd_trace3155 *t, const cd_trace_step *s, const char *error)
 {
     cd_json_w w = {.out = t->out};
     cd_json_w_obj(&w);
-    key_num(&w, "pc", s->pc);
-    key_num(&w, "op", s->op);
-    key_qty(&w, "gas", s->gas);
-    key_qty(&w, "gasCost", s->cost);
+    cd_json_put_u64(&w, "pc", s->pc);
+    cd_json_put_u64(&w, "op", s->op);
+    cd_json_put_qty(&w, "gas", s->gas);
+    cd_json_put_qty(&w, "gasCost", s->cost);
     if (t->memory && s->memory.n != 0) {
         cd_json_w_key(&w, "memory");
         cd_json_w_hex(&w, s->memory);
     }
-    key_num(&w, "memSize", s->memory.n);
+    cd_json_put_u64(&w, "memSize", s->memory.n);
     cd_json_w_key(&w, "stack");
     if (t->no_stack) {
         cd_json_w_null(&w);
@@ -56,11 +38,11 @@ static void put_step(const cd_trace3155 *t, const cd_trace_step *s, const char *
         cd_json_w_key(&w, "returnData");
         cd_json_w_hex(&w, s->return_data);
     }
-    key_num(&w, "depth", s->depth);
-    key_num(&w, "refund", s->refund);
-    key_str(&w, "opName", cd_op_name(s->op));
+    cd_json_put_u64(&w, "depth", s->depth);
+    cd_json_put_u64(&w, "refund", s->refund);
+    cd_json_put_cstr(&w, "opName", cd_op_name(s->op));
     if (error != NULL) {
-        key_str(&w, "error", error);
+        cd_json_put_cstr(&w, "error", error);
     }
     end_line(&w);
 }
@@ -122,10 +104,10 @@ static void on_enter(cd_tracer *tracer, u32 depth, u8 op, const struct cd_evm_ms
         cd_json_w_key(&w, "input");
         cd_json_w_hex(&w, msg->input);
     }
-    key_qty(&w, "gas", msg->gas);
+    cd_json_put_qty(&w, "gas", msg->gas);
     cd_json_w_key(&w, "value");
     cd_json_w_qty_u256(&w, &msg->value);
-    key_str(&w, "type", frame_type(op, depth, msg));
+    cd_json_put_cstr(&w, "type", frame_type(op, depth, msg));
     end_line(&w);
 }
 
@@ -141,9 +123,9 @@ static void on_exit(cd_tracer *tracer, u32 depth, const struct cd_evm_result *re
     cd_json_w_raw(&w, cd_bytes_str("\""));
     cd_hex_fmt((char *)cd_buf_extend(t->out, 2 * res->output.n), res->output);
     cd_buf_u8(t->out, '"');
-    key_qty(&w, "gasUsed", gas_used);
+    cd_json_put_qty(&w, "gasUsed", gas_used);
     if (res->status != CD_EVM_OK) {
-        key_str(&w, "error", cd_evm_status_str(res->status));
+        cd_json_put_cstr(&w, "error", cd_evm_status_str(res->status));
     }
     end_line(&w);
 }

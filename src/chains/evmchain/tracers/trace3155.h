@@ -1,5 +1,5 @@
-/* chains/evmchain/tracers/trace3155.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm writes
- * them.
+/* chains/evmchain/tracers/trace3155.h - execution traces as JSON lines in the form of EIP-3155, as go-ethereum's evm
+ * writes them.
  *
  *   {"pc":0,"op":96,"gas":"0x13498","gasCost":"0x3","memSize":0,"stack":[],"depth":1,"refund":0,"opName":"PUSH1"}
  *   {"output":"","gasUsed":"0xc"}                                              at the end of the message
@@ -8,9 +8,10 @@
 #ifndef CD_CHAINS_EVMCHAIN_TRACERS_TRACE3155_H
 #define CD_CHAINS_EVMCHAIN_TRACERS_TRACE3155_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "evm/tracer.h"
 
+/* A tracer that writes one line for each step [EIP-3155]. */
 typedef struct cd_trace3155 {
     cd_tracer tracer; /* first: hand &t.tracer to the EVM */
     cd_buf *out;

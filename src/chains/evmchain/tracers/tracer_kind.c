@@ -3,17 +3,16 @@
 
 #include "base/num_text.h"
 #include "chains/evmchain/tracers/kinds_priv.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 
 #include <stdio.h>
 
 static const cd_tracer_kind *const kinds[] = {
-    &cd__tracer_call,   &cd__tracer_call_flat, &cd__tracer_prestate, &cd__tracer_4byte,
-    &cd__tracer_mux,    &cd__tracer_noop,      &cd__tracer_opcount,  &cd__tracer_unigram,
-    &cd__tracer_bigram, &cd__tracer_trigram,
+    &cd__tracer_call, &cd__tracer_call_flat, &cd__tracer_prestate, &cd__tracer_4byte,  &cd__tracer_mux,
+    &cd__tracer_noop, &cd__tracer_opcount,   &cd__tracer_unigram,  &cd__tracer_bigram, &cd__tracer_trigram,
 };
 
-/* --- making ------------------------------------------------------------------------------------- */
+/* --- making --- */
 
 static bool is_identifier(const char *s)
 {
@@ -77,7 +76,7 @@ void cd_tracer_end(cd_txtracer *t, const cd_tx_result *res)
 bool cd_tracer_take(cd_txtracer *t, usize n)
 {
     cd_trace_budget *b = t->budget;
-    if (n > CD_TRACE_BYTES_MAX - b->used) {
+    if (b->used > b->max || n > b->max - b->used) {
         b->is_spent = true;
         t->hooks.stop = true;
         return false;
@@ -86,7 +85,7 @@ bool cd_tracer_take(cd_txtracer *t, usize n)
     return true;
 }
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 cd_err cd__trace_flag(bool *out, cd_json cfg, const char *key, cd_errinfo *why)
 {
@@ -100,8 +99,8 @@ cd_err cd_trace_duration(u64 *ns, cd_bytes text, cd_errinfo *why)
     cd_bytes rest = has_sign ? cd_bytes_sub(text, 1, text.n - 1) : text;
     u64 n;
     if (cd_duration_parse(&n, rest) != CD_OK) {
-        return cd_fail(why, CD_EFORMAT, "time: invalid duration \"%.*s\"",
-                       (int)cd_min_u64(text.n, 100), text.n == 0 ? "" : (const char *)text.p);
+        return cd_fail(why, CD_EFORMAT, "time: invalid duration \"%.*s\"", (int)cd_min_u64(text.n, 100),
+                       text.n == 0 ? "" : (const char *)text.p);
     }
     *ns = text.p[0] == '-' ? 0 : n;
     return CD_OK;
@@ -129,7 +128,7 @@ cd_err cd_trace_opts_read(cd_trace_opts *out, cd_arena *a, cd_json v, cd_errinfo
     return CD_OK;
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running --- */
 
 static bool is_late(cd_trace_budget *b)
 {
@@ -142,9 +141,17 @@ static bool on_poll(cd_tracer *t)
     return !is_late(((cd_txtracer *)(void *)t)->budget);
 }
 
+static cd_err fail_size(const cd_trace_budget *budget, cd_errinfo *why)
+{
+    return cd_fail(why, CD_ELIMIT,
+                   "trace is larger than %zu MiB: leave out memory or stack, set a limit, or "
+                   "use another tracer",
+                   budget->max >> 20);
+}
+
 /* run_tx applies the transaction with the tracer watching. */
-static cd_err run_tx(cd_txtracer *t, cd_evm *evm, u64 *gas_pool, const cd_trace_tx *tx,
-                     const cd_tx_relax *relax, cd_trace_budget *budget, cd_errinfo *why)
+static cd_err run_tx(cd_txtracer *t, cd_evm *evm, u64 *gas_pool, const cd_trace_tx *tx, const cd_tx_relax *relax,
+                     cd_trace_budget *budget, cd_errinfo *why)
 {
     cd_tx_result res;
     t->hooks.poll = on_poll;
@@ -160,10 +167,7 @@ static cd_err run_tx(cd_txtracer *t, cd_evm *evm, u64 *gas_pool, const cd_trace_
         return cd_fail(why, CD_EINVAL, "tracing failed: %s", cd_tx_invalid_str(bad));
     }
     if (budget->is_spent) {
-        return cd_fail(why, CD_ELIMIT,
-                       "trace is larger than %zu MiB: leave out memory or stack, set a limit, or "
-                       "use another tracer",
-                       CD_TRACE_BYTES_MAX >> 20);
+        return fail_size(budget, why);
     }
     if (is_late(budget)) {
         return cd_fail(why, CD_ETIMEOUT, "execution timeout");
@@ -172,25 +176,29 @@ static cd_err run_tx(cd_txtracer *t, cd_evm *evm, u64 *gas_pool, const cd_trace_
     return CD_OK;
 }
 
-cd_err cd_trace_run(cd_json_w *out, cd_evm *evm, u64 *gas_pool, const cd_trace_tx *tx,
-                    const cd_tx_relax *relax, const cd_trace_opts *opts, const cd_clock *clock,
-                    cd_errinfo *why)
+cd_err cd_trace_run(cd_json_w *out, cd_evm *evm, u64 *gas_pool, const cd_trace_tx *tx, const cd_tx_relax *relax,
+                    const cd_trace_opts *opts, const cd_clock *clock, cd_errinfo *why)
 {
     cd_txtracer *t;
     CD_TRY(cd_tracer_make(&t, opts->tracer, opts->cfg, why));
-    cd_trace_budget budget = {.clock = clock};
+    cd_trace_budget budget = {
+        .clock = clock,
+        .used = out->out->n,
+        .max = opts->bytes_max == 0 ? CD_TRACE_BYTES_MAX : opts->bytes_max,
+    };
     if (!cd_add_u64(&budget.deadline_ns, cd_clock_mono_ns(clock), opts->timeout_ns)) {
         budget.deadline_ns = UINT64_MAX;
     }
     cd_err e = run_tx(t, evm, gas_pool, tx, relax, &budget, why);
     if (e == CD_OK) {
         t->kind->result(t, out);
+        e = out->out->n > budget.max ? fail_size(&budget, why) : CD_OK;
     }
     cd_tracer_free(t);
     return e;
 }
 
-/* --- what the tracers share --------------------------------------------------------------------- */
+/* --- what the tracers share --- */
 
 const char *cd__trace_op_name(char *out, u8 op)
 {
@@ -203,34 +211,4 @@ const char *cd__trace_op_name(char *out, u8 op)
     }
     (void)snprintf(out, NAME_MAX_LEN, "opcode 0x%x not defined", op);
     return out;
-}
-
-void cd__trace_key_qty(cd_json_w *w, const char *key, u64 v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_qty(w, v);
-}
-
-void cd__trace_key_u64(cd_json_w *w, const char *key, u64 v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_u64(w, v);
-}
-
-void cd__trace_key_hex(cd_json_w *w, const char *key, cd_bytes v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_hex(w, v);
-}
-
-void cd__trace_key_str(cd_json_w *w, const char *key, cd_bytes v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_str(w, v);
-}
-
-void cd__trace_key_u256(cd_json_w *w, const char *key, const cd_u256 *v)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_qty_u256(w, v);
 }
