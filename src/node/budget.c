@@ -18,3 +18,13 @@ cd_budget cd_budget_of(u64 memory)
         .conns_max = (u32)cd_min_u64(CONNS_MAX, cd_max_u64(CONNS_MIN, requests / 8 / CONN)),
     };
 }
+
+cd_budget cd_budget_part(const cd_budget *b, u32 cnt)
+{
+    cd_budget part = *b;
+    part.state /= cnt;
+    part.tries /= cnt;
+    part.texts /= cnt;
+    part.ws_out /= cnt;
+    return part;
+}

@@ -41,8 +41,7 @@ static u64 listener_of(const char *table, u16 port)
         unsigned at;
         unsigned state;
         unsigned long long inode;
-        if (sscanf(line, "%*u: %*[0-9A-Fa-f]:%x %*s %x %*s %*s %*s %*s %*s %llu", &at, &state,
-                   &inode) == 3 &&
+        if (sscanf(line, "%*u: %*[0-9A-Fa-f]:%x %*s %x %*s %*s %*s %*s %*s %llu", &at, &state, &inode) == 3 &&
             at == port && state == TCP_LISTEN) {
             found = inode;
         }
@@ -62,8 +61,7 @@ static bool has_open(u64 pid, const char *what)
     DIR *dir = opendir(path);
     struct dirent *entry;
     while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
-        (void)snprintf(path, sizeof path, "/proc/%llu/fd/%.200s", (unsigned long long)pid,
-                       entry->d_name);
+        (void)snprintf(path, sizeof path, "/proc/%llu/fd/%.200s", (unsigned long long)pid, entry->d_name);
         ssize_t n = readlink(path, target, sizeof target - 1);
         if (n > 0) {
             target[n] = '\0';
@@ -107,10 +105,9 @@ bool cd_holder_of_lock(cd_holder *out, const char *path)
         unsigned dev_major;
         unsigned dev_minor;
         unsigned long long inode;
-        found = sscanf(line, "%*u: %*s %*s %*s %llu %x:%x:%llu", &pid, &dev_major, &dev_minor,
-                       &inode) == 4 &&
-                inode == st.st_ino && dev_major == major(st.st_dev) &&
-                dev_minor == minor(st.st_dev) && name_of(out, pid);
+        found = sscanf(line, "%*u: %*s %*s %*s %llu %x:%x:%llu", &pid, &dev_major, &dev_minor, &inode) == 4 &&
+                inode == st.st_ino && dev_major == major(st.st_dev) && dev_minor == minor(st.st_dev) &&
+                name_of(out, pid);
     }
     if (f != NULL) {
         (void)fclose(f);

@@ -1,10 +1,11 @@
-/* node/holder.h - which process has what we want: a TCP port to listen on, a locked file. Reads /proc, so it sees what this
- * user may see. Threading: shared. */
+/* node/holder.h - which process has what we want: a TCP port to listen on, a locked file. Reads /proc, so it sees
+ * what this user may see. Threading: shared. */
 #ifndef CD_NODE_HOLDER_H
 #define CD_NODE_HOLDER_H
 
 #include "base/base.h"
 
+/* The process that holds a lock. */
 typedef struct cd_holder {
     u64 pid;
     char name[64]; /* of the program, printable */

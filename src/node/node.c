@@ -1,19 +1,21 @@
 #include "node/node.h"
 
-#include "base/fileio.h"
-#include "base/mem.h"
-#include "base/metrics.h"
-#include "base/pool.h"
-#include "base/process.h"
-#include "base/thread.h"
-#include "base/version.h"
-#include "net/http_server.h"
+#include "base/log/metrics.h"
+#include "base/mem/mem.h"
+#include "base/os/fileio.h"
+#include "base/os/process.h"
+#include "base/thread/pool.h"
+#include "base/thread/thread.h"
+#include "codec/api_json.h"
+#include "node/aliases.h"
+#include "node/api/admin.h"
+#include "node/api/api.h"
+#include "node/api/auth.h"
+#include "node/api/backup_api.h"
+#include "node/api/info.h"
 #include "node/budget.h"
-#include "node/executor.h"
 #include "node/health.h"
 #include "node/holder.h"
-#include "node/readers.h"
-#include "rpc/endpoint.h"
 #include "store/kv.h"
 
 #include <signal.h>
@@ -22,107 +24,79 @@
 #include <sys/statvfs.h>
 
 enum {
-    LAYOUT = 2,           /* of what the node keeps in its store */
+    LAYOUT = 2,           /* version of what the node keeps in its store */
     ROOM_MIN = 32000000,  /* free bytes without which a node does not start */
     DISK_MIN = 512 << 20, /* free bytes below which health says no */
-    GENESIS_MAX = 64 << 20,
     PATH_MAX_LEN = 4096,
-    READERS_MIN = 4,       /* threads that answer from frozen views */
-    READERS_QUEUE = 4096,  /* requests that wait for them */
-    CALLS_GRACE_MS = 2000, /* for those that run when service ends */
+    CALLS_GRACE_MS = 2000, /* time that running calls have when the service ends */
     TRIM_MS = 5000,
 };
 
-#define MIB ((usize)1 << 20)
-
 struct cd_node {
     cd_node_cfg cfg;
+    const cd_clock *clock;
     cd_dirlock lock;
     bool is_locked;
     cd_kv *kv;
-    cd_kv *chain_kv;
-    cd_buf genesis;
-    cd_pool *pool;
-    char chain_dir[PATH_MAX_LEN];
-    cd_executor *executor;
-    cd_readers *readers;
-    cd_loop *loop;
-    cd_http_server *http;
-    cd_tls *tls; /* NULL: none */
+    cd_pool *pool;   /* NULL in a stepped node */
+    cd_front *front; /* NULL in a stepped node */
+    cd_chains *chains;
+    cd_node_peers *peers;             /* NULL: it speaks to nobody */
+    bool has_peers;                   /* they are open */
+    char address[CD_P2P_IP_TEXT_MAX]; /* where peers are told to reach it */
     cd_signal *signals[2];
     cd_signal *hangup;
-    cd_ws_hub *ws;
-    cd_rpc_endpoint **endpoints;
-    const cd_rpc_service **services; /* of the endpoints */
-    usize endpoints_cnt;
     cd_health *health;
+    cd_api *api; /* this and info are NULL in a stepped node */
+    cd_info_api *info;
+    cd_admin_api *admin; /* NULL: admin.* is not served */
+    cd_plugins *plugins; /* NULL: there are none */
+    cd_tracked *tracked;
+    cd_thread loader; /* of the plugins that were there at the start */
+    bool has_loader;
+    cd_backup_api *backup;
+    cd_auth_api *auth; /* NULL: everybody may call */
     cd_budget budget;
-    cd_rpc_writing writing;
     cd_metrics *metrics;
-    cd_counter *requests;
     cd_loop_task stop_task;
-    cd_loop_task kick; /* wakes readers at the end of a round; posted while is_kicking */
-    bool is_kicking;
     cd_timer *trim_timer; /* looks now and then whether free memory should be given back */
+    u64 crowded_told;     /* refused connections that the log has spoken of */
+    _Atomic u64 trimmed;  /* bytes resident after memory was last given back; 0: it never was */
     cd_timer *stop_timer; /* runs between the signal and the end of service */
-    cd_timer *late_timer; /* runs from there; then requests that still run are told to end */
+    cd_timer *late_timer; /* runs from the end of service; when it is over, running requests are told to end */
+    char early[40];       /* what the check of chains that catch up says */
     u64 start_ns;
-    u64 stop_ns; /* when it was asked to stop; 0: not yet */
+    u64 stop_ns; /* monotonic time of the order to stop; 0: there was none */
     bool is_stopping;
     cd_loop_task failed_task;
-    atomic_bool is_running; /* the loop may be told to stop */
+    atomic_bool is_running; /* true while cd_node_run is in the loop */
     atomic_bool has_failed; /* the store takes no more writes */
-    atomic_bool is_failing; /* failed_task was posted */
+    atomic_bool is_failing; /* failed_task was posted: once is enough */
 };
 
-/* --- health and figures ------------------------------------------------------------------------- */
+/* --- health and figures --- */
 
+/* The chains of a net are there together, or not. */
 static const char *check_bootstrapped(void *ctx, cd_json_w *message)
 {
-    (void)ctx;
+    enum { NETS_MAX = 64 };
+    cd_hash32 late[NETS_MAX];
+    cd_node *n = ctx;
+    usize cnt = n->chains == NULL ? 0 : cd_chains_late(n->chains, late, NETS_MAX);
     cd_json_w_arr(message);
+    for (usize i = 0; i < cnt; i++) {
+        cd_json_w_id(message, &late[i]);
+    }
     cd_json_w_arr_end(message);
-    return NULL;
-}
-
-static const char *check_chain(void *ctx, cd_json_w *message)
-{
-    const cd_node *n = ctx;
-    cd_executor_tip tip;
-    cd_executor_tip_get(n->executor, &tip);
-    cd_json_w_obj(message);
-    cd_json_w_key(message, "engine");
-    cd_json_w_obj(message);
-    cd_json_w_key(message, "consensus");
-    cd_json_w_obj(message);
-    cd_json_w_key(message, "lastAcceptedHeight");
-    cd_json_w_u64(message, tip.height);
-    cd_json_w_key(message, "lastAcceptedID");
-    cd_json_w_hex(message, cd_bytes_of(tip.id.b, 32));
-    cd_json_w_key(message, "longestProcessingBlock");
-    cd_json_w_cstr(message, "0s");
-    cd_json_w_key(message, "processingBlocks");
-    cd_json_w_u64(message, 0);
-    cd_json_w_obj_end(message);
-    cd_json_w_key(message, "vm");
-    cd_json_w_null(message);
-    cd_json_w_obj_end(message);
-    cd_json_w_key(message, "networking");
-    cd_json_w_obj(message);
-    cd_json_w_key(message, "percentConnected");
-    cd_json_w_u64(message, 1);
-    cd_json_w_obj_end(message);
-    cd_json_w_obj_end(message);
-    return NULL;
+    (void)snprintf(n->early, sizeof n->early, "%ss not bootstrapped", n->cfg.network->family->net);
+    return cnt == 0 ? NULL : n->early;
 }
 
 static const char *check_database(void *ctx, cd_json_w *message)
 {
     cd_kv_stats stats;
     (void)message;
-    return cd_kv_stats_get(((const cd_node *)ctx)->kv, &stats) == CD_OK
-               ? NULL
-               : "the store does not answer";
+    return cd_kv_stats_get(((const cd_node *)ctx)->kv, &stats) == CD_OK ? NULL : "the store does not answer";
 }
 
 static const char *check_disk(void *ctx, cd_json_w *message)
@@ -133,41 +107,29 @@ static const char *check_disk(void *ctx, cd_json_w *message)
     }
     u64 space = (u64)st.f_bavail * st.f_frsize;
     cd_json_w_obj(message);
-    cd_json_w_key(message, "availableDiskBytes");
-    cd_json_w_u64(message, space);
-    cd_json_w_key(message, "availableDiskPercentage");
-    cd_json_w_u64(message, st.f_blocks == 0 ? 0 : (u64)st.f_bavail * 100 / st.f_blocks);
+    cd_json_put_u64(message, "availableDiskBytes", space);
+    cd_json_put_u64(message, "availableDiskPercentage", st.f_blocks == 0 ? 0 : (u64)st.f_bavail * 100 / st.f_blocks);
     cd_json_w_obj_end(message);
-    return space < DISK_MIN ? "remaining available disk space is below the required 536870912 bytes"
-                            : NULL;
+    return space < DISK_MIN ? "remaining available disk space is below the required 536870912 bytes" : NULL;
 }
 
 static const char *check_stop(void *ctx, cd_json_w *message)
 {
     (void)ctx;
     cd_json_w_obj(message);
-    cd_json_w_key(message, "isShuttingDown");
-    cd_json_w_bool(message, true);
+    cd_json_put_bool(message, "isShuttingDown", true);
     cd_json_w_obj_end(message);
     return "server shutting down";
 }
 
 static void open_health(cd_node *n)
 {
-    n->health = cd_health_new();
-    cd_health_add(n->health, "C", CD_HEALTH_HEALTH, check_chain, n);
-    cd_health_add(n->health, "bootstrapped", CD_HEALTH_HEALTH | CD_HEALTH_READINESS,
-                  check_bootstrapped, n);
+    n->health = cd_health_new(n->clock, n->cfg.health_fresh_ns);
+    cd_health_add(n->health, "bootstrapped", CD_HEALTH_HEALTH | CD_HEALTH_READINESS, check_bootstrapped, n);
     cd_health_add(n->health, "database", CD_HEALTH_HEALTH, check_database, n);
     if (n->cfg.data_dir != NULL) {
         cd_health_add(n->health, "diskspace", CD_HEALTH_HEALTH, check_disk, n);
     }
-}
-
-static double readers_waiting(void *ctx)
-{
-    const cd_node *n = ctx;
-    return n->readers == NULL ? 0 : (double)cd_readers_waiting(n->readers);
 }
 
 static double checks_failing(void *ctx)
@@ -191,60 +153,106 @@ static void open_metrics(cd_node *n)
     };
     const cd_label all[] = {{"check", "health"}, {"tag", "all"}};
     n->metrics = cd_metrics_new("lux");
-    n->requests = cd_metrics_counter(n->metrics, "rpc_requests_total",
-                                     "JSON-RPC requests and messages", NULL, 0);
-    cd_metrics_gauge_fn(n->metrics, "rpc_reads_waiting",
-                        "Reading requests that no thread has begun", NULL, 0, readers_waiting, n);
-    cd_metrics_gauge_fn(n->metrics, "health_checks_failing", "Checks that failed", all,
-                        CD_COUNT(all), checks_failing, n);
+    cd_metrics_gauge_fn(n->metrics, "health_checks_failing", "Checks that failed", all, CD_COUNT(all), checks_failing,
+                        n);
     for (usize i = 0; i < CD_COUNT(shares); i++) {
-        set_gauge(n, "memory_budget_bytes", "Shares of the memory budget",
-                  (cd_label){"share", shares[i].name}, shares[i].bytes);
+        set_gauge(n, "memory_budget_bytes", "Shares of the memory budget", (cd_label){"share", shares[i].name},
+                  shares[i].bytes);
     }
     cd_process_metrics_open(n->metrics);
 }
 
-/* Methods that were never called are left out. Services may share a table; what was counted stays. */
-static void refresh_calls(cd_node *n, const cd_rpc_table *t)
-{
-    for (usize i = 0; i < cd_rpc_table_cnt(t); i++) {
-        const cd_rpc_method *m = cd_rpc_table_at(t, i);
-        u64 calls = cd_rpc_method_calls(m);
-        if (calls != 0) {
-            const cd_label label = {"method", m->name};
-            cd_counter *c =
-                cd_metrics_counter(n->metrics, "rpc_calls_total", "Calls of a method", &label, 1);
-            cd_counter_add(c, calls - cd_counter_get(c));
-        }
-    }
-}
-
-/* Those that nobody keeps up to date by himself. */
+/* Brings up to date the metrics that no event counts. */
 static void refresh_metrics(cd_node *n)
 {
-    cd_executor_tip tip;
+    static const char used[] = "What shares of the memory budget hold";
     cd_kv_stats stats;
-    cd_executor_tip_get(n->executor, &tip);
-    set_gauge(n, "snowman_last_accepted_height", "Height of the last accepted block",
-              (cd_label){"chain", "C"}, tip.height);
-    set_gauge(n, "snowman_blks_accepted_count", "Blocks accepted since the start",
-              (cd_label){"chain", "C"}, tip.accepted);
     if (cd_kv_stats_get(n->kv, &stats) == CD_OK) {
-        set_gauge(n, "memory_used_bytes", "What shares of the memory budget hold",
-                  (cd_label){"share", "store"}, stats.mem_bytes);
-        cd_gauge_set(
-            cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL, 0),
-            (i64)stats.disk_bytes);
+        set_gauge(n, "memory_used_bytes", used, (cd_label){"share", "store"}, stats.mem_bytes);
+        cd_gauge_set(cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL, 0),
+                     (i64)stats.disk_bytes);
     }
-    set_gauge(n, "memory_used_bytes", "What shares of the memory budget hold",
-              (cd_label){"share", "requests"}, cd_http_server_held(n->http));
+    set_gauge(n, "memory_used_bytes", used, (cd_label){"share", "requests"}, cd_front_held(n->front));
+    const cd_http_server *http = cd_front_server(n->front);
+    cd_gauge_set(cd_metrics_gauge(n->metrics, "http_connections", "Connections of clients", NULL, 0),
+                 (i64)cd_http_server_conns(http));
+    cd_counter *crowded = cd_metrics_counter(n->metrics, "http_connections_crowded_total",
+                                             "Connections that found all places taken", NULL, 0);
+    cd_counter_add(crowded, cd_http_server_crowded(http) - cd_counter_get(crowded));
     cd_process_metrics(n->metrics);
-    for (usize i = 0; i < n->endpoints_cnt; i++) {
-        refresh_calls(n, n->services[i]->table);
-    }
+    cd_chains_metrics(n->chains);
 }
 
-/* --- service ------------------------------------------------------------------------------------ */
+/* --- service --- */
+
+static bool info_chain(void *ctx, cd_info_chain *out, cd_bytes name)
+{
+    const cd_node_chain *c = cd_chains_find_chain(((const cd_node *)ctx)->chains, name);
+    if (c != NULL) {
+        *out = (cd_info_chain){.id = *cd_node_chain_id(c), .is_bootstrapped = cd_node_chain_is_bootstrapped(c)};
+    }
+    return c != NULL;
+}
+
+static usize info_peers(void *ctx, cd_json_w *w, const cd_node_id *ids, usize cnt)
+{
+    const cd_node *n = ctx;
+    return !n->has_peers ? 0 : cd_node_peers_list(n->peers, w, ids, cnt);
+}
+
+/* Who speaks to nobody is always there for itself. */
+static bool info_uptime(void *ctx, cd_info_uptime *out)
+{
+    const cd_node *n = ctx;
+    return !n->has_peers || cd_node_peers_uptime(n->peers, out);
+}
+
+static void info_vms(void *ctx, cd_json_w *w)
+{
+    cd_plugins_put_vms(((const cd_node *)ctx)->plugins, w);
+}
+
+static void info_versions(void *ctx, cd_json_w *w)
+{
+    cd_plugins_put_versions(((const cd_node *)ctx)->plugins, w);
+}
+
+static void open_api(cd_node *n)
+{
+    const cd_info_cfg cfg = {
+        .network = n->cfg.network,
+        .node_id = n->cfg.node_id,
+        .bls_key = n->cfg.bls_key,
+        .bls_pop = n->cfg.bls_pop,
+        .address = n->address,
+        .commit = "",
+        .chain = info_chain,
+        .peers = info_peers,
+        .uptime = info_uptime,
+        .vms = n->plugins == NULL ? NULL : info_vms,
+        .versions = n->plugins == NULL ? NULL : info_versions,
+        .ctx = n,
+    };
+    n->api = cd_api_new(n->front);
+    if (n->auth != NULL) {
+        cd_api_add(n->api, "/auth", cd_auth_api_service(n->auth), false);
+    }
+    if (n->cfg.has_info) {
+        n->info = cd_info_api_new(&cfg);
+        cd_api_add(n->api, "/info", cd_info_api_service(n->info), false);
+    }
+    if (n->cfg.has_admin) {
+        n->admin = cd_admin_api_new(&(cd_admin_cfg){.network = n->cfg.network,
+                                                    .log = n->cfg.log,
+                                                    .config = n->cfg.config,
+                                                    .profile_dir = n->cfg.profile_dir,
+                                                    .store = n->kv,
+                                                    .plugins = n->plugins});
+        cd_api_add(n->api, "/admin", cd_admin_api_service(n->admin), !n->cfg.is_admin_remote);
+        n->backup = cd_backup_api_new(&(cd_backup_cfg){.store = n->kv, .dir = n->cfg.data_dir, .clock = n->clock});
+        cd_api_add(n->api, "/backup", cd_backup_api_service(n->backup), !n->cfg.is_admin_remote);
+    }
+}
 
 static void serve_metrics(void *ctx, cd_http_req *req)
 {
@@ -254,127 +262,19 @@ static void serve_metrics(void *ctx, cd_http_req *req)
     cd_http_reply(req, 200, CD_METRICS_CONTENT_TYPE);
 }
 
-static void add_route(cd_node *n, const char *path, u32 methods, cd_http_handler *handler,
-                      void *ctx)
-{
-    cd_http_route route = {.path = path, .methods = methods, .handler = handler, .ctx = ctx};
-    cd_http_server_route(n->http, &route);
-}
-
-static void on_kick(cd_loop_task *t)
-{
-    cd_node *n = (cd_node *)(void *)((u8 *)t - offsetof(cd_node, kick));
-    n->is_kicking = false;
-    cd_readers_kick(n->readers);
-}
-
-/* What one round of the loop brings wakes one thread, which wakes others when there is enough for them. */
-static cd_err run_read(cd_node *n, cd_rpc_job *job)
-{
-    if (!cd_loop_is_here(n->loop)) {
-        return cd_readers_run(n->readers, job);
-    }
-    CD_TRY(cd_readers_push(n->readers, job));
-    if (!n->is_kicking) {
-        n->is_kicking = true;
-        n->kick.fn = on_kick;
-        cd_loop_post(n->loop, &n->kick);
-    }
-    return CD_OK;
-}
-
 static cd_err run_lane(void *ctx, cd_rpc_lane lane, cd_rpc_job *job)
 {
-    cd_node *n = ctx;
-    switch (lane) {
-    case CD_RPC_FAST:
-    case CD_RPC_TRY:
-    case CD_RPC_READ:
-        return run_read(n, job);
-    case CD_RPC_OWNER:
-        return cd_executor_run(n->executor, job);
-    }
-    CD_UNREACHABLE();
+    (void)lane;
+    return cd_front_run(((cd_node *)ctx)->front, job);
 }
 
-/* The OpenRPC document of the chain that the root of a development network speaks to, or of the C-Chain. */
-static void serve_openrpc(void *ctx, cd_http_req *req)
-{
-    const cd_rpc_service *service = ctx;
-    cd_buf_put(cd_http_req_out(req), service->openrpc);
-    cd_http_reply(req, 200, "application/json");
-}
-
-static u32 over_of(u32 vm_over)
-{
-    return ((vm_over & CD_VM_HTTP) != 0 ? (u32)CD_RPC_OVER_HTTP : 0) |
-           ((vm_over & CD_VM_WS) != 0 ? (u32)CD_RPC_OVER_WS : 0);
-}
-
-static usize bounded(usize v, usize min, usize max)
-{
-    return v < min ? min : v > max ? max : v;
-}
-
-/* One page on its way. */
-typedef struct page_job {
-    cd_rpc_job job; /* first */
-    cd_node *node;
-    cd_http_req *req;
-} page_job;
-
-static void serve_page(cd_rpc_job *job)
-{
-    page_job *p = (page_job *)(void *)job;
-    p->node->cfg.pages->serve(p->node->cfg.pages->ctx, p->req);
-    cd_free(p);
-}
-
-static void on_page(void *ctx, cd_http_req *req)
+static void put_state(void *ctx, cd_buf *out)
 {
     cd_node *n = ctx;
-    if (n->cfg.pages->serve_here(n->cfg.pages->ctx, req)) {
-        return;
-    }
-    page_job *p = cd_new(page_job);
-    *p = (page_job){.job = {.run = serve_page, .kind = n->cfg.pages}, .node = n, .req = req};
-    if (run_read(n, &p->job) != CD_OK) {
-        cd_http_reply_error(req, 503, "too many requests wait; try again in a moment");
-        cd_free(p);
-    }
-}
-
-/* Work of the pages that no request waits for. */
-typedef struct work_job {
-    cd_rpc_job job; /* first */
-    void (*fn)(void *arg);
-    void *arg;
-} work_job;
-
-static void do_work(cd_rpc_job *job)
-{
-    work_job *w = (work_job *)(void *)job;
-    w->fn(w->arg);
-    cd_free(w);
-}
-
-static cd_err run_work(cd_node *n, void (*fn)(void *arg), void *arg)
-{
-    work_job *w = cd_new(work_job);
-    *w = (work_job){.job = {.run = do_work, .kind = n->cfg.pages}, .fn = fn, .arg = arg};
-    cd_err e = run_read(n, &w->job);
-    if (e != CD_OK) {
-        cd_free(w);
-    }
-    return e;
-}
-
-static void put_state(cd_node *n, cd_buf *out)
-{
     cd_kv_stats stats = {0};
     cd_json_w w = {.out = out};
-    u64 up_ns = cd_clock_mono_ns(cd_clock_real()) - n->start_ns;
-    (void)!cd_kv_stats_get(n->kv, &stats); // health tells
+    u64 up_ns = cd_clock_mono_ns(n->clock) - n->start_ns;
+    (void)!cd_kv_stats_get(n->kv, &stats); /* health tells */
     const struct {
         const char *name;
         u64 value;
@@ -383,9 +283,9 @@ static void put_state(cd_node *n, cd_buf *out)
         {"memory", cd_process_rss()},
         {"memoryBudget", n->cfg.memory},
         {"disk", n->cfg.data_dir == NULL ? 0 : stats.disk_bytes},
-        {"requests", cd_counter_get(n->requests)},
-        {"requestBytes", cd_http_server_held(n->http)},
-        {"readsWaiting", cd_readers_waiting(n->readers)},
+        {"requests", cd_front_requests(n->front)},
+        {"requestBytes", cd_front_held(n->front)},
+        {"readsWaiting", cd_front_waiting(n->front)},
         {"threads", cd_thread_cpus()},
     };
     cd_json_w_obj(&w);
@@ -393,8 +293,7 @@ static void put_state(cd_node *n, cd_buf *out)
         cd_json_w_key(&w, rows[i].name);
         cd_json_w_u64(&w, rows[i].value);
     }
-    cd_json_w_key(&w, "inMemory");
-    cd_json_w_bool(&w, n->cfg.data_dir == NULL);
+    cd_json_put_bool(&w, "inMemory", n->cfg.data_dir == NULL);
     cd_json_w_key(&w, "health");
     cd_buf health = {0};
     (void)cd_health_fmt(n->health, &health, CD_HEALTH_HEALTH);
@@ -403,82 +302,25 @@ static void put_state(cd_node *n, cd_buf *out)
     cd_json_w_obj_end(&w);
 }
 
-static void add_pages(cd_node *n, cd_vm *vm)
+static void add_routes(cd_node *n)
 {
-    const cd_node_pages *pages = n->cfg.pages;
-    const cd_node_hands hands = {.node = n, .loop = n->loop, .run = run_work, .state = put_state};
-    char below[128];
-    if (pages == NULL) {
-        return;
-    }
-    pages->open(pages->ctx, vm, &hands);
-    (void)snprintf(below, sizeof below, "%s/*", pages->root);
-    add_route(n, pages->root, CD_HTTP_GET, on_page, n);
-    add_route(n, below, CD_HTTP_GET | CD_HTTP_POST, on_page, n);
-}
-
-static void add_routes(cd_node *n, cd_vm *vm)
-{
-    static const char *const roots[] = {"/v1/bc/C", "/ext/bc/C"};
     static const char *const prefixes[] = {"/v1", "/ext"};
-    usize cnt;
-    const cd_vm_handler *handlers = vm->ops->handlers(vm, &cnt);
-    const usize share = n->budget.ws_out;
-    const cd_ws_cfg ws = {
-        .message_max = bounded(n->budget.ws_in, 8 * MIB, 32 * MIB),
-        .input_max = (usize)cd_max_u64(n->budget.ws_in, 8 * MIB),
-        .queue_max = bounded(share / 4, MIB, 16 * MIB),
-        .output_max = share,
-    };
-    n->ws = cd_ws_hub_new(n->loop, &ws);
-    n->endpoints = cd_new_array(cd_rpc_endpoint *, cnt);
-    n->services = cd_new_array(const cd_rpc_service *, cnt);
-    for (usize i = 0; i < cnt; i++) {
-        cd_rpc_endpoint_cfg cfg = {
-            .loop = n->loop,
-            .lanes = {.run = run_lane, .ctx = n, .writing = &n->writing},
-            .service = handlers[i].service,
-            .ws = n->ws,
-            .is_local_only = (handlers[i].over & CD_VM_LOCAL) != 0 && !n->cfg.is_admin_remote,
-            .queue_bytes = bounded(n->budget.ws_out, 4 * MIB, 64 * MIB),
-            .answers_max = n->budget.ws_out,
-            .requests = n->requests,
-        };
-        n->services[i] = handlers[i].service;
-        n->endpoints[n->endpoints_cnt++] = cd_rpc_endpoint_new(&cfg);
-        for (usize j = 0; j < CD_COUNT(roots); j++) {
-            char path[128];
-            (void)snprintf(path, sizeof path, "%s%s", roots[j], handlers[i].route);
-            cd_rpc_endpoint_route(n->endpoints[i], n->http, path, over_of(handlers[i].over));
-        }
-    }
-    if (n->cfg.network->is_dev && cnt != 0) {
-        /* Any tool that expects a node at this port talks to "/". */
-        cd_rpc_endpoint_route(n->endpoints[0], n->http, "/", CD_RPC_OVER_HTTP | CD_RPC_OVER_WS);
-    }
-    if (cnt != 0 && handlers[0].service->openrpc.n != 0) {
-        cd_http_route route = {
-            .path = "/openrpc.json",
-            .methods = CD_HTTP_GET,
-            .handler = serve_openrpc,
-            .ctx = (void *)(usize)handlers[0].service,
-        };
-        cd_http_server_route(n->http, &route);
-    }
+    cd_http_server *http = cd_front_server(n->front);
     const cd_rpc_lanes lanes = {.run = run_lane, .ctx = n};
     for (usize i = 0; i < CD_COUNT(prefixes); i++) {
-        char path[128];
+        char path[32];
         if (n->cfg.has_health) {
-            cd_health_routes(n->health, n->http, prefixes[i], n->loop, &lanes);
+            cd_health_routes(n->health, http, prefixes[i], cd_front_loop(n->front), &lanes);
         }
         if (n->cfg.has_metrics) {
             (void)snprintf(path, sizeof path, "%s/metrics", prefixes[i]);
-            add_route(n, path, CD_HTTP_ANY, serve_metrics, n);
+            const cd_http_route route = {.path = path, .methods = CD_HTTP_ANY, .handler = serve_metrics, .ctx = n};
+            cd_http_server_route(http, &route);
         }
     }
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening --- */
 
 /* The store's engine does not survive a disk that is full while it opens, so nothing begins without room for it. */
 static cd_err check_room(const char *dir, cd_errinfo *why)
@@ -489,10 +331,16 @@ static cd_err check_room(const char *dir, cd_errinfo *why)
     }
     u64 space = (u64)st.f_bavail * st.f_frsize;
     if ((st.f_flag & ST_RDONLY) == 0 && space < ROOM_MIN) {
-        return cd_fail(why, CD_ENOSPC, "no space left for %s: %llu kB are free, %u kB are needed",
-                       dir, (unsigned long long)space / 1000, ROOM_MIN / 1000);
+        return cd_fail(why, CD_ENOSPC, "no space left for %s: %llu kB are free, %u kB are needed", dir,
+                       (unsigned long long)space / 1000, ROOM_MIN / 1000);
     }
     return CD_OK;
+}
+
+cd_err cd_node_make_dir(const char *dir, cd_errinfo *why)
+{
+    CD_TRY(cd_fs_mkdirs(cd_fs_real(), dir, 0700, why));
+    return check_room(dir, why);
 }
 
 static cd_err take_dir(cd_node *n, cd_errinfo *why)
@@ -503,17 +351,17 @@ static cd_err take_dir(cd_node *n, cd_errinfo *why)
     n->is_locked = e == CD_OK;
     (void)snprintf(path, sizeof path, "%s/LOCK", n->cfg.data_dir);
     if (e == CD_EBUSY && cd_holder_of_lock(&holder, path)) {
-        return cd_fail(why, e, "%s is in use by \"%s\" (process %llu)", n->cfg.data_dir,
-                       holder.name, (unsigned long long)holder.pid);
+        return cd_fail(why, e, "%s is in use by \"%s\" (process %llu)", n->cfg.data_dir, holder.name,
+                       (unsigned long long)holder.pid);
     }
     return e;
 }
 
 static void stop_failed(cd_node *n)
 {
-    if (atomic_load(&n->is_running) && atomic_load(&n->has_failed) &&
+    if (n->front != NULL && atomic_load(&n->is_running) && atomic_load(&n->has_failed) &&
         !atomic_exchange(&n->is_failing, true)) {
-        cd_loop_post(n->loop, &n->failed_task);
+        cd_loop_post(cd_front_loop(n->front), &n->failed_task);
     }
 }
 
@@ -522,105 +370,222 @@ static void on_store_failed(void *ctx, const cd_errinfo *why)
 {
     cd_node *n = ctx;
     cd_log_error(n->cfg.log,
-                 why->code == CD_ENOSPC
-                     ? "the disk is full: make room, then start again; nothing acknowledged is lost"
-                     : "the data directory cannot be written: look at the disk, then start again; "
-                       "nothing acknowledged is lost",
+                 why->code == CD_ENOSPC ? "the disk is full: make room, then start again; nothing acknowledged is lost"
+                                        : "the data directory cannot be written: look at the disk, then start again; "
+                                          "nothing acknowledged is lost",
                  CD_F("dir", n->cfg.data_dir), CD_F("error", (const char *)why->msg));
     atomic_store(&n->has_failed, true);
     stop_failed(n);
 }
 
+/* A backup that an operator has asked for takes the place of the store. */
+static cd_err restore(cd_node *n, cd_errinfo *why)
+{
+    cd_buf name = {0};
+    cd_err e = cd_backup_apply(&name, n->cfg.data_dir, why);
+    if (e == CD_OK && name.n != 0) {
+        cd_log_info(n->cfg.log, "data restored", CD_F("backup", cd_buf_bytes(&name)));
+    }
+    cd_buf_fini(&name);
+    return e;
+}
+
 static cd_err open_store(cd_node *n, cd_errinfo *why)
 {
-    static const u8 chain_prefix = 'C';
-    if (n->cfg.data_dir == NULL) {
+    if (n->cfg.data_dir != NULL) {
+        CD_TRY(cd_node_make_dir(n->cfg.data_dir, why));
+        CD_TRY(take_dir(n, why));
+        CD_TRY(restore(n, why));
+    }
+    if (n->cfg.kv != NULL) {
+        n->kv = n->cfg.kv;
+    } else if (n->cfg.data_dir == NULL) {
         n->kv = cd_kv_mem_open();
     } else {
         char path[PATH_MAX_LEN];
-        CD_TRY(cd_fs_mkdirs(cd_fs_real(), n->cfg.data_dir, 0700, why));
-        CD_TRY(check_room(n->cfg.data_dir, why));
-        CD_TRY(take_dir(n, why));
         (void)snprintf(path, sizeof path, "%s/db", n->cfg.data_dir);
         cd_kv_cfg cfg = {.dir = path, .layout = LAYOUT, .cache_bytes = n->budget.store};
+        cfg.accept_loss = n->cfg.accepts_loss;
         cfg.failed = on_store_failed;
         cfg.failed_ctx = n;
         CD_TRY(cd_kv_rocksdb_open(&n->kv, &cfg, why));
     }
-    n->chain_kv = cd_kv_prefix_open(n->kv, cd_bytes_of(&chain_prefix, 1));
     return CD_OK;
 }
 
-/* The genesis lies beside the data it belongs to: a new one is made once. */
-static cd_err load_genesis(cd_node *n, cd_errinfo *why)
+static cd_err open_pool(cd_node *n, cd_errinfo *why)
 {
-    u64 now = cd_clock_wall_s(cd_clock_real());
-    if (n->cfg.data_dir == NULL) {
-        return n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id,
-                                  now);
-    }
-    char path[PATH_MAX_LEN];
-    (void)snprintf(path, sizeof path, "%s/genesis-C.json", n->cfg.data_dir);
-    cd_err e = cd_fs_read_file(cd_fs_real(), &n->genesis, path, GENESIS_MAX, why);
-    if (e != CD_ENOENT) {
-        return e;
-    }
-    CD_TRY(
-        n->cfg.evm_genesis(n->cfg.evm_genesis_ctx, &n->genesis, n->cfg.network->evm_chain_id, now));
-    return cd_fs_replace_file(cd_fs_real(), path, cd_buf_bytes(&n->genesis), 0600, why);
+    u32 workers = n->cfg.workers != 0 ? n->cfg.workers : cd_thread_cpus() - 1;
+    return n->cfg.is_stepped ? CD_OK : cd_pool_new(&n->pool, workers, 4096, "worker", why);
 }
 
-static cd_err open_chain(cd_node *n, cd_errinfo *why)
+/* --- peers --- */
+
+static const cd_vm_validators *validators_of(void *ctx)
 {
-    cd_vm *vm = NULL;
-    u32 workers = n->cfg.workers != 0 ? n->cfg.workers : cd_thread_cpus() - 1;
-    CD_TRY(cd_pool_new(&n->pool, workers, 4096, "worker", why));
-    n->executor = cd_executor_new("C", n->cfg.log);
-    if (n->cfg.data_dir != NULL) {
-        (void)snprintf(n->chain_dir, sizeof n->chain_dir, "%s/chainData/C", n->cfg.data_dir);
+    const cd_node *n = ctx;
+    return n->chains == NULL ? NULL : cd_chains_validators(n->chains);
+}
+
+static void make_peers(cd_node *n)
+{
+    if (n->cfg.peers == NULL || n->cfg.peers->is_off) {
+        return;
     }
-    cd_vm_ctx ctx = {
-        .kv = n->chain_kv,
-        .log = n->cfg.log,
-        .pool = n->pool,
-        .host = cd_executor_host(n->executor),
-        .loop = n->loop,
-        .genesis = cd_buf_bytes(&n->genesis),
-        .config = n->cfg.evm_config,
-        .upgrades = n->cfg.evm_upgrades,
-        .is_dev = n->cfg.network->is_dev,
-        .dev = n->cfg.evm_dev,
+    const cd_node_peers_env env = {
+        .network = n->cfg.network,
+        .loop = cd_front_loop(n->front),
+        .clock = n->clock,
         .metrics = n->metrics,
-        .dir = n->cfg.data_dir == NULL ? NULL : n->chain_dir,
-        .cache_bytes = n->budget.state,
-        .trie_bytes = n->budget.tries,
-        .text_bytes = n->budget.texts,
+        .log = n->cfg.log,
+        .validators = validators_of,
+        .ctx = n,
     };
-    CD_TRY(n->cfg.evm(&vm, &ctx, why));
-    add_routes(n, vm);
-    add_pages(n, vm);
-    cd_err e = cd_readers_new(&n->readers, (u32)cd_max_u64(cd_thread_cpus(), READERS_MIN),
-                              READERS_QUEUE, why);
-    e = e != CD_OK ? e : cd_executor_start(n->executor, vm, why);
-    if (e != CD_OK) {
-        vm->ops->close(vm);
+    n->peers = cd_node_peers_new(n->cfg.peers, &env);
+}
+
+static cd_err open_peers(cd_node *n, cd_errinfo *why)
+{
+    if (n->peers == NULL) {
+        return CD_OK;
+    }
+    CD_TRY(cd_node_peers_open(n->peers, why));
+    const cd_p2p_ip own = cd_node_peers_own(n->peers);
+    cd_p2p_ip_fmt(n->address, &own);
+    n->has_peers = true;
+    cd_health_add(n->health, "network", CD_HEALTH_HEALTH, cd_node_peers_health, n->peers);
+    cd_health_add(n->health, "router", CD_HEALTH_HEALTH, cd_node_peers_router_health, n->peers);
+    cd_health_add(n->health, "bls", CD_HEALTH_HEALTH, cd_node_peers_bls_health, n->peers);
+    return CD_OK;
+}
+
+static cd_err give_aliases(const cd_node *n, cd_errinfo *why)
+{
+    cd_err e = CD_OK;
+    for (usize i = 0; i < n->cfg.alias_cnt && e == CD_OK; i++) {
+        const cd_node_alias *alias = &n->cfg.aliases[i];
+        cd_buf id = {0};
+        cd_id_put(&id, &alias->chain);
+        e = cd_alias_chain(n->chains, cd_buf_bytes(&id), alias->name, why);
+        if (e == CD_ENOENT) {
+            cd_log_warn(n->cfg.log, "a name is for a chain that is not here", CD_F("name", alias->name),
+                        CD_F("chain", cd_buf_bytes(&id)));
+            e = CD_OK;
+        }
+        cd_buf_fini(&id);
     }
     return e;
 }
 
-/* --- stopping ----------------------------------------------------------------------------------- */
+static cd_err open_chains(cd_node *n, cd_errinfo *why)
+{
+    if (n->cfg.prepare != NULL) {
+        CD_TRY(n->cfg.prepare(n->cfg.prepare_ctx, why));
+    }
+    make_peers(n);
+    u32 light = 0;
+    for (usize i = 0; i < n->cfg.chain_cnt; i++) {
+        light += n->cfg.chains[i].is_light;
+    }
+    u32 max = n->cfg.chains_max != 0 ? n->cfg.chains_max : (u32)cd_max_u64(n->cfg.chain_cnt - light, 1);
+    const cd_chains_cfg cfg = {
+        .env =
+            {
+                .network = n->cfg.network,
+                .node_id = n->cfg.node_id,
+                .log = n->cfg.log,
+                .clock = n->clock,
+                .seed = n->cfg.seed,
+                .is_stepped = n->cfg.is_stepped,
+                .data_dir = n->cfg.data_dir,
+                .store = n->kv,
+                .primary = n->cfg.primary,
+                .staking = n->cfg.staking,
+                .pool = n->pool,
+                .metrics = n->metrics,
+                .loop = n->front == NULL ? NULL : cd_front_loop(n->front),
+                .share = cd_budget_part(&n->budget, max),
+                .peers = n->peers,
+                .has_index = n->cfg.has_index,
+            },
+        .front = n->front,
+        .health = n->health,
+        .max = max + light + (n->cfg.tracked == NULL ? 0 : CD_TRACKED_MAX),
+        .is_admin_remote = n->cfg.is_admin_remote,
+        .pages_root = n->cfg.pages_root,
+        .state = put_state,
+        .ctx = n,
+    };
+    n->chains = cd_chains_new(&cfg);
+    CD_TRY(cd_chains_open(n->chains, n->cfg.chains, n->cfg.chain_cnt, why));
+    CD_TRY(give_aliases(n, why));
+    if (n->admin != NULL) {
+        cd_admin_api_serve(n->admin, n->chains, n->cfg.chains, n->cfg.chain_cnt);
+    }
+    return CD_OK;
+}
+
+/* --- plugins --- */
+
+static void load_plugins(void *arg)
+{
+    const cd_node *n = arg;
+    cd_errinfo why = {0};
+    cd_err e = cd_plugins_load(n->plugins, NULL, &why);
+    if (e != CD_OK) {
+        cd_log_error(n->cfg.log, "plugins cannot be loaded", CD_F("error", (const char *)why.msg));
+    }
+}
+
+/* Names that are none end the start; what the plugins are takes its time, and nobody waits for it. */
+static cd_err make_plugins(cd_node *n, cd_errinfo *why)
+{
+    const cd_plugins_cfg *cfg = n->cfg.plugins;
+    cd_arena mem = {0};
+    cd_plugin_file *files;
+    usize cnt;
+    if (cfg == NULL || n->cfg.is_stepped) {
+        return CD_OK;
+    }
+    cd_err e = cd_plugins_list(cfg, &files, &cnt, &mem, why);
+    cd_arena_fini(&mem);
+    CD_TRY(e);
+    n->plugins = cd_plugins_new(cfg);
+    return CD_OK;
+}
+
+static cd_err open_plugins(cd_node *n, cd_errinfo *why)
+{
+    if (n->plugins == NULL) {
+        return CD_OK;
+    }
+    CD_TRY(cd_thread_start(&n->loader, "plugins", load_plugins, n, why));
+    n->has_loader = true;
+    if (n->cfg.tracked != NULL) {
+        const cd_tracked_env env = {
+            .chains = n->chains,
+            .plugins = n->plugins,
+            .front = n->front,
+            .health = n->health,
+            .store = n->kv,
+            .bls_key = n->cfg.bls_key,
+            .log = n->cfg.log,
+        };
+        n->tracked = cd_tracked_new(n->cfg.tracked, &env);
+    }
+    return CD_OK;
+}
+
+/* --- stopping --- */
 
 static void on_http_stopped(void *ctx)
 {
-    cd_loop_stop(((cd_node *)ctx)->loop);
+    cd_loop_stop(cd_front_loop(((cd_node *)ctx)->front));
 }
 
 static void end_calls(void *ctx)
 {
-    cd_node *n = ctx;
-    for (usize i = 0; i < n->endpoints_cnt; i++) {
-        cd_rpc_table_end(n->services[i]->table);
-    }
+    cd_chains_hurry(((cd_node *)ctx)->chains);
 }
 
 static void end_service(void *ctx)
@@ -629,7 +594,7 @@ static void end_service(void *ctx)
     if (!n->is_stopping) {
         n->is_stopping = true;
         cd_timer_start(n->late_timer, CALLS_GRACE_MS, 0);
-        cd_http_server_stop(n->http, n->cfg.shutdown_timeout_ms, on_http_stopped, n);
+        cd_front_stop(n->front, n->cfg.shutdown_timeout_ms, on_http_stopped, n);
     }
 }
 
@@ -638,7 +603,7 @@ static void begin_stop(cd_node *n)
     if (n->stop_ns != 0) {
         return;
     }
-    n->stop_ns = cd_clock_mono_ns(cd_clock_real());
+    n->stop_ns = cd_clock_mono_ns(n->clock);
     cd_log_debug(n->cfg.log, "stopping");
     cd_health_add(n->health, "shuttingDown", CD_HEALTH_HEALTH, check_stop, n);
     if (n->cfg.shutdown_wait_ms == 0) {
@@ -648,10 +613,17 @@ static void begin_stop(cd_node *n)
     }
 }
 
+/* The first one asks for an orderly stop; from then on the signals do what they do to others, so that a second one ends
+ * the process at once, whatever it is busy with: nothing acknowledged is lost by that. */
 static void on_signal(void *ctx, int signum)
 {
+    cd_node *n = ctx;
     (void)signum;
-    begin_stop(ctx);
+    begin_stop(n);
+    for (usize i = 0; i < CD_COUNT(n->signals); i++) {
+        cd_signal_close(n->signals[i]);
+        n->signals[i] = NULL;
+    }
 }
 
 static void on_stop_task(cd_loop_task *t)
@@ -666,17 +638,7 @@ static void on_failed_task(cd_loop_task *t)
 
 void cd_node_stop(cd_node *n)
 {
-    cd_loop_post(n->loop, &n->stop_task);
-}
-
-static void on_certificate(void *ctx, const cd_errinfo *why)
-{
-    const cd_node *n = ctx;
-    if (why == NULL) {
-        cd_log_info(n->cfg.log, "new TLS certificate", CD_F("file", n->cfg.http_tls_cert));
-    } else {
-        cd_log_warn(n->cfg.log, "the TLS certificate stays as it was", CD_F("why", why->msg));
-    }
+    cd_loop_post(cd_front_loop(n->front), &n->stop_task);
 }
 
 static void on_hangup(void *ctx, int signum)
@@ -684,128 +646,104 @@ static void on_hangup(void *ctx, int signum)
     cd_node *n = ctx;
     (void)signum;
     (void)cd_log_reopen(n->cfg.log);
-    if (n->tls != NULL) {
-        (void)!cd_tls_reload(n->tls, NULL); /* on_certificate says how it went */
+    cd_front_reload_tls(n->front);
+    if (n->has_peers) {
+        cd_node_peers_reload(n->peers);
     }
-}
-
-static cd_err open_tls(cd_node *n, cd_errinfo *why)
-{
-    static const char *const protocols[] = {"h2", "http/1.1"};
-    const cd_tls_cfg cfg = {
-        .cert_file = n->cfg.http_tls_cert,
-        .key_file = n->cfg.http_tls_key,
-        .protocols = protocols,
-        .protocols_cnt = CD_COUNT(protocols),
-        .reloaded = on_certificate,
-        .ctx = n,
-    };
-    if (n->cfg.http_tls_cert == NULL) {
-        return CD_OK;
-    }
-    if (cfg.cert_file[0] == '\0' || cfg.key_file[0] == '\0') {
-        return cd_fail(why, CD_EINVAL,
-                       "HTTPS needs a certificate and a key: "
-                       "--http-tls-cert-file=FILE --http-tls-key-file=FILE");
-    }
-    cd_errinfo reason = {0};
-    cd_err e = cd_tls_new(&n->tls, n->loop, &cfg, &reason);
-    if (e != CD_OK) {
-        return cd_fail(why, e, "HTTPS cannot use %.80s with %.80s: %.60s", cfg.cert_file,
-                       cfg.key_file, reason.msg);
-    }
-    return CD_OK;
 }
 
 static void trim(void *arg)
 {
-    (void)arg;
+    cd_node *n = arg;
     cd_mem_trim();
+    atomic_store(&n->trimmed, cd_process_rss());
 }
 
-/* What a burst of requests has left free stays with the process otherwise. */
-static void on_trim(void *ctx)
+/* One line for all that were turned away since the last one. */
+static void tell_crowd(cd_node *n)
 {
-    cd_node *n = ctx;
-    if (cd_process_rss() > n->cfg.memory / 4 * 3) {
-        (void)!cd_pool_submit(n->pool, trim, NULL);
+    const cd_http_server *http = cd_front_server(n->front);
+    u64 all = cd_http_server_crowded(http);
+    if (all != n->crowded_told) {
+        cd_log_warn(n->cfg.log, "all connections are taken: some were refused, or idle ones ended for them",
+                    CD_F("times", all - n->crowded_told), CD_F("connections", cd_http_server_conns(http)));
+        n->crowded_told = all;
     }
 }
 
-/* Connections may not take the files that the store needs. */
-static u32 conns_max(u32 max)
+/* What a burst of requests has left free stays with the process otherwise. Memory that is in use is looked through
+ * once, and again when there is more of it. */
+static void on_trim(void *ctx)
 {
-    enum { FOR_STORE = 512, CONNS_MIN = 64 };
-    u64 files = cd_process_files_max();
-    u64 left = files > FOR_STORE ? files - FOR_STORE : 0;
-    return (u32)cd_max_u64(CONNS_MIN, cd_min_u64(max, left));
+    cd_node *n = ctx;
+    tell_crowd(n);
+    u64 rss = cd_process_rss();
+    u64 budget = n->cfg.memory;
+    if (rss > budget / 4 * 3 || rss > atomic_load(&n->trimmed) + budget / 16) {
+        (void)!cd_pool_submit(n->pool, trim, n);
+    }
 }
 
-static cd_err open_http(cd_node *n, cd_errinfo *why)
+/* Everything on the loop. */
+static cd_err open_front(cd_node *n, cd_errinfo *why)
 {
     static const int stops[] = {SIGINT, SIGTERM};
-    cd_http_cfg cfg = {
-        .allowed_origins = n->cfg.allowed_origins,
-        .allowed_hosts = n->cfg.allowed_hosts,
-        .allowed_hosts_cnt = n->cfg.allowed_hosts_cnt,
-        .read_timeout_ms = n->cfg.read_timeout_ms,
-        .header_timeout_ms = n->cfg.header_timeout_ms,
-        .write_timeout_ms = n->cfg.write_timeout_ms,
-        .idle_timeout_ms = n->cfg.idle_timeout_ms,
-        .conns_max = conns_max(n->budget.conns_max),
-        .memory_max = n->budget.http,
-        .buffered_max = bounded(n->budget.http / 4, 6 * MIB, 32 * MIB),
-    };
-    CD_TRY(cd_loop_new(&n->loop, why));
-    n->stop_timer = cd_timer_new(n->loop, end_service, n);
-    n->late_timer = cd_timer_new(n->loop, end_calls, n);
-    n->trim_timer = cd_timer_new(n->loop, on_trim, n);
+    if (n->cfg.is_stepped) {
+        return CD_OK;
+    }
+    if (n->cfg.auth_password.n != 0) {
+        CD_TRY(cd_auth_api_new(&n->auth, n->cfg.auth_password, n->clock, why));
+        n->cfg.http.admit = cd_auth_admit;
+        n->cfg.http.admit_ctx = n->auth;
+    }
+    CD_TRY(cd_front_new(&n->front, &n->cfg.http, &n->budget, n->metrics, n->cfg.log, why));
+    cd_loop *loop = cd_front_loop(n->front);
+    n->stop_timer = cd_timer_new(loop, end_service, n);
+    n->late_timer = cd_timer_new(loop, end_calls, n);
+    n->trim_timer = cd_timer_new(loop, on_trim, n);
     cd_timer_start(n->trim_timer, TRIM_MS, TRIM_MS);
     n->stop_task.fn = on_stop_task;
     n->failed_task.fn = on_failed_task;
     for (usize i = 0; i < CD_COUNT(stops); i++) {
-        CD_TRY(cd_signal_open(&n->signals[i], n->loop, stops[i], on_signal, n, why));
+        CD_TRY(cd_signal_open(&n->signals[i], loop, stops[i], on_signal, n, why));
     }
-    n->http = cd_http_server_new(n->loop, &cfg);
-    open_metrics(n);
-    open_health(n);
-    CD_TRY(open_tls(n, why));
-    /* Without anything to open again the signal does what it does to others. */
-    bool hears_hangup = n->tls != NULL || n->cfg.has_log_file;
-    return hears_hangup ? cd_signal_open(&n->hangup, n->loop, SIGHUP, on_hangup, n, why) : CD_OK;
+    add_routes(n);
+    open_api(n);
+    return cd_signal_open(&n->hangup, loop, SIGHUP, on_hangup, n,
+                          why); /* SIGHUP never ends the node, as it does not end other servers */
 }
 
-static cd_err listen_http(cd_node *n, cd_errinfo *why)
+/* Where peers would reach a node that speaks to none: the port of the API is known only now. */
+static cd_err listen(cd_node *n, cd_errinfo *why)
 {
-    cd_holder holder;
-    u16 port = n->cfg.http_port;
-    cd_err e = cd_http_server_listen_tls(n->http, n->cfg.http_host, port, n->tls, why);
-    if (e == CD_EADDRINUSE && cd_holder_of_port(&holder, port)) {
-        return cd_fail(why, e, "port %u is in use by \"%s\" (process %llu)", port, holder.name,
-                       (unsigned long long)holder.pid);
+    if (n->front == NULL) {
+        return CD_OK;
     }
-    if (e == CD_EADDRINUSE) {
-        return cd_fail(why, e, "port %u is in use", port);
+    CD_TRY(cd_front_listen(n->front, why));
+    if (!n->has_peers && n->cfg.staking_host != NULL) {
+        unsigned port = n->cfg.staking_port != 0 ? n->cfg.staking_port : cd_front_port(n->front) + 1U;
+        (void)snprintf(n->address, sizeof n->address, "%s:%u", n->cfg.staking_host, port);
     }
-    if (e == CD_EACCES) {
-        return cd_fail(
-            why, e, "port %u needs a privilege; one above 1023 does not: --http-port=8555", port);
-    }
-    return e;
+    return CD_OK;
 }
 
 cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
 {
     cd_node *n = cd_new(cd_node);
     n->cfg = *cfg;
-    n->start_ns = cd_clock_mono_ns(cd_clock_real());
+    n->clock = cfg->clock != NULL ? cfg->clock : cd_clock_real();
+    n->start_ns = cd_clock_mono_ns(n->clock);
     n->budget = cd_budget_of(cfg->memory);
-    n->writing.max = n->budget.writing;
+    open_metrics(n);
+    open_health(n);
     cd_err e = open_store(n, why);
-    e = e != CD_OK ? e : load_genesis(n, why);
-    e = e != CD_OK ? e : open_http(n, why);
-    e = e != CD_OK ? e : open_chain(n, why);
-    e = e != CD_OK ? e : listen_http(n, why);
+    e = e != CD_OK ? e : make_plugins(n, why);
+    e = e != CD_OK ? e : open_front(n, why);
+    e = e != CD_OK ? e : open_pool(n, why);
+    e = e != CD_OK ? e : open_chains(n, why);
+    e = e != CD_OK ? e : open_peers(n, why);
+    e = e != CD_OK ? e : open_plugins(n, why);
+    e = e != CD_OK ? e : listen(n, why);
     if (e != CD_OK) {
         (void)cd_node_close(n);
         return e;
@@ -821,16 +759,54 @@ u32 cd_node_layout(void)
 
 u16 cd_node_http_port(const cd_node *n)
 {
-    return cd_http_server_port(n->http);
+    return cd_front_port(n->front);
+}
+
+u16 cd_node_peers_at(const cd_node *n)
+{
+    return !n->has_peers ? 0 : cd_node_peers_port(n->peers);
 }
 
 u64 cd_node_run(cd_node *n)
 {
     atomic_store(&n->is_running, true);
     stop_failed(n);
-    cd_loop_run(n->loop);
+    cd_loop_run(cd_front_loop(n->front));
     atomic_store(&n->is_running, false);
     return n->stop_ns;
+}
+
+void cd_node_open_chain(cd_node *n, const cd_node_chain_cfg *cfg, cd_chains_told *told, void *ctx)
+{
+    cd_chains_order_open(n->chains, cfg, told, ctx);
+}
+
+void cd_node_close_chain(cd_node *n, const char *name, cd_chains_told *told, void *ctx)
+{
+    cd_chains_order_close(n->chains, name, told, ctx);
+}
+
+u64 cd_node_step(cd_node *n)
+{
+    CD_ASSERT(n->cfg.is_stepped);
+    return cd_chains_step(n->chains);
+}
+
+cd_err cd_node_ask(cd_node *n, const char *chain, const char *route, cd_buf *reply, cd_bytes body)
+{
+    CD_ASSERT(n->cfg.is_stepped);
+    cd_service *s = cd_chains_find(n->chains, cd_bytes_str(chain));
+    return s == NULL ? CD_ENOENT : cd_service_ask(s, cd_bytes_str(route), reply, body);
+}
+
+cd_node_chain *cd_node_chain_of(cd_node *n, const char *name)
+{
+    return cd_chains_find_chain(n->chains, cd_bytes_str(name));
+}
+
+bool cd_node_health(cd_node *n, cd_buf *out)
+{
+    return cd_health_fmt(n->health, out, CD_HEALTH_HEALTH);
 }
 
 bool cd_node_has_failed(const cd_node *n)
@@ -838,61 +814,67 @@ bool cd_node_has_failed(const cd_node *n)
     return atomic_load(&n->has_failed);
 }
 
-/* Requests whose clients are gone may still be on their way back to the loop. */
-static void on_last_task(cd_loop_task *t)
+/* Requests whose clients are gone may still be on their way back to the loop, and so may the ends of chains. */
+static void close_chains(cd_node *n)
 {
-    cd_loop_stop(((cd_node *)(void *)((u8 *)t - offsetof(cd_node, stop_task)))->loop);
+    if (n->front != NULL) {
+        cd_front_stop_readers(n->front);
+    }
+    if (n->chains != NULL) {
+        cd_chains_end(n->chains);
+    }
+    if (n->front != NULL) {
+        cd_front_drain(n->front);
+    }
+}
+
+static void close_peers(cd_node *n)
+{
+    if (n->has_peers) {
+        cd_health_remove(n->health, "network");
+        cd_health_remove(n->health, "router");
+        cd_health_remove(n->health, "bls");
+    }
+    n->has_peers = false;
+    cd_node_peers_close(n->peers);
+    n->peers = NULL;
 }
 
 u64 cd_node_close(cd_node *n)
 {
-    cd_executor_tip tip = {.accepted = 0};
     if (n == NULL) {
         return 0;
     }
-    if (n->readers != NULL) {
-        cd_readers_stop(n->readers);
+    cd_tracked_stop(n->tracked);
+    close_chains(n);
+    cd_tracked_free(n->tracked);
+    if (n->has_loader) {
+        cd_thread_join(&n->loader);
     }
-    if (n->executor != NULL) {
-        cd_executor_stop(n->executor);
-        cd_executor_tip_get(n->executor, &tip);
-        cd_executor_free(n->executor);
-    }
-    if (n->loop != NULL) {
-        n->stop_task.fn = on_last_task;
-        cd_loop_post(n->loop, &n->stop_task);
-        cd_loop_run(n->loop);
-    }
-    cd_readers_free(n->readers);
-    if (n->cfg.pages != NULL) {
-        n->cfg.pages->close(n->cfg.pages->ctx);
-    }
-    cd_http_server_free(n->http);
-    cd_tls_free(n->tls);
+    u64 accepted = n->chains == NULL ? 0 : cd_chains_accepted(n->chains);
+    cd_chains_free(n->chains);
+    close_peers(n);
     cd_timer_free(n->stop_timer);
     cd_timer_free(n->late_timer);
     cd_timer_free(n->trim_timer);
     cd_health_free(n->health);
-    for (usize i = 0; i < n->endpoints_cnt; i++) {
-        cd_rpc_endpoint_free(n->endpoints[i]);
-    }
-    cd_free(n->endpoints);
-    cd_free(n->services);
-    cd_ws_hub_free(n->ws);
     cd_pool_free(n->pool);
-    cd_kv_close(n->chain_kv);
-    cd_kv_close(n->kv);
+    cd_kv_close(n->kv == n->cfg.kv ? NULL : n->kv);
     if (n->is_locked) {
         cd_dirlock_release(&n->lock);
     }
-    /* Last: without them a second signal ends the process at once. */
     for (usize i = 0; i < CD_COUNT(n->signals); i++) {
         cd_signal_close(n->signals[i]);
     }
     cd_signal_close(n->hangup);
-    cd_loop_free(n->loop);
+    cd_api_free(n->api);
+    cd_info_api_free(n->info);
+    cd_admin_api_free(n->admin);
+    cd_plugins_free(n->plugins);
+    cd_backup_api_free(n->backup);
+    cd_front_free(n->front);
+    cd_auth_api_free(n->auth);
     cd_metrics_free(n->metrics);
-    cd_buf_fini(&n->genesis);
     cd_free(n);
-    return tip.accepted;
+    return accepted;
 }

@@ -1,17 +1,17 @@
 #include "node/readers.h"
 
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/table/hmap.h"
+#include "base/thread/thread.h"
 
 enum {
     QUICK,
     SLOW,
     SLOW_NS = 2 * 1000 * 1000, /* a kind that takes longer than this, on average, is slow */
     TINY_NS = 50 * 1000,       /* a kind that takes less is not worth another thread */
-    AVERAGE_OVER = 8,          /* jobs, about */
-    QUEUE_LONG = 16,           /* so many tiny jobs are worth one */
+    AVERAGE_OVER = 8,          /* the average of a kind is over about so many jobs */
+    QUEUE_LONG = 16,           /* a queue of so many tiny jobs is worth a further thread */
     WATCH_MS = 1,
 };
 
@@ -22,17 +22,17 @@ typedef struct turns {
 } turns;
 
 struct cd_readers {
-    cd_mutex lock; /* of everything below, and of the sources */
+    cd_mutex lock; /* protects everything below, and the turns of the sources */
     cd_cond wake;
     turns turns[2];
     usize waiting;
     usize queue_max;
-    u64 begun;        /* jobs, ever */
+    u64 begun;        /* jobs begun since the start */
     u32 idle;         /* threads that sleep, the one that watches included */
     u32 tiny_running; /* threads that run a tiny job, and will soon look for the next one */
     u32 slow_running;
-    u32 slow_max;   /* threads for slow jobs */
-    u32 source_max; /* threads for one source */
+    u32 slow_max;   /* at most so many threads run slow jobs at a time */
+    u32 source_max; /* at most so many threads run jobs of one source at a time */
     bool has_watch;
     bool is_closed;
     cd_hmap costs; /* kind -> average nanoseconds */
@@ -40,7 +40,7 @@ struct cd_readers {
     u32 threads_cnt;
 };
 
-/* --- turns -------------------------------------------------------------------------------------- */
+/* --- turns --- */
 
 static void turn_push(turns *t, cd_rpc_source *s, int cls)
 {
@@ -82,7 +82,8 @@ static void job_push(cd_readers *r, cd_rpc_job *job)
     r->waiting++;
 }
 
-/* The next job of a class, or NULL. Who has all the threads it may have loses its turn until one of its jobs is done. */
+/* The next job of a class, or NULL. Who has all the threads it may have loses its turn until one of its jobs is
+ * done. */
 static cd_rpc_job *job_take(cd_readers *r, int cls)
 {
     while (r->turns[cls].first != NULL) {
@@ -131,17 +132,17 @@ static cd_rpc_job *job_next(cd_readers *r)
     return job;
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs --- */
 
-/* What a job of a kind takes of a processor; in between for one that never ran. */
+/* The average processor time of jobs of a kind, in ns; a kind that never ran is neither tiny nor slow. */
 static u64 cost_of(const cd_readers *r, const void *kind)
 {
     const u64 *cost = kind == NULL ? NULL : cd_hmap_get(&r->costs, &kind);
     return cost == NULL ? SLOW_NS : *cost;
 }
 
-/* A tiny job's time is that of the clock on the wall, which costs little and counts what others did meanwhile as well. So a
- * long one says no more than that the kind's next job is to be timed well. */
+/* A tiny job's time is that of the clock on the wall, which costs little and counts what others did meanwhile as
+ * well. So a long one says no more than that the kind's next job is to be timed well. */
 static u64 job_clock(bool is_tiny)
 {
     return is_tiny ? cd_clock_mono_ns(cd_clock_real()) : cd_clock_thread_ns();
@@ -161,14 +162,13 @@ static void cost_add(cd_readers *r, const void *kind, u64 ns)
     }
 }
 
-/* --- threads ------------------------------------------------------------------------------------ */
+/* --- threads --- */
 
-/* Waking a thread costs more than a tiny job. So nobody is woken while a thread runs one, which will come for the next soon;
- * should it take unusually long for once, the watching thread sees what waits. */
+/* Waking a thread costs more than a tiny job. So nobody is woken while a thread runs one, which will come for the
+ * next soon; should it take unusually long for once, the watching thread sees what waits. */
 static bool must_wake(const cd_readers *r)
 {
-    return r->idle != 0 && r->waiting != 0 &&
-           (r->tiny_running == 0 || !r->has_watch || r->waiting >= QUEUE_LONG);
+    return r->idle != 0 && r->waiting != 0 && (r->tiny_running == 0 || !r->has_watch || r->waiting >= QUEUE_LONG);
 }
 
 static void run_one(cd_readers *r, cd_rpc_job *job)
@@ -235,7 +235,7 @@ static void thread_run(void *arg)
         }
     }
     cd_mutex_unlock(&r->lock);
-    cd_cond_wake_all(&r->wake); /* who waited for what this thread did may end, too */
+    cd_cond_wake_all(&r->wake); /* others may have waited for the job of this thread to be over */
 }
 
 static cd_err push(cd_readers *r, cd_rpc_job *job)

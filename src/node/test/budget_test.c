@@ -19,10 +19,24 @@ static void test_without_rest(void **state)
     }
 }
 
+/* The shares of all chains together are no more than the budget; a single chain has it all. */
+static void test_parts(void **state)
+{
+    (void)state;
+    const cd_budget all = cd_budget_of(1u << 30);
+    for (u32 cnt = 1; cnt <= 20; cnt++) {
+        cd_budget one = cd_budget_part(&all, cnt);
+        assert_true(one.state * cnt <= all.state && one.state * cnt > all.state - cnt);
+        assert_true(one.tries * cnt <= all.tries && one.texts * cnt <= all.texts && one.ws_out * cnt <= all.ws_out);
+        assert_true(one.store == all.store && one.http == all.http);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_rest),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "node/holder.h"
 
-#include "base/fileio.h"
+#include "base/os/fileio.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

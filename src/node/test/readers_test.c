@@ -1,7 +1,7 @@
 /* The READ threads: everything runs once, slow kinds and greedy sources leave room for others. */
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/thread/thread.h"
 #include "node/readers.h"
 
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 typedef struct job {
     cd_rpc_job job; /* first */
     atomic_uint *done;
-    u32 ms;            /* of a processor that it takes */
-    u32 rest_ms;       /* that it spends doing nothing, as if others ran in its place */
+    u32 ms;            /* milliseconds of processor time that it takes */
+    u32 rest_ms;       /* milliseconds that it sleeps, as if other threads ran in its place */
     atomic_bool *gate; /* runs until this is open; NULL: none */
 } job;
 
@@ -54,11 +54,10 @@ static cd_err submit_job(cd_readers *r, const job *what)
     return e;
 }
 
-static cd_err submit(cd_readers *r, cd_rpc_source *source, const void *kind, u32 ms,
-                     atomic_bool *gate, atomic_uint *done)
+static cd_err submit(cd_readers *r, cd_rpc_source *source, const void *kind, u32 ms, atomic_bool *gate,
+                     atomic_uint *done)
 {
-    return submit_job(
-        r, &(job){.job = {.source = source, .kind = kind}, .done = done, .ms = ms, .gate = gate});
+    return submit_job(r, &(job){.job = {.source = source, .kind = kind}, .done = done, .ms = ms, .gate = gate});
 }
 
 static void await(const atomic_uint *done, u32 want)
@@ -97,8 +96,7 @@ static void send_many(void *arg)
     static const char kinds[3];
     cd_rpc_source *source = cd_rpc_source_new();
     for (u32 i = 0; i < JOBS; i++) {
-        assert_int_equal(submit(s->r, i % 3 == 0 ? NULL : source, &kinds[i % 3], 0, NULL, s->done),
-                         CD_OK);
+        assert_int_equal(submit(s->r, i % 3 == 0 ? NULL : source, &kinds[i % 3], 0, NULL, s->done), CD_OK);
     }
     cd_rpc_source_unref(source);
 }
@@ -111,13 +109,12 @@ static void all_run_once(void **state)
     sender senders[SENDERS];
     for (usize i = 0; i < SENDERS; i++) {
         senders[i] = (sender){.r = r, .done = &done};
-        assert_int_equal(
-            cd_thread_start(&senders[i].thread, "sender", send_many, &senders[i], NULL), CD_OK);
+        assert_int_equal(cd_thread_start(&senders[i].thread, "sender", send_many, &senders[i], NULL), CD_OK);
     }
     for (usize i = 0; i < SENDERS; i++) {
         cd_thread_join(&senders[i].thread);
     }
-    readers_end(r); /* runs what waits */
+    readers_end(r); /* runs the jobs that wait */
     assert_int_equal(atomic_load(&done), SENDERS * JOBS);
 }
 
@@ -206,7 +203,7 @@ static void interrupted_kinds(void **state)
     readers_end(r);
 }
 
-/* A source with many jobs lets one with a single job have its turn. */
+/* A source with many jobs lets a source with a single job have its turn. */
 static void greedy_source(void **state)
 {
     (void)state;
@@ -233,9 +230,8 @@ static void greedy_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_run_once),  cmocka_unit_test(full_queue),
-        cmocka_unit_test(slow_kinds),    cmocka_unit_test(interrupted_kinds),
-        cmocka_unit_test(greedy_source),
+        cmocka_unit_test(all_run_once),      cmocka_unit_test(full_queue),    cmocka_unit_test(slow_kinds),
+        cmocka_unit_test(interrupted_kinds), cmocka_unit_test(greedy_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
