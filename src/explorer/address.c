@@ -14,13 +14,12 @@ static void creation(cd__xp *p, const cd_addr20 *addr)
     cd__xp_addr(p, &c.creator, 0);
     cd_html_put(&p->h, "</dd><dt>Created in</dt><dd>");
     cd__xp_tx_hash(p, &b->block.txs[c.at.tx].hash, 0);
-    cd_html_put(&p->h, " <span class=\"mut\">{}block {}</span></dd>",
-                c.is_internal ? "inside, " : "", cd_fmt_count(&p->a, c.at.height));
+    cd_html_put(&p->h, " <span class=\"mut\">{}block {}</span></dd>", c.is_internal ? "inside, " : "",
+                cd_fmt_count(&p->a, c.at.height));
 }
 
 /* The balance after the newest block. */
-static void facts(cd__xp *p, const cd_addr20 *addr, const cd_account *account, bool found,
-                  cd_bytes code)
+static void facts(cd__xp *p, const cd_addr20 *addr, const cd_account *account, bool found, cd_bytes code)
 {
     cd_html *h = &p->h;
     const cd_u256 zero = cd_u256_zero();
@@ -32,16 +31,15 @@ static void facts(cd__xp *p, const cd_addr20 *addr, const cd_account *account, b
                 cd_fmt_amount(&p->a, balance, CD__XP_DECIMALS, (cd_fmt_decimals){.sig = 6}),
                 cd_fmt_amount(&p->a, balance, 0, (cd_fmt_decimals){0}));
     cd_ui_copy(h, cd_fmt_exact(&p->a, balance, 0), "balance in wei");
-    cd_html_put(h, "</dd><dt>Nonce</dt><dd>{}</dd><dt>Kind</dt><dd>",
-                cd_fmt_count(&p->a, found ? account->nonce : 0));
+    cd_html_put(h, "</dd><dt>Nonce</dt><dd>{}</dd><dt>Kind</dt><dd>", cd_fmt_count(&p->a, found ? account->nonce : 0));
     if (code.n == 23 && code.p[0] == 0xEF && code.p[1] == 0x01 && code.p[2] == 0x00) {
         cd_addr20 to;
         memcpy(to.b, code.p + 3, 20);
         cd_html_put(h, "Account that runs the code of ");
         cd__xp_addr(p, &to, 0);
     } else if (code.n != 0) {
-        cd_html_put(h, "Contract, {} of code <a href=\"{}\">Read and write</a>",
-                    cd_fmt_bytes(&p->a, code.n), cd__fn_action(p, addr));
+        cd_html_put(h, "Contract, {} of code <a href=\"{}\">Read and write</a>", cd_fmt_bytes(&p->a, code.n),
+                    cd__fn_action(p, addr));
     } else {
         cd_html_put(h, "{}", found ? "Account" : "Never used");
     }
@@ -52,7 +50,7 @@ static void facts(cd__xp *p, const cd_addr20 *addr, const cd_account *account, b
     cd_html_put(h, "</dl></div></section>");
 }
 
-/* --- what the index knows of it ------------------------------------------------------------------------------------ */
+/* --- what the index knows of it --- */
 
 typedef enum tab {
     TAB_TXS,
@@ -63,18 +61,15 @@ typedef enum tab {
 
 static const struct {
     const char *name;
-    const char *word; /* in the query */
+    const char *word; /* the tab's word in the query */
     const char *title;
-    const char *text; /* where nothing is */
+    const char *text; /* what an empty tab says */
 } tabs[] = {
-    [TAB_TXS] = {"Transactions", "", "No transactions",
-                 "What this address sends or gets stands here."},
-    [TAB_TOKENS] = {"Tokens", "tokens", "No token transfers",
-                    "Tokens that this address sends or gets stand here."},
+    [TAB_TXS] = {"Transactions", "", "No transactions", "What this address sends or gets stands here."},
+    [TAB_TOKENS] = {"Tokens", "tokens", "No token transfers", "Tokens that this address sends or gets stand here."},
     [TAB_INTERNALS] = {"Internal", "internal", "No internal transfers",
                        "Value that contracts send to or from this address stands here."},
-    [TAB_HOLDINGS] = {"Holdings", "holdings", "No tokens",
-                      "What this address has of tokens stands here."},
+    [TAB_HOLDINGS] = {"Holdings", "holdings", "No tokens", "What this address has of tokens stands here."},
 };
 
 /* Candidates that are asked about on one page. */
@@ -94,16 +89,15 @@ static tab tab_of(cd__xp *p)
 static cd_bytes tab_href(cd__xp *p, const cd_addr20 *addr, tab t, const char *more)
 {
     cd_bytes hex = cd__xp_hex(p, cd_bytes_of(addr->b, 20));
-    return cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/address/%.*s%s%s%s%s", (int)hex.n,
-                                     (const char *)hex.p, t != TAB_TXS ? "?tab=" : "", tabs[t].word,
+    return cd_bytes_str(cd_arena_fmt(&p->a, "%s/address/%.*s%s%s%s%s", p->x->root, (int)hex.n, (const char *)hex.p,
+                                     t != TAB_TXS ? "?tab=" : "", tabs[t].word,
                                      more[0] == '\0' ? ""
                                      : t != TAB_TXS  ? "&"
                                                      : "?",
                                      more));
 }
 
-static cd_err list_txs(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr,
-                       const cd_index_at *before)
+static cd_err list_txs(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr, const cd_index_at *before)
 {
     cd_index_at at[CD__XP_PAGE];
     CD_TRY(cd_index_txs(p->view, at, cnt, CD__XP_PAGE, addr, before));
@@ -120,8 +114,7 @@ static cd_err list_txs(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20
     return CD_OK;
 }
 
-static cd_err list_tokens(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr,
-                          const cd_index_at *before)
+static cd_err list_tokens(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr, const cd_index_at *before)
 {
     cd_token_move v[CD__XP_PAGE];
     CD_TRY(cd_index_moves(p->view, v, cnt, CD__XP_PAGE, addr, before));
@@ -132,8 +125,7 @@ static cd_err list_tokens(cd__xp *p, cd_index_at *last, usize *cnt, const cd_add
     return CD_OK;
 }
 
-static cd_err list_internals(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr,
-                             const cd_index_at *before)
+static cd_err list_internals(cd__xp *p, cd_index_at *last, usize *cnt, const cd_addr20 *addr, const cd_index_at *before)
 {
     cd_index_internal v[CD__XP_PAGE];
     CD_TRY(cd_index_internals(p->view, v, cnt, CD__XP_PAGE, addr, before));
@@ -157,8 +149,7 @@ static cd_bytes holding_text(cd__xp *p, const cd_index_holding *h)
 static bool holding_parse(cd_index_holding *out, cd_bytes text)
 {
     u8 raw[HOLDING_TEXT / 2];
-    if (text.n != HOLDING_TEXT + 2 ||
-        cd_hex_parse(raw, cd_bytes_sub(text, 2, HOLDING_TEXT)) != CD_OK ||
+    if (text.n != HOLDING_TEXT + 2 || cd_hex_parse(raw, cd_bytes_sub(text, 2, HOLDING_TEXT)) != CD_OK ||
         raw[20] > CD_TOKEN_ERC1155) {
         return false;
     }
@@ -173,8 +164,7 @@ static void holding_row(cd__xp *p, const cd_index_holding *h, const cd_u256 *amo
     static const char *const kinds[] = {"ERC-20", "ERC-721", "ERC-1155"};
     const cd__token unasked = {.addr = h->token, .decimals = CD__DECIMALS_UNKNOWN};
     const cd__token *token = cd__xp_token(p, &h->token);
-    const cd__move m = {
-        .amount = *amount, .token = token == NULL ? &unasked : token, .kind = h->kind, .id = h->id};
+    const cd__move m = {.amount = *amount, .token = token == NULL ? &unasked : token, .kind = h->kind, .id = h->id};
     cd_html_put(&p->h, "<tr><td>");
     cd__xp_addr(p, &h->token, 0);
     cd_html_put(&p->h, "</td><td>{}</td><td class=\"num\">", kinds[h->kind]);
@@ -185,8 +175,7 @@ static void holding_row(cd__xp *p, const cd_index_holding *h, const cd_u256 *amo
 /* Shows what is still held of the next candidates; *more names the last of them when there may be others. */
 static cd_err list_holdings(cd__xp *p, usize *shown, const char **more, const cd_addr20 *addr)
 {
-    static const cd_ui_col cols[] = {
-        {.name = "Token"}, {.name = "Kind"}, {.name = "Amount", .flags = CD_COL_NUM}};
+    static const cd_ui_col cols[] = {{.name = "Token"}, {.name = "Kind"}, {.name = "Amount", .flags = CD_COL_NUM}};
     cd_index_holding v[HOLDINGS_ASKED];
     cd_index_holding after;
     usize cnt = 0;
@@ -238,11 +227,10 @@ static cd_err write_list(cd__xp *p, usize *cnt, const char **more, const cd_addr
 }
 
 /* What stands below a list: where it goes on, and what it leaves out. */
-static void list_end(cd__xp *p, const cd_addr20 *addr, tab t, const cd_index_at *before,
-                     const char *more, u64 traced_from)
+static void list_end(cd__xp *p, const cd_addr20 *addr, tab t, const cd_index_at *before, const char *more,
+                     u64 traced_from)
 {
-    bool is_first =
-        before->height == UINT64_MAX && cd__xp_query(p, "after", HOLDING_TEXT + 2).n == 0;
+    bool is_first = before->height == UINT64_MAX && cd__xp_query(p, "after", HOLDING_TEXT + 2).n == 0;
     bool is_cut = t == TAB_INTERNALS && traced_from != 0;
     if (is_first && !is_cut && more[0] == '\0') {
         return;
@@ -268,8 +256,7 @@ static void lists(cd__xp *p, const cd_addr20 *addr)
     for (usize i = 0; i < CD_COUNT(tabs); i++) {
         links[i] = (cd_ui_link){.name = tabs[i].name, .href = tab_href(p, addr, (tab)i, "")};
     }
-    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">",
-                tabs[t].name);
+    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">", tabs[t].name);
     cd_ui_seg(&p->h, "What took place", links, CD_COUNT(links), (usize)t);
     cd_html_put(&p->h, "</div></header>");
     if (cd__xp_index_state(p, &state)) {
@@ -277,8 +264,7 @@ static void lists(cd__xp *p, const cd_addr20 *addr)
         if (e != CD_OK) {
             cd_ui_empty(&p->h, "The index could not be read", cd_err_str(e), (cd_markup){0});
         } else if (cnt == 0) {
-            cd_ui_empty(&p->h, more[0] == '\0' ? tabs[t].title : "Nothing on this page",
-                        tabs[t].text, (cd_markup){0});
+            cd_ui_empty(&p->h, more[0] == '\0' ? tabs[t].title : "Nothing on this page", tabs[t].text, (cd_markup){0});
         }
         list_end(p, addr, t, &before, more, state.traced_from);
     }
@@ -294,8 +280,7 @@ void cd__xp_address(cd__xp *p, cd_bytes rest)
     cd_view_source s;
     if (rest.n != 42 || rest.p[0] != '0' || (rest.p[1] | 0x20) != 'x' ||
         cd_hex_parse(addr.b, cd_bytes_sub(rest, 2, 40)) != CD_OK) {
-        cd__xp_missing(p, "No address", cd_foreign_of(rest),
-                       "An address is 0x and 40 hexadecimal digits.");
+        cd__xp_missing(p, "No address", cd_foreign_of(rest), "An address is 0x and 40 hexadecimal digits.");
         return;
     }
     cd_err e = cd_view_source_init(&s, p->view, cd_view_head(p->view)->block.header.number);
@@ -312,8 +297,7 @@ void cd__xp_address(cd__xp *p, cd_bytes rest)
         return;
     }
     p->title = cd_bytes_str(cd_arena_fmt(&p->a, "Address %.*s", (int)rest.n, (const char *)rest.p));
-    cd_html_put(&p->h, "<div class=\"head\"><div class=\"grow\"><h1>{}</h1>",
-                code.n == 0 ? "Address" : "Contract");
+    cd_html_put(&p->h, "<div class=\"head\"><div class=\"grow\"><h1>{}</h1>", code.n == 0 ? "Address" : "Contract");
     cd__xp_addr(p, &addr, CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE);
     cd_bytes name = cd_labels_of(p->x->cfg.labels, &addr);
     if (name.n != 0) {
@@ -324,11 +308,10 @@ void cd__xp_address(cd__xp *p, cd_bytes rest)
     facts(p, &addr, &account, found, code);
     cd_html_put(&p->h, "</div>");
     if (code.n != 0) {
-        cd_html_put(
-            &p->h,
-            "<section class=\"panel\"><header><h2>Code</h2><div class=\"end\">{}</div></header>"
-            "<div class=\"body\">",
-            cd_fmt_bytes(&p->a, code.n));
+        cd_html_put(&p->h,
+                    "<section class=\"panel\"><header><h2>Code</h2><div class=\"end\">{}</div></header>"
+                    "<div class=\"body\">",
+                    cd_fmt_bytes(&p->a, code.n));
         cd_ui_code(&p->h, cd__xp_hex(p, code), "code");
         cd_html_put(&p->h, "</div></section>");
     }

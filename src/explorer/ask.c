@@ -1,5 +1,5 @@
-/* A question to a contract, and what would happen if a transaction were sent: everything stands in the address of the page, so
- * it can be kept, and nothing is changed by it. */
+/* A question to a contract, and what would happen if a transaction were sent: everything stands in the address of
+ * the page, so it can be kept, and nothing is changed by it. */
 #include "base/num_text.h"
 #include "explorer/explorer_priv.h"
 #include "explorer/fn.h"
@@ -25,7 +25,7 @@ cd_bytes cd__xp_query(cd__xp *p, const char *name, usize max)
     return out;
 }
 
-/* --- what was asked ---------------------------------------------------------------------------------------------- */
+/* --- what was asked --- */
 
 /* The amount in a field, such as "0.5 LUX"; nothing is zero. */
 static cd_err read_amount(cd__xp *p, cd_u256 *out, cd_errinfo *why)
@@ -80,14 +80,14 @@ static cd_err read_ask(cd__xp *p, ask *q, cd_bytes text, cd_errinfo *why)
     if (from.n != 0 && !cd__addr_parse(&q->from, from)) {
         return cd_fail(why, CD_EFORMAT, "from: an address is 0x and 40 hexadecimal digits");
     }
-    if (block.n != 0 && (cd_u64_parse(&number, block) != CD_OK ||
-                         cd_view_block(p->view, &q->block, &p->a, number) != CD_OK)) {
+    if (block.n != 0 &&
+        (cd_u64_parse(&number, block) != CD_OK || cd_view_block(p->view, &q->block, &p->a, number) != CD_OK)) {
         return cd_fail(why, CD_ENOENT, "there is no such block");
     }
     return CD_OK;
 }
 
-/* --- the answer -------------------------------------------------------------------------------------------------- */
+/* --- the answer --- */
 
 /* Amounts of a token are shown in its units too. */
 static void in_units(cd__xp *p, const ask *q, const cd_addr20 *addr, const cd_u256 *v)
@@ -125,8 +125,7 @@ static void results(cd__xp *p, const ask *q, const cd_addr20 *addr, cd_bytes out
     }
     for (usize i = 0; i < t.cnt; i++) {
         cd_html_put(h, "<dt>{}</dt><dd>",
-                    q->fn.out[i].name.n == 0 ? cd_foreign_of(q->fn.out[i].type)
-                                             : cd_foreign_of(q->fn.out[i].name));
+                    q->fn.out[i].name.n == 0 ? cd_foreign_of(q->fn.out[i].type) : cd_foreign_of(q->fn.out[i].name));
         cd__value_write(p, &t.inner[i], &v.items[i], 0);
         if (t.inner[i].kind == CD_ABI_UINT) {
             in_units(p, q, addr, &v.items[i].num);
@@ -137,8 +136,7 @@ static void results(cd__xp *p, const ask *q, const cd_addr20 *addr, cd_bytes out
     if (out.n <= COPIED_MAX) {
         cd_ui_copy(h, cd__xp_hex(p, out), "raw result");
     } else {
-        cd_html_put(h, " <span class=\"mut\">{}; eth_call has all of it</span>",
-                    cd_fmt_bytes(&p->a, out.n));
+        cd_html_put(h, " <span class=\"mut\">{}; eth_call has all of it</span>", cd_fmt_bytes(&p->a, out.n));
     }
     cd_html_put(h, "</dd></dl>");
     cd_buf_fini(&types);
@@ -157,12 +155,10 @@ static void events(cd__xp *p, cd_json root)
         while (shown < LOGS_SHOWN && cd_json_next(&it)) {
             cd_log log = {0};
             cd_json_it topic = cd_json_iter(cd_json_get(it.val, "topics"));
-            bool is_good =
-                cd_json_fixed(log.addr.b, 20, cd_json_get(it.val, "address"), NULL) == CD_OK &&
-                cd_json_hex(&log.data, &p->a, cd_json_get(it.val, "data"), NULL) == CD_OK;
+            bool is_good = cd_json_fixed(log.addr.b, 20, cd_json_get(it.val, "address"), NULL) == CD_OK &&
+                           cd_json_hex(&log.data, &p->a, cd_json_get(it.val, "data"), NULL) == CD_OK;
             while (is_good && cd_json_next(&topic) && log.topic_cnt < CD_LOG_TOPICS_MAX) {
-                is_good =
-                    cd_json_fixed(log.topics[log.topic_cnt++].b, 32, topic.val, NULL) == CD_OK;
+                is_good = cd_json_fixed(log.topics[log.topic_cnt++].b, 32, topic.val, NULL) == CD_OK;
             }
             if (is_good) {
                 cd__log_write(p, &log, shown++);
@@ -188,26 +184,21 @@ static void send_button(cd__xp *p, const ask *q, const cd_addr20 *addr)
     cd_json_w w = {.out = &text};
     bool is_dev = cd_view_rules(p->view)->is_dev;
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "to");
-    cd_json_w_hex(&w, cd_bytes_of(addr->b, 20));
-    cd_json_w_key(&w, "data");
-    cd_json_w_hex(&w, cd_buf_bytes(&q->data));
+    cd_json_put_hex(&w, "to", cd_bytes_of(addr->b, 20));
+    cd_json_put_hex(&w, "data", cd_buf_bytes(&q->data));
     cd_json_w_key(&w, "chainId"); // the wallet may be somewhere else
     cd_json_w_qty(&w, cd_view_rules(p->view)->chain_id);
-    cd_json_w_key(&w, "value");
-    cd_json_w_qty_u256(&w, &q->value);
+    cd_json_put_qty_u256(&w, "value", &q->value);
     if (is_dev && !cd_addr20_is_zero(&q->from)) {
-        cd_json_w_key(&w, "from");
-        cd_json_w_hex(&w, cd_bytes_of(q->from.b, 20));
+        cd_json_put_hex(&w, "from", cd_bytes_of(q->from.b, 20));
     }
     cd_json_w_obj_end(&w);
-    cd_html_put(
-        &p->h,
-        "<div class=\"row\"><button class=\"btn go\" type=\"button\" hidden data-send=\"{}\" "
-        "data-rpc=\"{}\">Send</button><output class=\"down\"></output><span "
-        "class=\"mut\">A wallet in this browser signs it{}.</span></div>",
-        cd_buf_bytes(&text), is_dev ? "/" : "",
-        is_dev ? "; without one the account of this development network sends it" : "");
+    cd_html_put(&p->h,
+                "<div class=\"row\"><button class=\"btn go\" type=\"button\" hidden data-send=\"{}\" "
+                "data-rpc=\"{}\" data-to=\"{}/tx/\">Send</button><output class=\"down\"></output><span "
+                "class=\"mut\">A wallet in this browser signs it{}.</span></div>",
+                cd_buf_bytes(&text), is_dev ? p->x->cfg.rpc : "", p->x->root,
+                is_dev ? "; without one the account of this development network sends it" : "");
     cd_buf_fini(&text);
 }
 
@@ -225,15 +216,13 @@ static void outcome(cd__xp *p, const ask *q, const cd_addr20 *addr)
                         .has_sender = true};
     cd_json trace = cd__call(p, q->block, &call, &why);
     if (cd_json_kind_of(trace) != CD_JSON_OBJ) {
-        cd_html_put(h, "<p class=\"why\">It could not be tried: {}.</p>",
-                    cd_foreign_of(cd_bytes_str(why.msg)));
+        cd_html_put(h, "<p class=\"why\">It could not be tried: {}.</p>", cd_foreign_of(cd_bytes_str(why.msg)));
         return;
     }
     cd__reason reason = cd__trace_reason(p, trace);
     cd_bytes gas = cd_fmt_count(&p->a, cd__trace_gas(trace, "gasUsed"));
     if (reason.text.n != 0) {
-        cd_html_put(h, "<p><span class=\"pill bad\">{}</span> <b>",
-                    q->fn.is_view ? "Failed" : "Would fail");
+        cd_html_put(h, "<p><span class=\"pill bad\">{}</span> <b>", q->fn.is_view ? "Failed" : "Would fail");
         cd__reason_write(p, &reason);
         cd_html_put(h, "</b> <span class=\"mut\">{} gas</span></p>", gas);
     } else {

@@ -3,7 +3,7 @@
 #include "explorer/explorer_priv.h"
 #include "web/serve.h"
 
-/* --- the list ---------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 void cd__xp_blocks(cd__xp *p)
 {
@@ -16,22 +16,21 @@ void cd__xp_blocks(cd__xp *p)
     }
     cd_buf_fini(&text);
     p->title = cd_bytes_str("Blocks");
-    p->tab = CD_EXPLORER_ROOT "/blocks";
+    p->tab = p->x->tabs[CD__TAB_BLOCKS].href;
     cd_html_put(&p->h, "<h1>Blocks</h1><section class=\"panel\" aria-label=\"Blocks\">");
     p->is_live = from == head;
     cd__xp_blocks_table(p, from, CD__XP_PAGE, p->is_live ? cd__xp_live(p, CD__LIVE_BLOCKS) : NULL);
     cd_html_put(&p->h, "<footer><span>{} in all</span>", cd_fmt_count(&p->a, head + 1));
     cd_bytes next = {0};
     if (from >= CD__XP_PAGE) {
-        next = cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/blocks?from=%llu",
-                                         (unsigned long long)(from - CD__XP_PAGE)));
+        next = cd_bytes_str(
+            cd_arena_fmt(&p->a, "%s/blocks?from=%llu", p->x->root, (unsigned long long)(from - CD__XP_PAGE)));
     }
-    cd_ui_pager(&p->h, from == head ? (cd_bytes){0} : cd_bytes_str(CD_EXPLORER_ROOT "/blocks"),
-                next);
+    cd_ui_pager(&p->h, from == head ? (cd_bytes){0} : cd_bytes_str(p->x->tabs[CD__TAB_BLOCKS].href), next);
     cd_html_put(&p->h, "</footer></section>");
 }
 
-/* --- one block --------------------------------------------------------------------------------------------------- */
+/* --- one block --- */
 
 static cd_err find(cd__xp *p, const cd_accepted **out, cd_bytes ref)
 {
@@ -40,8 +39,7 @@ static cd_err find(cd__xp *p, const cd_accepted **out, cd_bytes ref)
     if (cd_u64_parse(&number, ref) == CD_OK) {
         return cd_view_block(p->view, out, &p->a, number);
     }
-    if (ref.n == 66 && ref.p[0] == '0' && ref.p[1] == 'x' &&
-        cd_hex_parse(hash.b, cd_bytes_sub(ref, 2, 64)) == CD_OK) {
+    if (ref.n == 66 && ref.p[0] == '0' && ref.p[1] == 'x' && cd_hex_parse(hash.b, cd_bytes_sub(ref, 2, 64)) == CD_OK) {
         return cd_view_block_by_hash(p->view, out, &p->a, &hash);
     }
     return CD_EFORMAT;
@@ -55,8 +53,7 @@ static void pair(cd__xp *p, const char *name, cd_bytes value, const char *more)
 static void pair_hash(cd__xp *p, const char *name, const cd_hash32 *hash)
 {
     cd_html_put(&p->h, "<dt>{}</dt><dd>", name);
-    cd_ui_ident(&p->h,
-                &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(hash->b, 32)), .flags = CD_ID_COPY});
+    cd_ui_ident(&p->h, &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(hash->b, 32)), .flags = CD_ID_COPY});
     cd_html_put(&p->h, "</dd>");
 }
 
@@ -68,10 +65,8 @@ static void details(cd__xp *p, const cd_accepted *b)
                    "class=\"body\"><dl class=\"kv\">"
                    "<dt>Time</dt><dd>");
     cd_ui_time(h, &p->a, x->time, p->now_s);
-    cd_html_put(h, " <span class=\"mut\">{}</span></dd><dt>Parent</dt><dd>",
-                cd_fmt_utc(&p->a, x->time));
-    cd_ui_id parent = {.text = cd__xp_hex(p, cd_bytes_of(x->parent_hash.b, 32)),
-                       .flags = CD_ID_COPY};
+    cd_html_put(h, " <span class=\"mut\">{}</span></dd><dt>Parent</dt><dd>", cd_fmt_utc(&p->a, x->time));
+    cd_ui_id parent = {.text = cd__xp_hex(p, cd_bytes_of(x->parent_hash.b, 32)), .flags = CD_ID_COPY};
     if (x->number != 0) {
         parent.href = cd__xp_block_href(p, x->number - 1);
     }
@@ -92,8 +87,7 @@ static void details(cd__xp *p, const cd_accepted *b)
     pair_hash(p, "Tx root", &x->tx_root);
     pair_hash(p, "Receipts", &x->receipt_root);
     if (x->extra.n != 0) {
-        cd_html_put(h, "<dt>Extra</dt><dd class=\"mono\">{}</dd>",
-                    cd_foreign_of(cd__xp_hex(p, x->extra)));
+        cd_html_put(h, "<dt>Extra</dt><dd class=\"mono\">{}</dd>", cd_foreign_of(cd__xp_hex(p, x->extra)));
     }
     cd_html_put(h, "</dl></div></section>");
 }
@@ -120,28 +114,29 @@ static void head_of(cd__xp *p, const cd_accepted *b)
     u64 newest = cd_view_head(p->view)->block.header.number;
     cd_html *h = &p->h;
     usize froms = senders(p, &b->block);
-    cd_html_put(h, "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><span class=\"ch "
-                   "c\" aria-hidden=\"true\">C</span> "
-                   "<a href=\"" CD_EXPLORER_ROOT "/blocks\">C-Chain</a></p><h1 class=\"row\">");
+    cd_html_put(h,
+                "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><span class=\"ch "
+                "c\" aria-hidden=\"true\">{}</span> "
+                "<a href=\"{}/blocks\">{}-Chain</a></p><h1 class=\"row\">",
+                p->x->cfg.chain_name, p->x->root, p->x->cfg.chain_name);
     cd_ui_lamp(h, CD_LAMP_ACCEPTED);
     cd_html_put(h, "Block {}</h1>", cd_fmt_count(&p->a, x->number));
     cd_ui_ident(h, &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(b->block.hash.b, 32)),
                                .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE});
     cd_html_put(h, "</div><nav class=\"pager\" aria-label=\"Neighbours\">");
     if (x->number != 0) {
-        cd_html_put(h, "<a class=\"btn s\" rel=\"prev\" href=\"{}\">‹ {}</a>",
-                    cd__xp_block_href(p, x->number - 1), cd_fmt_count(&p->a, x->number - 1));
+        cd_html_put(h, "<a class=\"btn s\" rel=\"prev\" href=\"{}\">‹ {}</a>", cd__xp_block_href(p, x->number - 1),
+                    cd_fmt_count(&p->a, x->number - 1));
     }
     if (x->number < newest) {
-        cd_html_put(h, "<a class=\"btn s\" rel=\"next\" href=\"{}\">{} ›</a>",
-                    cd__xp_block_href(p, x->number + 1), cd_fmt_count(&p->a, x->number + 1));
+        cd_html_put(h, "<a class=\"btn s\" rel=\"next\" href=\"{}\">{} ›</a>", cd__xp_block_href(p, x->number + 1),
+                    cd_fmt_count(&p->a, x->number + 1));
     }
     cd_html_put(h,
                 "</nav></div><p class=\"say\"><b>{} {}</b> from {} {}, <b>{} gas</b> ({} of the "
                 "limit), accepted ",
-                cd_fmt_count(&p->a, b->block.tx_cnt),
-                b->block.tx_cnt == 1 ? "transaction" : "transactions", cd_fmt_count(&p->a, froms),
-                froms == 1 ? "sender" : "senders", cd_fmt_count(&p->a, x->gas_used),
+                cd_fmt_count(&p->a, b->block.tx_cnt), b->block.tx_cnt == 1 ? "transaction" : "transactions",
+                cd_fmt_count(&p->a, froms), froms == 1 ? "sender" : "senders", cd_fmt_count(&p->a, x->gas_used),
                 cd_fmt_percent(&p->a, x->gas_used, x->gas_limit));
     cd_ui_time(h, &p->a, x->time, p->now_s);
     cd_html_put(h, ".</p>");
@@ -150,15 +145,12 @@ static void head_of(cd__xp *p, const cd_accepted *b)
 void cd__xp_block(cd__xp *p, cd_bytes rest)
 {
     const cd_accepted *b;
-    if (rest.n > 2 && memcmp(rest.p, "C/", 2) == 0) {
-        rest = cd_bytes_sub(rest, 2, rest.n - 2);
-    }
+    rest = cd__xp_without_chain(p, rest);
     cd_err e = find(p, &b, rest);
     if (e == CD_ENOENT || e == CD_EFORMAT || e == CD_ERANGE) {
-        cd__xp_missing(
-            p, "No block", cd_foreign_of(rest),
-            cd_arena_fmt(&p->a, "on the C-Chain. The newest is %llu.",
-                         (unsigned long long)cd_view_head(p->view)->block.header.number));
+        cd__xp_missing(p, "No block", cd_foreign_of(rest),
+                       cd_arena_fmt(&p->a, "on the %s-Chain. The newest is %llu.", p->x->cfg.chain_name,
+                                    (unsigned long long)cd_view_head(p->view)->block.header.number));
         return;
     }
     if (e != CD_OK) {
@@ -166,13 +158,10 @@ void cd__xp_block(cd__xp *p, cd_bytes rest)
         return;
     }
     cd_html *h = &p->h;
-    p->title =
-        cd_bytes_str(cd_arena_fmt(&p->a, "Block %llu", (unsigned long long)b->block.header.number));
-    p->tab = CD_EXPLORER_ROOT "/blocks";
+    p->title = cd_bytes_str(cd_arena_fmt(&p->a, "Block %llu", (unsigned long long)b->block.header.number));
+    p->tab = p->x->tabs[CD__TAB_BLOCKS].href;
     head_of(p, b);
-    cd_html_put(
-        h,
-        "<div class=\"cols side\"><section class=\"panel\"><header><h2>Transactions</h2></header>");
+    cd_html_put(h, "<div class=\"cols side\"><section class=\"panel\"><header><h2>Transactions</h2></header>");
     if (b->block.tx_cnt == 0) {
         cd_ui_empty(h, "No transactions", "This block holds none.", (cd_markup){0});
     } else {
@@ -182,8 +171,7 @@ void cd__xp_block(cd__xp *p, cd_bytes rest)
         }
         cd__xp_txs_end(p);
         if (b->block.tx_cnt > 500) {
-            cd_html_put(h, "<footer><span>The first 500 of {}</span></footer>",
-                        cd_fmt_count(&p->a, b->block.tx_cnt));
+            cd_html_put(h, "<footer><span>The first 500 of {}</span></footer>", cd_fmt_count(&p->a, b->block.tx_cnt));
         }
     }
     cd_html_put(h, "</section>");

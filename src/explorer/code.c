@@ -1,9 +1,9 @@
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
 
 enum { OP_PUSH1 = 0x60, OP_PUSH4 = 0x63, OP_PUSH32 = 0x7f };
 
-/* --- what stands in it ------------------------------------------------------------------------------------------- */
+/* --- what stands in it --- */
 
 /* Selectors are what a dispatcher pushes to compare with; other constants of four bytes get in too, and do no harm. */
 static void find_selectors(cd__code *c)
@@ -54,18 +54,16 @@ usize cd__code_kinds(const char *out[8], const cd__code *c)
         const char *has[6]; /* all of them */
     } kinds[] = {
         {"ERC-20",
-         {"transfer(address,uint256)", "transferFrom(address,address,uint256)",
-          "approve(address,uint256)", "allowance(address,address)", "balanceOf(address)",
-          "totalSupply()"}},
+         {"transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)",
+          "allowance(address,address)", "balanceOf(address)", "totalSupply()"}},
         {"ERC-721",
-         {"ownerOf(uint256)", "safeTransferFrom(address,address,uint256)",
-          "setApprovalForAll(address,bool)", "getApproved(uint256)", "balanceOf(address)"}},
+         {"ownerOf(uint256)", "safeTransferFrom(address,address,uint256)", "setApprovalForAll(address,bool)",
+          "getApproved(uint256)", "balanceOf(address)"}},
         {"ERC-1155",
          {"balanceOf(address,uint256)", "safeTransferFrom(address,address,uint256,uint256,bytes)",
           "setApprovalForAll(address,bool)"}},
         {"ERC-4626",
-         {"asset()", "convertToAssets(uint256)", "deposit(uint256,address)",
-          "redeem(uint256,address,address)"}},
+         {"asset()", "convertToAssets(uint256)", "deposit(uint256,address)", "redeem(uint256,address,address)"}},
         {"Wrapped coin", {"deposit()", "withdraw(uint256)", "balanceOf(address)"}},
         {"Pair", {"getReserves()", "token0()", "token1()", "swap(uint256,uint256,address,bytes)"}},
         {"Ownable", {"owner()", "transferOwnership(address)"}},
@@ -84,7 +82,7 @@ usize cd__code_kinds(const char *out[8], const cd__code *c)
     return cnt;
 }
 
-/* --- reading it -------------------------------------------------------------------------------------------------- */
+/* --- reading it --- */
 
 static cd_err code_of(cd__xp *p, cd_bytes *out, cd_state_source *src, const cd_addr20 *addr)
 {

@@ -1,5 +1,5 @@
 #include "base/hex.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
 #include "explorer/fn.h"
 #include "types/addr_text.h"
@@ -24,11 +24,10 @@ bool cd__addr_parse(cd_addr20 *out, cd_bytes text)
 cd_bytes cd__fn_action(cd__xp *p, const cd_addr20 *addr)
 {
     char text[CD_ADDR_TEXT_SIZE];
-    return cd_bytes_str(
-        cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/contract/%s", cd_addr_fmt(text, addr)));
+    return cd_bytes_str(cd_arena_fmt(&p->a, "%s/contract/%s", p->x->root, cd_addr_fmt(text, addr)));
 }
 
-/* --- facts ------------------------------------------------------------------------------------------------------- */
+/* --- facts --- */
 
 static void facts(cd__xp *p, const contract *c)
 {
@@ -43,8 +42,7 @@ static void facts(cd__xp *p, const contract *c)
                 "class=\"kv\"><dt>Size</dt><dd>{} <span class=\"mut\">{} bytes</span></dd>"
                 "<dt>Hash</dt><dd>",
                 cd_fmt_bytes(&p->a, own.n), cd_fmt_count(&p->a, own.n));
-    cd_ui_ident(h,
-                &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(hash.b, 32)), .flags = CD_ID_COPY});
+    cd_ui_ident(h, &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(hash.b, 32)), .flags = CD_ID_COPY});
     cd_html_put(h, "</dd>");
     if (c->code.proxy != NULL) {
         cd_html_put(h, "<dt>Proxy</dt><dd>{} to ", c->code.proxy);
@@ -52,8 +50,8 @@ static void facts(cd__xp *p, const contract *c)
         cd_html_put(h, "</dd>");
     }
     if (c->code.compiler[0] + c->code.compiler[1] + c->code.compiler[2] != 0) {
-        cd_html_put(h, "<dt>Compiler</dt><dd>Solidity {}.{}.{}</dd>", c->code.compiler[0],
-                    c->code.compiler[1], c->code.compiler[2]);
+        cd_html_put(h, "<dt>Compiler</dt><dd>Solidity {}.{}.{}</dd>", c->code.compiler[0], c->code.compiler[1],
+                    c->code.compiler[2]);
     }
     cd_html_put(h, "<dt>Interfaces</dt><dd>");
     for (usize i = 0; i < cnt; i++) {
@@ -67,7 +65,7 @@ static void facts(cd__xp *p, const contract *c)
     cd_html_put(h, "</details></div></section>");
 }
 
-/* --- functions --------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 /* Functions that everybody uses and whose selectors are in the code. */
 static void find_known(cd__xp *p, contract *c)
@@ -86,13 +84,11 @@ static void find_known(cd__xp *p, contract *c)
 
 static void input(cd__xp *p, const cd_fn_arg *arg, usize nr)
 {
-    bool is_long =
-        arg->type.n != 0 && (arg->type.p[0] == '(' || arg->type.p[arg->type.n - 1] == ']' ||
-                             cd_bytes_eq(arg->type, cd_bytes_str("string")) ||
-                             cd_bytes_eq(arg->type, cd_bytes_str("bytes")));
+    bool is_long = arg->type.n != 0 &&
+                   (arg->type.p[0] == '(' || arg->type.p[arg->type.n - 1] == ']' ||
+                    cd_bytes_eq(arg->type, cd_bytes_str("string")) || cd_bytes_eq(arg->type, cd_bytes_str("bytes")));
     cd_html *h = &p->h;
-    cd_html_put(h, "<label>{} <span class=\"mut mono\">{}</span>", cd_foreign_of(arg->name),
-                cd_foreign_of(arg->type));
+    cd_html_put(h, "<label>{} <span class=\"mut mono\">{}</span>", cd_foreign_of(arg->name), cd_foreign_of(arg->type));
     if (is_long) {
         cd_html_put(h,
                     "<textarea class=\"field\" name=\"a{}\" rows=\"2\" spellcheck=\"false\">"
@@ -138,8 +134,7 @@ static void form(cd__xp *p, const contract *c, const cd_fn *f)
                     "spellcheck=\"false\" value=\"{}\"></label>",
                     cd_view_rules(p->view)->is_dev ? CD__XP_DEV_ACCOUNT : "");
     }
-    cd_html_put(h, "<div><button class=\"btn\">{}</button></div></form></details>",
-                f->is_view ? "Read" : "Try");
+    cd_html_put(h, "<div><button class=\"btn\">{}</button></div></form></details>", f->is_view ? "Read" : "Try");
     cd_buf_fini(&text);
     cd_buf_fini(&types);
 }
@@ -190,11 +185,10 @@ static void functions(cd__xp *p, const contract *c, bool views)
     if (cnt == 0) {
         return;
     }
-    cd_html_put(
-        h,
-        "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">{} {}</div></header>"
-        "<div class=\"body\">",
-        views ? "Read" : "Write", (u64)cnt, c->is_given ? "in the ABI" : "well known");
+    cd_html_put(h,
+                "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">{} {}</div></header>"
+                "<div class=\"body\">",
+                views ? "Read" : "Write", (u64)cnt, c->is_given ? "in the ABI" : "well known");
     if (plain != 0) {
         usize asked = 0;
         cd_html_put(h, "<dl class=\"kv\">");
@@ -215,7 +209,7 @@ static void functions(cd__xp *p, const contract *c, bool views)
     cd_html_put(h, "</div></section>");
 }
 
-/* --- ABI --------------------------------------------------------------------------------------------------------- */
+/* --- ABI --- */
 
 static void abi_form(cd__xp *p, const contract *c, cd_bytes text, const cd_errinfo *why)
 {
@@ -276,8 +270,8 @@ static void head_of(cd__xp *p, const contract *c)
     char text[CD_ADDR_TEXT_SIZE];
     cd_html_put(h,
                 "<nav class=\"pager\" aria-label=\"This address\"><a class=\"btn s\" "
-                "href=\"" CD_EXPLORER_ROOT "/address/{}\">Balance and transactions</a></nav></div>",
-                cd_addr_fmt(text, &c->addr));
+                "href=\"{}/address/{}\">Balance and transactions</a></nav></div>",
+                p->x->root, cd_addr_fmt(text, &c->addr));
 }
 
 void cd__xp_contract(cd__xp *p, cd_bytes rest)
@@ -286,8 +280,7 @@ void cd__xp_contract(cd__xp *p, cd_bytes rest)
     cd_errinfo why = {0};
     cd_bytes text = {0};
     if (!cd__addr_parse(&c->addr, rest)) {
-        cd__xp_missing(p, "No contract", cd_foreign_of(rest),
-                       "An address is 0x and 40 hexadecimal digits.");
+        cd__xp_missing(p, "No contract", cd_foreign_of(rest), "An address is 0x and 40 hexadecimal digits.");
         return;
     }
     cd_err e = cd__code_read(p, &c->code, &c->addr);
@@ -311,8 +304,8 @@ void cd__xp_contract(cd__xp *p, cd_bytes rest)
     functions(p, c, false);
     if (c->cnt == 0) {
         cd_html_put(&p->h, "<section class=\"panel\">");
-        cd_ui_empty(&p->h, "No function that everybody knows",
-                    "Paste the contract's ABI to read it and to send to it.", (cd_markup){0});
+        cd_ui_empty(&p->h, "No function that everybody knows", "Paste the contract's ABI to read it and to send to it.",
+                    (cd_markup){0});
         cd_html_put(&p->h, "</section>");
     }
     cd_html_put(&p->h, "</div><div class=\"stack\">");

@@ -1,16 +1,8 @@
 #include "explorer/explorer_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "web/page.h"
 #include "web/serve.h"
-
-static const cd_page_link tabs[] = {
-    {.name = "Overview", .href = CD_EXPLORER_ROOT, .key = "h"},
-    {.name = "Blocks", .href = CD_EXPLORER_ROOT "/blocks", .key = "b"},
-    {.name = "Tokens", .href = CD_EXPLORER_ROOT "/tokens", .key = "t"},
-    {.name = "Pool", .href = CD_EXPLORER_ROOT "/pool", .key = "p"},
-    {.name = "Node", .href = CD_EXPLORER_ROOT "/node", .key = "n"},
-};
 
 static const cd_page_link foot[] = {
     {.name = "API", .href = "/openrpc.json"},
@@ -18,25 +10,62 @@ static const cd_page_link foot[] = {
     {.name = "Health", .href = "/v1/health"},
 };
 
-static const cd_page_site site = {
-    .product = "Explorer",
-    .home = CD_EXPLORER_ROOT,
-    .assets = CD_EXPLORER_ROOT "/assets/",
-    .tabs = tabs,
-    .tabs_cnt = CD_COUNT(tabs),
-    .foot = foot,
-    .foot_cnt = CD_COUNT(foot),
-    .search_action = CD_EXPLORER_ROOT "/search",
-    .search_label = "Block, transaction or address",
-};
+/* What does not differ between the pages of one explorer. */
+static void make_site(cd_explorer *x)
+{
+    static const cd_page_link tabs[CD__TABS] = {
+        [CD__TAB_HOME] = {.name = "Overview", .href = "", .key = "h"},
+        [CD__TAB_BLOCKS] = {.name = "Blocks", .href = "/blocks", .key = "b"},
+        [CD__TAB_TOKENS] = {.name = "Tokens", .href = "/tokens", .key = "t"},
+        [CD__TAB_POOL] = {.name = "Pool", .href = "/pool", .key = "p"},
+        [CD__TAB_NODE] = {.name = "Node", .href = "/node", .key = "n"},
+    };
+    for (usize i = 0; i < CD__TABS; i++) {
+        x->tabs[i] = tabs[i];
+        x->tabs[i].href = cd_arena_fmt(&x->mem, "%s%s", x->root, tabs[i].href);
+    }
+    x->site = (cd_page_site){
+        .product = "Explorer",
+        .home = x->root,
+        .assets = cd_arena_fmt(&x->mem, "%s/assets/", x->root),
+        .tabs = x->tabs,
+        .tabs_cnt = CD__TABS,
+        .foot = foot,
+        .foot_cnt = CD_COUNT(foot),
+        .search_action = cd_arena_fmt(&x->mem, "%s/search", x->root),
+        .search_label = "Block, transaction or address",
+    };
+}
 
 cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
 {
     cd_explorer *x = cd_new(cd_explorer);
     *x = (cd_explorer){.cfg = *cfg};
+    x->root = cfg->root != NULL ? cfg->root : CD_EXPLORER_ROOT;
+    x->cfg.chain_name = cfg->chain_name != NULL ? cfg->chain_name : "C";
+    x->cfg.rpc = cfg->rpc != NULL ? cfg->rpc : "/";
+    make_site(x);
     cd__known_init(x);
     x->live = cfg->loop == NULL ? NULL : cd__live_new(x);
     return x;
+}
+
+bool cd_explorer_has_page(const char *name)
+{
+    static const char *const names[] = {"assets", "blocks", "tokens",   "pool", "node",    "search",
+                                        "block",  "tx",     "contract", "live", "address", "token"};
+    bool has = false;
+    for (usize i = 0; i < CD_COUNT(names); i++) {
+        has = has || strcmp(names[i], name) == 0;
+    }
+    return has;
+}
+
+void cd_explorer_leave(cd_explorer *x)
+{
+    if (x->live != NULL) {
+        cd__live_leave(x->live);
+    }
 }
 
 void cd_explorer_free(cd_explorer *x)
@@ -45,6 +74,7 @@ void cd_explorer_free(cd_explorer *x)
         return;
     }
     cd__live_free(x->live);
+    cd_arena_fini(&x->mem);
     cd_free(x);
 }
 
@@ -52,12 +82,12 @@ void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *ad
 {
     p->status = 404;
     p->title = cd_bytes_str("Not found");
-    cd_html_put(&p->h,
-                "<section class=\"panel\"><div class=\"empty\"><svg viewBox=\"0 0 32 32\" "
-                "aria-hidden=\"true\">"
-                "<use href=\"#i-mark\"/></svg><h1>{} {}</h1><p>{}</p><p><a href=\"" CD_EXPLORER_ROOT
-                "\">Overview</a></p></div></section>",
-                what, text, advice);
+    cd_html_put(
+        &p->h,
+        "<section class=\"panel\"><div class=\"empty\"><svg viewBox=\"0 0 32 32\" "
+        "aria-hidden=\"true\">"
+        "<use href=\"#i-mark\"/></svg><h1>{} {}</h1><p>{}</p><p><a href=\"{}\">Overview</a></p></div></section>",
+        what, text, advice, p->x->root);
 }
 
 void cd__xp_broken(cd__xp *p, cd_err e)
@@ -132,7 +162,7 @@ void cd__xp_reply(cd__xp *p)
     cd__xp_bar_height(p, &e);
     cd_html_put(&e, "</span>");
     const cd_page page = {
-        .site = &site,
+        .site = &p->x->site,
         .title = p->title,
         .tab = p->tab,
         .searched = p->searched,
@@ -148,11 +178,8 @@ void cd__xp_reply(cd__xp *p)
 cd__xp *cd__xp_open(const cd_explorer *x, cd_http_req *r)
 {
     cd__xp *p = cd_new(cd__xp);
-    *p = (cd__xp){.x = x,
-                  .req = r,
-                  .view = cd_view_newest(x->cfg.chain),
-                  .now_s = cd_clock_wall_s(x->cfg.clock),
-                  .status = 200};
+    *p = (cd__xp){
+        .x = x, .req = r, .view = cd_view_newest(x->cfg.chain), .now_s = cd_clock_wall_s(x->cfg.clock), .status = 200};
     p->h.out = &p->body;
     return p;
 }
@@ -166,10 +193,10 @@ void cd__xp_close(cd__xp *p)
 }
 
 /* The path below the explorer's, without slashes in front. */
-static cd_bytes path_of(const cd_http_req *r)
+static cd_bytes path_of(const cd_explorer *x, const cd_http_req *r)
 {
     cd_bytes path = cd_http_req_path(r);
-    usize root = sizeof CD_EXPLORER_ROOT - 1;
+    usize root = strlen(x->root);
     path = cd_bytes_sub(path, root, path.n - root);
     while (path.n != 0 && path.p[0] == '/') {
         path = cd_bytes_sub(path, 1, path.n - 1);
@@ -179,7 +206,7 @@ static cd_bytes path_of(const cd_http_req *r)
 
 void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
 {
-    cd_bytes path = path_of(r);
+    cd_bytes path = path_of(x, r);
     cd_bytes asset = behind(path, "assets");
     if (asset.p != NULL && cd_web_reply_asset(r, asset)) {
         return;
@@ -193,7 +220,7 @@ void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
 
 bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r)
 {
-    cd_bytes path = path_of(r);
+    cd_bytes path = path_of(x, r);
     if (x->live != NULL && cd_bytes_eq(path, cd_bytes_str("live"))) {
         cd__live_listen(x->live, r);
         return true;

@@ -2,26 +2,30 @@
  *
  *   GET /explorer/… ─► a view of the chain (frozen) ─► facts ─► web ─► a finished page
  *
- * Overview, blocks, block, transaction, address, contract, token, pool, node, search. Facts come from the chain's own readers alone; a page holds one
- * view, so what it shows belongs together. Whatever needs an index (the transactions of an address, holdings, tokens) is
- * asked of the index (index.h), and without one the page says that it is not there.
- * Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
+ * Overview, blocks, block, transaction, address, contract, token, pool, node, search. Facts come from the chain's
+ * own readers alone; a page holds one view, so what it shows belongs together. Whatever needs an index (the
+ * transactions of an address, holdings, tokens) is asked of the index (index.h), and without one the page says that
+ * it is not there. Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
 #ifndef CD_EXPLORER_EXPLORER_H
 #define CD_EXPLORER_EXPLORER_H
 
-#include "base/clock.h"
-#include "chains/evmchain/view.h"
+#include "base/os/clock.h"
+#include "chains/evmchain/core/view.h"
 #include "explorer/index.h"
 #include "explorer/labels.h"
-#include "net/http_server.h"
+#include "net/http/server.h"
 #include "net/loop.h"
 
 typedef struct cd_explorer cd_explorer;
 
+/* What an explorer shows, and what it asks of the process. */
 typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
     const char *network;     /* "dev", for the top bar */
+    const char *root;        /* the path below which everything lies; NULL: CD_EXPLORER_ROOT */
+    const char *chain_name;  /* NULL: "C" */
+    const char *rpc;         /* where the chain's methods are, for pages of a development network; NULL: "/" */
     const cd_labels *labels; /* names of addresses; NULL: none */
     cd_index *index;         /* NULL: there is none */
     cd_loop *loop;           /* of the HTTP service; NULL: no live rows */
@@ -36,19 +40,25 @@ typedef struct cd_explorer_cfg {
     void *ctx;
 } cd_explorer_cfg;
 
-/* The path below which everything lies. */
+/* The path below which everything of the first chain lies; other chains have theirs below it. */
 #define CD_EXPLORER_ROOT "/explorer"
 
-/* cd_explorer_new copies cfg; what it names stays. cd_explorer_free: when no request is served, no job runs and the server has
- * stopped; NULL is allowed. */
+/* cd_explorer_new copies cfg; what it names stays. cd_explorer_free: when no request is served, no job runs and the
+ * server has stopped; NULL is allowed. */
 cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg);
 void cd_explorer_free(cd_explorer *x);
 
-/* cd_explorer_serve answers a GET or POST of CD_EXPLORER_ROOT or below. */
+/* cd_explorer_has_page: the explorer itself has pages of that name below its root, so that no chain can. */
+bool cd_explorer_has_page(const char *name);
+
+/* cd_explorer_leave cuts off who listens for live rows, on the loop; nobody listens from then on. */
+void cd_explorer_leave(cd_explorer *x);
+
+/* cd_explorer_serve answers a GET or POST of its root or below. */
 void cd_explorer_serve(cd_explorer *x, cd_http_req *r);
 
-/* cd_explorer_serve_here takes, on the loop, a request that belongs there: one that listens for live rows, or asks for the
- * state of the node. false: it is cd_explorer_serve's. */
+/* cd_explorer_serve_here takes, on the loop, a request that belongs there: one that listens for live rows, or asks
+ * for the state of the node. false: it is cd_explorer_serve's. */
 bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r);
 
 /* cd_explorer_news: the chain has a new head. Any thread; it costs nothing while nobody listens. */

@@ -7,6 +7,7 @@
 #include "codec/abi.h"
 #include "explorer/explorer.h"
 #include "web/fmt.h"
+#include "web/page.h"
 #include "web/ui.h"
 
 enum {
@@ -23,16 +24,16 @@ typedef struct cd__xp {
     cd_http_req *req;
     cd_view *view;
     cd_arena a;
-    cd_buf body; /* what stands in <main> */
-    cd_html h;   /* writes it */
+    cd_buf body; /* HTML of <main> */
+    cd_html h;   /* writes body */
     u64 now_s;
     cd_bytes searched;
     /* What the page says of itself. */
     cd_bytes title;
-    const char *tab; /* href; NULL: none */
+    const char *tab; /* href of the tab that is current; NULL: none is */
     u32 status;
-    bool is_live;             /* something on it is */
-    struct cd__token *tokens; /* asked so far (cd__xp_token) */
+    bool is_live;             /* something on the page is live */
+    struct cd__token *tokens; /* tokens that were looked up so far (cd__xp_token) */
     usize tokens_cnt;
 } cd__xp;
 
@@ -76,14 +77,19 @@ void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *ad
 /* cd__xp_broken makes it say that the chain's data could not be read. */
 void cd__xp_broken(cd__xp *p, cd_err e);
 
-/* --- live rows (live.c) ------------------------------------------------------------------------------------------- */
+/* --- live rows (live.c) --- */
 
-/* cd__live_new: x has a loop. cd__live_listen takes a request that listens. */
+/* cd__live_new: x has a loop. cd__live_listen takes a request that listens, cd__live_leave cuts off all who do, for
+ * good; both on the loop. */
 struct cd__live *cd__live_new(cd_explorer *x);
 void cd__live_free(struct cd__live *l);
+void cd__live_leave(struct cd__live *l);
 void cd__live_listen(struct cd__live *l, cd_http_req *r);
 
-/* --- parts (parts.c) ---------------------------------------------------------------------------------------------- */
+/* --- parts (parts.c) --- */
+
+/* cd__xp_without_chain takes "C/", the chain's name in any case, off the front of a text. */
+cd_bytes cd__xp_without_chain(const cd__xp *p, cd_bytes text);
 
 /* Where things are shown. */
 cd_bytes cd__xp_block_href(cd__xp *p, u64 number);
@@ -103,7 +109,8 @@ void cd__xp_height(cd__xp *p, u64 number);
 /* What a transaction calls: its function by name, its selector, "transfer" or "create". */
 cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx);
 
-/* What is shown live: the chain's state on top of the overview, the height in the bar, newest blocks and transactions. */
+/* What is shown live: the chain's state on top of the overview, the height in the bar, newest blocks and
+ * transactions. */
 #define CD__LIVE_TOP    "top"
 #define CD__LIVE_HEIGHT "height"
 #define CD__LIVE_BLOCKS "blocks"
@@ -127,13 +134,14 @@ void cd__xp_txs_begin(cd__xp *p, const char *live);
 void cd__xp_txs_row(cd__xp *p, const cd_accepted *b, usize idx, bool with_block);
 void cd__xp_txs_end(cd__xp *p);
 
-/* --- what the index knows (lists.c) -------------------------------------------------------------------------------- */
+/* --- what the index knows (lists.c) --- */
 
 /* Tables of its rows: tokens that moved, value that moved inside transactions. */
 void cd__xp_token_moves(cd__xp *p, const cd_token_move *v, usize cnt);
 void cd__xp_internals(cd__xp *p, const cd_index_internal *v, usize cnt);
 
-/* cd__xp_index_state tells how far the index is; where it is off, or not there yet, it writes that too. false: it is off. */
+/* cd__xp_index_state tells how far the index is; where it is off, or not there yet, it writes that too. false: it is
+ * off. */
 bool cd__xp_index_state(cd__xp *p, cd_index_state *out);
 
 /* cd__xp_before reads the place that a list goes on from out of the query: the newest when there is none. */
@@ -142,7 +150,7 @@ cd_index_at cd__xp_before(cd__xp *p);
 /* cd__xp_holds asks a token's contract how much of it an account has now; false when it does not say. */
 bool cd__xp_holds(cd__xp *p, cd_u256 *out, const cd_index_holding *h);
 
-/* --- signatures that everybody uses (known.c) --------------------------------------------------------------------- */
+/* --- signatures that everybody uses (known.c) --- */
 
 typedef enum cd__known_kind {
     CD__KNOWN_FN,
@@ -158,32 +166,37 @@ typedef struct cd__known {
     const char *rest;      /* of a function: what stands behind its arguments (explorer/fn.h) */
     u8 indexed;            /* of an event: a bit for each argument that stands in a topic */
     cd__known_kind kind;
-    cd_hash32
-        hash; /* of the signature: its first four bytes choose a function, all of it an event */
+    cd_hash32 hash; /* of the signature: its first four bytes choose a function, all of it an event */
 } cd__known;
 
 enum { CD__KNOWN_MAX = 96 };
 
+/* The sections, in the order of the bar. */
+enum { CD__TAB_HOME, CD__TAB_BLOCKS, CD__TAB_TOKENS, CD__TAB_POOL, CD__TAB_NODE, CD__TABS };
+
 struct cd_explorer {
     cd_explorer_cfg cfg;
+    cd_arena mem;     /* memory of root, tabs and site */
+    const char *root; /* the path below which everything lies */
+    cd_page_link tabs[CD__TABS];
+    cd_page_site site;
     cd__known known[CD__KNOWN_MAX];
     usize known_cnt;
     struct cd__live *live; /* NULL: no live rows */
 };
 
-/* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its topic and
- * the number of topics; NULL when unknown. */
+/* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its
+ * topic and the number of topics; NULL when unknown. */
 void cd__known_init(cd_explorer *x);
 const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data);
 const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log);
 
-/* cd__known_args writes the arguments of a call of contract (data behind the selector), or of an event that it emitted, as rows
- * of a list; false, and nothing, when the bytes are not what the signature says. */
-bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data,
-                    const cd_log *log);
+/* cd__known_args writes the arguments of a call of contract (data behind the selector), or of an event that it
+ * emitted, as rows of a list; false, and nothing, when the bytes are not what the signature says. */
+bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data, const cd_log *log);
 
-/* cd__known_inline writes the arguments of a call in one line, cd__known_returned what it returned; false, and nothing, when the
- * bytes are something else. */
+/* cd__known_inline writes the arguments of a call in one line, cd__known_returned what it returned; false, and
+ * nothing, when the bytes are something else. */
 bool cd__known_inline(cd__xp *p, const cd__known *k, cd_bytes data);
 bool cd__known_returned(cd__xp *p, const cd__known *k, cd_bytes data);
 
@@ -199,19 +212,19 @@ typedef struct cd__reason {
     bool is_ours;
 } cd__reason;
 
-/* cd__revert_reason says what revert data means: a reason, a panic, an error that everybody uses; empty when it is none. */
+/* cd__revert_reason says what revert data means: a reason, a panic, an error that everybody uses; empty when it is
+ * none. */
 cd__reason cd__revert_reason(cd__xp *p, cd_bytes data);
 void cd__reason_write(cd__xp *p, const cd__reason *r);
 
-/* --- contracts (code.c, contract.c, ask.c) ------------------------------------------------------------------------- */
+/* --- contracts (code.c, contract.c, ask.c) --- */
 
 enum { CD__SELECTORS_MAX = 256 };
 
 /* What the code of a contract tells. */
 typedef struct cd__code {
     cd_bytes code;
-    cd_bytes
-        facade; /* of a proxy: the code that runs in its place; code then is what it leads to */
+    cd_bytes facade; /* of a proxy: the code that runs in its place; code then is what it leads to */
     cd_addr20 target;
     const char *proxy;                  /* "EIP-1167", "EIP-1967", "EIP-7702"; NULL: none */
     u8 selectors[CD__SELECTORS_MAX][4]; /* that it compares with, in order of appearance */
@@ -228,7 +241,8 @@ bool cd__code_has(const cd__code *c, const char *signature);
 /* cd__code_kinds gives the interfaces that it has whole, as many as fit. */
 usize cd__code_kinds(const char *out[8], const cd__code *c);
 
-/* The contract page, GET or POST of an ABI. cd__ask_write writes the answer to the question in the query, if there is one. */
+/* The contract page, GET or POST of an ABI. cd__ask_write writes the answer to the question in the query, if there
+ * is one. */
 void cd__xp_contract(cd__xp *p, cd_bytes rest);
 void cd__ask_write(cd__xp *p, const cd_addr20 *addr);
 
@@ -241,7 +255,7 @@ bool cd__addr_parse(cd_addr20 *out, cd_bytes text);
 /* cd__xp_query gives a value of the query in the arena, empty when it is not there. */
 cd_bytes cd__xp_query(cd__xp *p, const char *name, usize max);
 
-/* --- a transaction (tx.c, moves.c, trace.c) ------------------------------------------------------------------------ */
+/* --- a transaction (tx.c, moves.c, trace.c) --- */
 
 /* What a token says of itself; a contract that says nothing useful has no symbol and no decimals. */
 typedef struct cd__token {
@@ -252,11 +266,11 @@ typedef struct cd__token {
 
 enum { CD__DECIMALS_UNKNOWN = 255 };
 
-/* cd__token_read asks a token behind a block; _text for name() or symbol(), _number for a number: false when it has none. */
+/* cd__token_read asks a token behind a block; _text for name() or symbol(), _number for a number: false when it has
+ * none. */
 void cd__token_read(cd__xp *p, cd__token *t, const cd_accepted *b, const cd_addr20 *addr);
 cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, const char *which);
-bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr,
-                      cd_bytes data);
+bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr, cd_bytes data);
 
 /* One movement of value, native or of a token, in the order it happened. */
 typedef struct cd__move {
@@ -273,12 +287,13 @@ enum { CD__MOVES_MAX = 64, CD__TOKENS_MAX = 8 };
 typedef struct cd__moves {
     cd__move v[CD__MOVES_MAX];
     usize cnt;
-    usize total; /* found, shown or not */
+    usize total; /* how many were found; v has those that are shown */
     cd__token tokens[CD__TOKENS_MAX];
     usize tokens_cnt;
 } cd__moves;
 
-/* cd__moves_find reads what moved from value, logs and trace; cd__moves_write shows it with the net change of each account. */
+/* cd__moves_find reads what moved from value, logs and trace; cd__moves_write shows it with the net change of each
+ * account. */
 void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd_json trace);
 void cd__moves_write(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee);
 
@@ -295,8 +310,7 @@ void cd__trace_write(cd__xp *p, cd_json trace);
 cd__reason cd__trace_reason(cd__xp *p, cd_json trace);
 
 /* cd__trace_tx does so under any tracer; cd__trace_missing says why there is nothing to show. */
-cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer,
-                     const char *cfg, cd_errinfo *why);
+cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer, const char *cfg, cd_errinfo *why);
 void cd__trace_missing(cd__xp *p, const char *why);
 
 /* cd__steps_write shows the instructions of a transaction ("?at=" is the first), cd__state_write what it changed. */
@@ -318,7 +332,6 @@ cd_bytes cd__call_output(cd__xp *p, cd_json call);
 void cd__log_write(cd__xp *p, const cd_log *log, u64 nr);
 
 /* cd__call_static calls a contract on the state behind a block and gives what it returned; false when it failed. */
-bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to,
-                     cd_bytes data);
+bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to, cd_bytes data);
 
 #endif

@@ -1,36 +1,21 @@
 #include "explorer/fn.h"
 
+#include "base/text.h"
 #include "codec/json.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 
-/* --- types ------------------------------------------------------------------------------------------------------- */
-
-static bool is_blank(u8 c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+/* --- types --- */
 
 static bool is_word(u8 c)
 {
     return (u8)(c - '0') < 10 || (u8)((c | 0x20) - 'a') < 26 || c == '_' || c == '$';
 }
 
-static cd_bytes trim(cd_bytes t)
-{
-    while (t.n != 0 && is_blank(t.p[0])) {
-        t = cd_bytes_sub(t, 1, t.n - 1);
-    }
-    while (t.n != 0 && is_blank(t.p[t.n - 1])) {
-        t.n--;
-    }
-    return t;
-}
-
 /* Takes the word in front, blanks before it dropped. */
 static cd_bytes take_word(cd_bytes *t)
 {
     usize n = 0;
-    *t = trim(*t);
+    *t = cd_text_trim(*t, CD_TEXT_BLANKS);
     while (n < t->n && is_word(t->p[n])) {
         n++;
     }
@@ -77,7 +62,7 @@ static cd_err put_tuple(cd_buf *out, cd_bytes *t, u32 depth)
     cd_bytes inner;
     CD_TRY(take_group(&inner, t));
     cd_buf_u8(out, '(');
-    inner = trim(inner);
+    inner = cd_text_trim(inner, CD_TEXT_BLANKS);
     for (bool is_first = true; inner.n != 0; is_first = false) {
         cd_bytes part = take_part(&inner);
         if (!is_first) {
@@ -96,15 +81,14 @@ static cd_err put_type(cd_buf *out, cd_bytes *t, u32 depth)
         return CD_EDEPTH;
     }
     cd_bytes word = take_word(t);
-    *t = trim(*t);
+    *t = cd_text_trim(*t, CD_TEXT_BLANKS);
     bool is_tuple = t->n != 0 && t->p[0] == '(';
     if (is_tuple && (word.n == 0 || cd_bytes_eq(word, cd_bytes_str("tuple")))) {
         CD_TRY(put_tuple(out, t, depth));
     } else if (word.n == 0 || is_tuple) {
         return CD_EFORMAT;
     } else {
-        bool is_short =
-            cd_bytes_eq(word, cd_bytes_str("uint")) || cd_bytes_eq(word, cd_bytes_str("int"));
+        bool is_short = cd_bytes_eq(word, cd_bytes_str("uint")) || cd_bytes_eq(word, cd_bytes_str("int"));
         cd_buf_put(out, word);
         cd_buf_str(out, is_short ? "256" : "");
     }
@@ -141,15 +125,15 @@ static cd_bytes name_of(cd_bytes rest)
 
 static cd_err read_args(cd_fn_arg *out, usize *cnt, cd_arena *a, cd_bytes text)
 {
-    text = trim(text);
+    text = cd_text_trim(text, CD_TEXT_BLANKS);
     for (*cnt = 0; text.n != 0; (*cnt)++) {
         cd_buf type = {0};
         cd_abi_type unused;
         cd_bytes part = take_part(&text);
         cd_err e = *cnt == CD_FN_ARGS_MAX ? CD_ELIMIT : put_type(&type, &part, 0);
         if (e == CD_OK) {
-            out[*cnt] = (cd_fn_arg){.type = cd_arena_dup(a, cd_buf_bytes(&type)),
-                                    .name = cd_arena_dup(a, name_of(part))};
+            out[*cnt] =
+                (cd_fn_arg){.type = cd_arena_dup(a, cd_buf_bytes(&type)), .name = cd_arena_dup(a, name_of(part))};
             e = cd_abi_parse(&unused, a, out[*cnt].type, NULL);
         }
         cd_buf_fini(&type);
@@ -158,7 +142,7 @@ static cd_err read_args(cd_fn_arg *out, usize *cnt, cd_arena *a, cd_bytes text)
     return CD_OK;
 }
 
-/* --- descriptions ------------------------------------------------------------------------------------------------- */
+/* --- descriptions --- */
 
 static cd_err read_fn(cd_fn *f, cd_arena *a, cd_bytes text)
 {
@@ -167,7 +151,7 @@ static cd_err read_fn(cd_fn *f, cd_arena *a, cd_bytes text)
     if (cd_bytes_eq(word, cd_bytes_str("function"))) {
         word = take_word(&text);
     }
-    text = trim(text);
+    text = cd_text_trim(text, CD_TEXT_BLANKS);
     if (word.n == 0 || text.n == 0 || text.p[0] != '(') {
         return CD_EFORMAT;
     }
@@ -175,15 +159,14 @@ static cd_err read_fn(cd_fn *f, cd_arena *a, cd_bytes text)
     CD_TRY(take_group(&args, &text));
     CD_TRY(read_args(f->in, &f->in_cnt, a, args));
     while ((word = take_word(&text)).n != 0) {
-        f->is_view = f->is_view || cd_bytes_eq(word, cd_bytes_str("view")) ||
-                     cd_bytes_eq(word, cd_bytes_str("pure"));
+        f->is_view = f->is_view || cd_bytes_eq(word, cd_bytes_str("view")) || cd_bytes_eq(word, cd_bytes_str("pure"));
         f->is_payable = f->is_payable || cd_bytes_eq(word, cd_bytes_str("payable"));
     }
-    text = trim(text);
+    text = cd_text_trim(text, CD_TEXT_BLANKS);
     if (text.n != 0 && text.p[0] == '(') {
         CD_TRY(take_group(&args, &text));
         CD_TRY(read_args(f->out, &f->out_cnt, a, args));
-        text = trim(text);
+        text = cd_text_trim(text, CD_TEXT_BLANKS);
     }
     return text.n == 0 || cd_bytes_eq(text, cd_bytes_str(";")) ? CD_OK : CD_EFORMAT;
 }
@@ -192,8 +175,7 @@ cd_err cd_fn_parse(cd_fn *out, cd_arena *a, cd_bytes text, cd_errinfo *why)
 {
     cd_fn f = {0};
     if (text.n > CD_FN_TEXT_MAX) {
-        return cd_fail(why, CD_ELIMIT, "a function is described in at most %d bytes",
-                       CD_FN_TEXT_MAX);
+        return cd_fail(why, CD_ELIMIT, "a function is described in at most %d bytes", CD_FN_TEXT_MAX);
     }
     cd_err e = read_fn(&f, a, text);
     if (e != CD_OK) {
@@ -247,7 +229,7 @@ void cd_fn_selector(u8 out[4], const cd_fn *f)
     cd_buf_fini(&text);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static cd_bytes text_of(cd_json v, const char *key)
 {
@@ -310,8 +292,7 @@ static cd_err from_json(cd_fn *out, cd_arena *a, cd_json v)
 /* Events and the like have no selector that somebody could call. */
 static bool is_other(cd_bytes line)
 {
-    static const char *const words[] = {"event",    "error",   "constructor",
-                                        "fallback", "receive", "struct"};
+    static const char *const words[] = {"event", "error", "constructor", "fallback", "receive", "struct"};
     cd_bytes word = take_word(&line);
     for (usize i = 0; i < CD_COUNT(words); i++) {
         if (cd_bytes_eq(word, cd_bytes_str(words[i]))) {
@@ -332,8 +313,7 @@ static cd_err list_json(cd_fn *fns, usize *cnt, cd_arena *a, cd_bytes text, cd_e
     }
     for (usize i = 0; *cnt < CD_FN_LIST_MAX && cd_json_next(&it); i++) {
         cd_bytes type = text_of(it.val, "type");
-        bool is_text =
-            cd_json_kind_of(it.val) == CD_JSON_STR; // descriptions, as ethers writes them
+        bool is_text = cd_json_kind_of(it.val) == CD_JSON_STR; // descriptions, as ethers writes them
         cd_bytes line = {0};
         if (is_text && cd_json_str(&line, it.val, NULL) == CD_OK && is_other(line)) {
             continue;
@@ -341,8 +321,7 @@ static cd_err list_json(cd_fn *fns, usize *cnt, cd_arena *a, cd_bytes text, cd_e
         if (!is_text && type.n != 0 && !cd_bytes_eq(type, cd_bytes_str("function"))) {
             continue;
         }
-        cd_err e =
-            is_text ? cd_fn_parse(&fns[*cnt], a, line, NULL) : from_json(&fns[*cnt], a, it.val);
+        cd_err e = is_text ? cd_fn_parse(&fns[*cnt], a, line, NULL) : from_json(&fns[*cnt], a, it.val);
         if (e != CD_OK) {
             return cd_fail(why, e, "[%zu] describes no function", i);
         }
@@ -356,7 +335,7 @@ static cd_err list_lines(cd_fn *fns, usize *cnt, cd_arena *a, cd_bytes text, cd_
     for (usize line = 1; text.n != 0 && *cnt < CD_FN_LIST_MAX; line++) {
         const u8 *end = memchr(text.p, '\n', text.n);
         usize n = end == NULL ? text.n : (usize)(end - text.p);
-        cd_bytes one = trim(cd_bytes_sub(text, 0, n));
+        cd_bytes one = cd_text_trim(cd_bytes_sub(text, 0, n), CD_TEXT_BLANKS);
         text = end == NULL ? (cd_bytes){0} : cd_bytes_sub(text, n + 1, text.n - n - 1);
         if (one.n == 0 || is_other(one)) {
             continue;
@@ -375,7 +354,7 @@ static cd_err list_lines(cd_fn *fns, usize *cnt, cd_arena *a, cd_bytes text, cd_
 
 cd_err cd_fn_list(cd_fn **out, usize *cnt, cd_arena *a, cd_bytes text, cd_errinfo *why)
 {
-    text = trim(text);
+    text = cd_text_trim(text, CD_TEXT_BLANKS);
     if (text.n > CD_FN_FILE_MAX) {
         return cd_fail(why, CD_ELIMIT, "larger than %d kB", CD_FN_FILE_MAX / 1024);
     }

@@ -1,12 +1,11 @@
 #include "base/hex.h"
+#include "base/text.h"
 #include "codec/json.h"
 #include "explorer/fn.h"
-#include "explorer/text_priv.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
-static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v,
-                        cd_errinfo *why);
+static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v, cd_errinfo *why);
 
 /* The power of ten of a unit, taken off the end; 0 without one. */
 static u32 take_unit(cd_bytes *t)
@@ -18,7 +17,7 @@ static u32 take_unit(cd_bytes *t)
     for (usize i = 0; i < CD_COUNT(units); i++) {
         usize n = strlen(units[i].name);
         if (t->n > n && memcmp(t->p + t->n - n, units[i].name, n) == 0) {
-            *t = cd__xp_trim(cd_bytes_sub(*t, 0, t->n - n));
+            *t = cd_text_trim(cd_bytes_sub(*t, 0, t->n - n), NULL);
             return units[i].decimals;
         }
     }
@@ -67,8 +66,7 @@ static cd_err read_num(cd_abi_val *out, const cd_abi_type *t, cd_bytes text, cd_
     if (e == CD_OK && is_neg) {
         cd_u256_neg(&out->num, &out->num);
     }
-    return e == CD_OK ? CD_OK
-                      : cd_fail(why, e, "%s", e == CD_ERANGE ? "too large" : "not a whole number");
+    return e == CD_OK ? CD_OK : cd_fail(why, e, "%s", e == CD_ERANGE ? "too large" : "not a whole number");
 }
 
 static cd_err read_addr(cd_abi_val *out, cd_bytes text, cd_errinfo *why)
@@ -86,15 +84,13 @@ static cd_err read_addr(cd_abi_val *out, cd_bytes text, cd_errinfo *why)
         has_lower = has_lower || (u8)(text.p[i] - 'a') < 6;
     }
     if (has_upper && has_lower && memcmp(cd_addr_fmt(right, &addr), text.p, 42) != 0) {
-        return cd_fail(why, CD_EFORMAT,
-                       "the checksum is wrong: one of its characters was mistyped");
+        return cd_fail(why, CD_EFORMAT, "the checksum is wrong: one of its characters was mistyped");
     }
     out->num = cd_u256_from_addr(&addr);
     return CD_OK;
 }
 
-static cd_err read_bytes(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text,
-                         cd_errinfo *why)
+static cd_err read_bytes(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text, cd_errinfo *why)
 {
     bool has_prefix = text.n >= 2 && text.p[0] == '0' && (text.p[1] | 0x20) == 'x';
     if (!has_prefix || cd_hex_parse_prefixed(&out->bytes, a, text) != CD_OK) {
@@ -107,10 +103,9 @@ static cd_err read_bytes(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_
 }
 
 /* By kind; composite ones are JSON. */
-static cd_err read_text(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text,
-                        cd_errinfo *why)
+static cd_err read_text(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text, cd_errinfo *why)
 {
-    cd_bytes word = cd__xp_trim(text);
+    cd_bytes word = cd_text_trim(text, NULL);
     cd_json doc;
     switch (t->kind) {
     case CD_ABI_UINT:
@@ -139,8 +134,7 @@ static cd_err read_text(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_b
     CD_UNREACHABLE();
 }
 
-static cd_err read_items(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v,
-                         cd_errinfo *why)
+static cd_err read_items(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v, cd_errinfo *why)
 {
     usize cnt = cd_json_len(v);
     if (cd_json_kind_of(v) != CD_JSON_ARR) {
@@ -160,8 +154,7 @@ static cd_err read_items(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_
 }
 
 /* Depth is that of the type, which is bounded. */
-static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v,
-                        cd_errinfo *why)
+static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json v, cd_errinfo *why)
 {
     cd_bytes text;
     bool is_true;
@@ -181,8 +174,7 @@ static cd_err read_json(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_j
     return cd_fail(why, CD_EFORMAT, "this kind of value stands in quotes");
 }
 
-cd_err cd_fn_value(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text,
-                   cd_errinfo *why)
+cd_err cd_fn_value(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_bytes text, cd_errinfo *why)
 {
     cd_abi_val v = {0};
     if (text.n > CD_FN_VALUE_MAX) {

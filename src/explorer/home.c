@@ -22,10 +22,9 @@ static void gather(cd__xp *p, recent *r, u64 head)
         r->bars[r->cnt++] = (cd_bar){
             .part = {(double)x->gas_used},
             .colour = {4},
-            .title = cd_bytes_str(
-                cd_arena_fmt(&p->a, "Block %llu: %zu %s, %llu gas", (unsigned long long)x->number,
-                             b->block.tx_cnt, b->block.tx_cnt == 1 ? "transaction" : "transactions",
-                             (unsigned long long)x->gas_used)),
+            .title = cd_bytes_str(cd_arena_fmt(&p->a, "Block %llu: %zu %s, %llu gas", (unsigned long long)x->number,
+                                               b->block.tx_cnt, b->block.tx_cnt == 1 ? "transaction" : "transactions",
+                                               (unsigned long long)x->gas_used)),
             .href = cd__xp_block_href(p, x->number),
         };
         r->first_time = r->cnt == 1 ? x->time : r->first_time;
@@ -73,8 +72,7 @@ static void figures(cd__xp *p, const recent *r)
          .value = (head->has & CD_HEADER_BASE_FEE) != 0 ? cd_fmt_gas_price(&p->a, &head->base_fee)
                                                         : cd_bytes_str(CD_FMT_NONE),
          .unit = "",
-         .sub = cd_bytes_str(
-             cd_arena_fmt(&p->a, "transfer ≈ %.*s LUX", (int)fee.n, (const char *)fee.p))},
+         .sub = cd_bytes_str(cd_arena_fmt(&p->a, "transfer ≈ %.*s LUX", (int)fee.n, (const char *)fee.p))},
         {.label = "Gas used",
          .value = cd_fmt_count(&p->a, r->gas),
          .unit = "gas",
@@ -90,8 +88,10 @@ static void figures(cd__xp *p, const recent *r)
 /* The script shows it where rows come by themselves. */
 static void live_pill(cd__xp *p)
 {
-    cd_html_put(&p->h, "<span class=\"pill live\" hidden>Live</span><noscript><a "
-                       "href=\"" CD_EXPLORER_ROOT "\">Refresh</a></noscript>");
+    cd_html_put(&p->h,
+                "<span class=\"pill live\" hidden>Live</span><noscript><a "
+                "href=\"{}\">Refresh</a></noscript>",
+                p->x->root);
 }
 
 /* Without rows the table is not shown (candela.css), but live ones find it. */
@@ -103,8 +103,7 @@ static void newest_txs(cd__xp *p, u64 head)
     cd_html_put(&p->h, "</div></header>");
     cd__xp_txs_begin(p, cd__xp_live(p, CD__LIVE_TXS));
     const cd_accepted *b[CD__XP_PAGE];
-    for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS;
-         i += CD__XP_PAGE) {
+    for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS; i += CD__XP_PAGE) {
         usize cnt = cd__xp_down(p, b, head - i, CD__XP_PAGE);
         for (usize at = 0; at < cnt; at++) {
             for (usize k = b[at]->block.tx_cnt; k-- != 0 && shown < CD__LIVE_ROWS; shown++) {
@@ -114,8 +113,7 @@ static void newest_txs(cd__xp *p, u64 head)
     }
     cd__xp_txs_end(p);
     if (shown == 0) {
-        cd_ui_empty(&p->h, "No transactions yet",
-                    "The newest blocks hold none: the next transaction stands here.",
+        cd_ui_empty(&p->h, "No transactions yet", "The newest blocks hold none: the next transaction stands here.",
                     (cd_markup){0});
     }
     cd_html_put(&p->h, "</section>");
@@ -131,14 +129,12 @@ static void waiting(cd__xp *p)
                        "<p class=\"mut\">Send one from the first account of this network:</p>");
     cd_buf_str(&text, "curl -s http://");
     cd_buf_put(&text, host);
-    cd_buf_str(
-        &text,
-        "/ -H 'content-type: application/json' \\\n"
-        "  -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":[{"
-        "\"from\":\"" CD__XP_DEV_ACCOUNT "\","
-        "\"to\":\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\","
-        "\"value\":\"0xde0b6b3a7640000\"}]}"
-        "'");
+    cd_buf_str(&text, "/ -H 'content-type: application/json' \\\n"
+                      "  -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":[{"
+                      "\"from\":\"" CD__XP_DEV_ACCOUNT "\","
+                      "\"to\":\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\","
+                      "\"value\":\"0xde0b6b3a7640000\"}]}"
+                      "'");
     cd_ui_code(&p->h, cd_buf_bytes(&text), "command");
     cd_html_put(&p->h, "</div></section>");
     cd_buf_fini(&text);
@@ -161,7 +157,7 @@ void cd__xp_home(cd__xp *p)
     u64 head = cd_view_head(p->view)->block.header.number;
     const char *live = cd__xp_live(p, CD__LIVE_TOP);
     p->title = cd_bytes_str("Overview");
-    p->tab = CD_EXPLORER_ROOT;
+    p->tab = p->x->tabs[CD__TAB_HOME].href;
     p->is_live = true;
     cd_html_put(&p->h, "<h1 class=\"sr\">Overview</h1><div class=\"stack\" data-live=\"{}\">",
                 live == NULL ? "" : live);
@@ -169,7 +165,7 @@ void cd__xp_home(cd__xp *p)
     cd_html_put(&p->h, "</div><div class=\"cols\"><section "
                        "class=\"panel\"><header><h2>Blocks</h2><div class=\"end\">");
     live_pill(p);
-    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/blocks\">All blocks</a></div></header>");
+    cd_html_put(&p->h, "<a href=\"{}/blocks\">All blocks</a></div></header>", p->x->root);
     cd__xp_blocks_table(p, head, CD__LIVE_ROWS, cd__xp_live(p, CD__LIVE_BLOCKS));
     cd_html_put(&p->h, "</section>");
     newest_txs(p, head);

@@ -1,22 +1,21 @@
-/* The life of the index: told by the chain of every block, and a thread that folds what was told into rows, and catches up with
- * blocks that it was not told of.
+/* The life of the index: told by the chain of every block, and a thread that folds what was told into rows, and
+ * catches up with blocks that it was not told of.
  *
- * A cut of the chain is announced first, waits until nothing is being written, and then takes its blocks out; the thread begins
- * again with a view that knows of the cut. So no row comes behind the removal of its block. */
+ * A cut of the chain is announced first, waits until nothing is being written, and then takes its blocks out; the
+ * thread begins again with a view that knows of the cut. So no row comes behind the removal of its block. */
 #include "explorer/index.h"
 
-#include "base/mem.h"
-#include "base/thread.h"
-#include "chains/evmchain/chaindb.h"
+#include "base/mem/mem.h"
+#include "base/thread/thread.h"
+#include "chains/evmchain/core/chaindb.h"
+#include "chains/evmchain/core/cuts.h"
+#include "chains/evmchain/core/run.h"
 #include "chains/evmchain/feed/cursor.h"
-#include "chains/evmchain/run.h"
 #include "chains/evmchain/tracers/replay.h"
 #include "explorer/index_priv.h"
 
 enum {
-    BATCH_BYTES =
-        128
-        << 10, /* a commit of the thread holds up one of the executor's for as long as it takes */
+    BATCH_BYTES = 128 << 10, /* a commit of the thread holds up one of the executor's for as long as it takes */
     TRANSFER_GAS = 21000,
     FOLD_BLOCKS = 16, /* so many wait, or so long, before they are folded */
     FOLD_MS = 500,
@@ -37,14 +36,14 @@ struct cd_index {
     cd_cond wake;
     bool is_writing;
     bool is_stopping;
-    u64 waiting;   /* blocks to be folded */
-    u64 cuts;      /* of the chain */
+    u64 waiting;   /* blocks whose entries are still to be folded into the lists */
+    u64 cuts;      /* how often the chain was cut (blocks taken back) */
     u64 cut_epoch; /* views up to this epoch do not know of the last */
     u64 goal;      /* the highest block that was accepted without the index */
     cd__ix_state s;
 };
 
-/* --- with the chain ------------------------------------------------------------------------------------------------ */
+/* --- with the chain --- */
 
 static u64 epoch_now(cd_index *x)
 {
@@ -111,18 +110,18 @@ static void end(void *ctx)
     }
 }
 
-/* --- the thread ---------------------------------------------------------------------------------------------------- */
+/* --- the thread --- */
 
-/* What it does in one go. */
+/* What the thread does in one go. */
 typedef struct stretch {
     cd_index *x;
     cd__ix_writer *w;
     cd_transfers *t;
     cd_view *view;
     cd_kv_batch batch;
-    u64 height; /* done so far */
+    u64 height; /* the height up to which blocks are done */
     u64 goal;
-    u64 cuts;     /* when it began */
+    u64 cuts;     /* the number of cuts when the stretch began */
     u32 pause_ms; /* until the next, if there is not enough to do */
     u64 traced_from;
 } stretch;
@@ -239,6 +238,7 @@ static cd_err stretch_run(stretch *s)
     cd_index *x = s->x;
     cd_mutex_lock(&x->lock);
     u64 cut_epoch = x->cut_epoch;
+    cd_kv_batch_for(&s->batch, x->cfg.kv);
     s->cuts = x->cuts;
     s->height = x->s.done;
     s->goal = x->goal;
@@ -250,8 +250,7 @@ static cd_err stretch_run(stretch *s)
     u64 from = s->height;
     cd_err e = CD_OK;
     s->pause_ms = is_stale ? CUT_MS : FOLD_MS;
-    while (e == CD_OK && !is_stale && s->height < head && s->batch.rec.n < BATCH_BYTES &&
-           !must_stop(x)) {
+    while (e == CD_OK && !is_stale && s->height < head && s->batch.rec.n < BATCH_BYTES && !must_stop(x)) {
         e = step(s);
     }
     s->pause_ms = !is_stale && s->height < head ? 0 : s->pause_ms;
@@ -288,13 +287,12 @@ static void run(void *arg)
         u64 now = cd_clock_mono_ns(cd_clock_real());
         if (s.height < s.goal && now - told >= TELL_NS) {
             told = now;
-            cd_log_info(x->cfg.log, "indexing", CD_F("chain", "C"), CD_F("height", s.height),
-                        CD_F("head", s.goal));
+            cd_log_info(x->cfg.log, "indexing", CD_F("chain", "C"), CD_F("height", s.height), CD_F("head", s.goal));
         }
     }
     if (e != CD_OK) {
-        cd_log_error(x->cfg.log, "the index stops here", CD_F("chain", "C"),
-                     CD_F("height", s.height), CD_F_ERR("error", e));
+        cd_log_error(x->cfg.log, "the index stops here", CD_F("chain", "C"), CD_F("height", s.height),
+                     CD_F_ERR("error", e));
     }
     cd_transfers_fini(s.t);
     cd_free(s.t);
@@ -302,7 +300,7 @@ static void run(void *arg)
     cd__ix_writer_fini(&w);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening --- */
 
 /* Removes every row. */
 static cd_err wipe(cd_kv *kv, cd_errinfo *why)
@@ -311,6 +309,7 @@ static cd_err wipe(cd_kv *kv, cd_errinfo *why)
     cd_kv_batch batch = {0};
     cd_err e = CD_OK;
     bool has_more = true;
+    cd_kv_batch_for(&batch, kv);
     while (e == CD_OK && has_more) {
         cd_kv_iter *it = NULL;
         e = cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = cd_bytes_of(&prefix, 1)});
@@ -350,6 +349,7 @@ static cd_err resume(cd_index *x, cd_errinfo *why)
     }
     x->upto.epoch = epoch_now(x);
     x->upto.top = cd_max_u64(x->upto.top, x->goal); /* the thread gets there */
+    cd_kv_batch_for(&batch, kv);
     cd__ix_state_put(&batch, &x->s);
     cd__ix_upto_put(&batch, &x->upto);
     e = cd_kv_commit(kv, &batch, CD_KV_NOSYNC, why);
@@ -363,8 +363,7 @@ cd_err cd_index_open(cd_index **out, const cd_index_cfg *cfg, cd_errinfo *why)
     cd_view *v = cd_view_newest(cfg->chain);
     x->cfg = *cfg;
     x->goal = cd_view_head(v)->block.header.number;
-    x->hook = (cd_chain_index){
-        .put = put, .del = del, .cut = cut, .end = end, .wants_transfers = true, .ctx = x};
+    x->hook = (cd_chain_index){.put = put, .del = del, .cut = cut, .end = end, .wants_transfers = true, .ctx = x};
     cd_view_unref(v);
     cd_mutex_init(&x->lock);
     cd_cond_init(&x->written);

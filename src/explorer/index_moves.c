@@ -4,18 +4,15 @@
 
 #include <stdio.h>
 
-static const cd_hash32 transfer = {{0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b,
-                                    0x69, 0xc2, 0xb0, 0x68, 0xfc, 0x37, 0x8d, 0xaa,
-                                    0x95, 0x2b, 0xa7, 0xf1, 0x63, 0xc4, 0xa1, 0x16,
-                                    0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef}};
-static const cd_hash32 transfer_single = {{0xc3, 0xd5, 0x81, 0x68, 0xc5, 0xae, 0x73, 0x97,
-                                           0x73, 0x1d, 0x06, 0x3d, 0x5b, 0xbf, 0x3d, 0x65,
-                                           0x78, 0x54, 0x42, 0x73, 0x43, 0xf4, 0xc0, 0x83,
-                                           0x24, 0x0f, 0x7a, 0xac, 0xaa, 0x2d, 0x0f, 0x62}};
-static const cd_hash32 transfer_batch = {{0x4a, 0x39, 0xdc, 0x06, 0xd4, 0xc0, 0xdb, 0xc6,
-                                          0x4b, 0x70, 0xaf, 0x90, 0xfd, 0x69, 0x8a, 0x23,
-                                          0x3a, 0x51, 0x8a, 0xa5, 0xd0, 0x7e, 0x59, 0x5d,
-                                          0x98, 0x3b, 0x8c, 0x05, 0x26, 0xc8, 0xf7, 0xfb}};
+static const cd_hash32 transfer = {{0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b, 0x69, 0xc2, 0xb0,
+                                    0x68, 0xfc, 0x37, 0x8d, 0xaa, 0x95, 0x2b, 0xa7, 0xf1, 0x63, 0xc4,
+                                    0xa1, 0x16, 0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef}};
+static const cd_hash32 transfer_single = {{0xc3, 0xd5, 0x81, 0x68, 0xc5, 0xae, 0x73, 0x97, 0x73, 0x1d, 0x06,
+                                           0x3d, 0x5b, 0xbf, 0x3d, 0x65, 0x78, 0x54, 0x42, 0x73, 0x43, 0xf4,
+                                           0xc0, 0x83, 0x24, 0x0f, 0x7a, 0xac, 0xaa, 0x2d, 0x0f, 0x62}};
+static const cd_hash32 transfer_batch = {{0x4a, 0x39, 0xdc, 0x06, 0xd4, 0xc0, 0xdb, 0xc6, 0x4b, 0x70, 0xaf,
+                                          0x90, 0xfd, 0x69, 0x8a, 0x23, 0x3a, 0x51, 0x8a, 0xa5, 0xd0, 0x7e,
+                                          0x59, 0x5d, 0x98, 0x3b, 0x8c, 0x05, 0x26, 0xc8, 0xf7, 0xfb}};
 
 static bool is_addr(const cd_hash32 *topic)
 {
@@ -37,8 +34,8 @@ static cd_u256 word(cd_bytes data, usize at)
     return v;
 }
 
-/* The array that a word of the head points at: where its first element is and how many there are; false when it is not all
- * in the data. */
+/* The array that a word of the head points at: where its first element is and how many there are; false when it is
+ * not all in the data. */
 static bool array_at(cd_bytes data, usize head, usize *first, u32 *cnt)
 {
     cd_u256 v = word(data, head);
@@ -56,8 +53,7 @@ static bool array_at(cd_bytes data, usize head, usize *first, u32 *cnt)
 static bool batch_of(cd_bytes data, usize *ids, usize *amounts, u32 *cnt)
 {
     u32 others;
-    return data.n >= 128 && array_at(data, 0, ids, cnt) && array_at(data, 32, amounts, &others) &&
-           *cnt == others;
+    return data.n >= 128 && array_at(data, 0, ids, cnt) && array_at(data, 32, amounts, &others) && *cnt == others;
 }
 
 u32 cd_token_moves_cnt(const cd_log *log)
@@ -79,8 +75,7 @@ u32 cd_token_moves_cnt(const cd_log *log)
     if (cd_hash32_eq(&t[0], &transfer_single)) {
         return log->data.n == 64 ? 1 : 0;
     }
-    return cd_hash32_eq(&t[0], &transfer_batch) && batch_of(log->data, &ids, &amounts, &cnt) ? cnt
-                                                                                             : 0;
+    return cd_hash32_eq(&t[0], &transfer_batch) && batch_of(log->data, &ids, &amounts, &cnt) ? cnt : 0;
 }
 
 void cd_token_moves_get(cd_token_move *out, const cd_log *log, u32 sub)
@@ -113,27 +108,11 @@ void cd_token_moves_get(cd_token_move *out, const cd_log *log, u32 sub)
     }
 }
 
-usize cd_index_moves_of_tx(cd_token_move *out, usize max, const cd_accepted *b,
-                           const cd_index_at *at)
-{
-    const cd_receipt *r = &b->receipts[at->tx];
-    usize n = 0;
-    for (u32 j = at->item; j < r->log_cnt && n < max; j++) {
-        u32 cnt = cd_token_moves_cnt(&r->logs[j]);
-        for (u32 k = j == at->item ? at->sub : 0; k < cnt && n < max; k++) {
-            cd_token_moves_get(&out[n], &r->logs[j], k);
-            out[n++].at = (cd_index_at){b->block.header.number, at->tx, j, k};
-        }
-    }
-    return n;
-}
-
-/* --- places ------------------------------------------------------------------------------------------------------- */
+/* --- places --- */
 
 void cd_index_at_fmt(char out[CD_INDEX_AT_SIZE], const cd_index_at *at)
 {
-    (void)snprintf(out, CD_INDEX_AT_SIZE, "%llu.%u.%u.%u", (unsigned long long)at->height, at->tx,
-                   at->item, at->sub);
+    (void)snprintf(out, CD_INDEX_AT_SIZE, "%llu.%u.%u.%u", (unsigned long long)at->height, at->tx, at->item, at->sub);
 }
 
 cd_err cd_index_at_parse(cd_index_at *out, cd_bytes text)

@@ -7,18 +7,18 @@
  *   'x' 'c' ‖ contract ‖ height    how it was created: tx u32, item u32, internal u8, creator
  *   'x' 'h' ‖ holder ‖ token ‖ kind u8 ‖ id       'x' 'o' ‖ token ‖ holder ‖ kind u8 ‖ id      → nothing
  *   'x' 'n' ‖ token ‖ kind u8 ‖ id                ids that moved, → nothing
- *   'x' 'f' ‖ token ‖ height       'x' 'l' ‖ height ‖ tx u32 ‖ item u32 ‖ token     where it moved first → tx, item, kind
- *   'x' 'e' ‖ height               all [table, address, tx, item] of a block as they came, until they are folded into the rows above
+ *   'x' 'f' ‖ token ‖ height    'x' 'l' ‖ height ‖ tx u32 ‖ item u32 ‖ token     where it moved first → tx, item, kind
+ *   'x' 'e' ‖ height               all [table, address, tx, item] of a block as they came, until folded into rows above
  *   'x' 'g' ‖ height               all [table 'h' 'o' 'n', address, address, kind, id] of a block, likewise
  *   'x' 's'                        how far the index is: form u8, done u64, traced_from u64
  *   'x' 'u'                        up to where it has rows, and in which epoch of the chain: top u64, epoch u64
  *
- * Numbers are big-endian. Rows of a block go with it when it is taken back, but for 'h', 'o' and 'n', which only say whom to
- * ask about; an 'l' counts if the lowest 'f' of its token agrees. Threading: confined. */
+ * Numbers are big-endian. Rows of a block go with it when it is taken back, but for 'h', 'o' and 'n', which only say
+ * whom to ask about; an 'l' counts if the lowest 'f' of its token agrees. Threading: confined. */
 #ifndef CD_EXPLORER_INDEX_PRIV_H
 #define CD_EXPLORER_INDEX_PRIV_H
 
-#include "base/siphash.h"
+#include "base/table/siphash.h"
 #include "explorer/index.h"
 
 typedef enum cd__ix_table {
@@ -41,10 +41,11 @@ typedef enum cd__ix_table {
 
 enum {
     CD__IX_PREFIX = 'x',
-    CD__IX_ADDR = 2 + 20,         /* prefix, table, address */
-    CD__IX_ROW = CD__IX_ADDR + 8, /* and height */
+    CD__IX_ADDR = 2 + 20,         /* bytes of a key's front: prefix, table, address */
+    CD__IX_ROW = CD__IX_ADDR + 8, /* bytes of the key of a row: the front and a height */
     CD__IX_ITEM = 8,
-    CD__IX_INSIDE = 4 + 4 + 1 + 20 + 20 + 32, /* tx, depth, op, from, to, value */
+    CD__IX_INSIDE =
+        4 + 4 + 1 + 20 + 20 + 32, /* bytes of a transfer inside a transaction: tx, depth, op, from, to, value */
     CD__IX_MADE_SIZE = 8 + 1 + 20,
     CD__IX_FIRST_SIZE = 8 + 1,
     CD__IX_HELD = 2 + 20 + 20 + 1, /* key of a holding without an id */
@@ -61,10 +62,10 @@ typedef struct cd__ix_got {
     u8 b[1 + 20 + 20 + 1 + 32]; /* table, address, the other address or zero, kind, id */
 } cd__ix_got;
 
-/* What one thread writes rows with. */
+/* What a thread writes rows with; each thread has one. */
 typedef struct cd__ix_writer {
     cd_kv *kv;
-    cd__ix_entry *v; /* of the block in hand */
+    cd__ix_entry *v; /* entries of the block that is being written */
     usize cnt;
     usize cap;
     cd__ix_got *got;
@@ -75,7 +76,7 @@ typedef struct cd__ix_writer {
     usize fresh_cap;
     cd_sipkey key;
     u64 *held;   /* hashes of holdings that were written not long ago, by their low bits */
-    u64 *tokens; /* of tokens known to be there */
+    u64 *tokens; /* hashes of tokens whose row is there for certain, by their low bits */
 } cd__ix_writer;
 
 void cd__ix_writer_init(cd__ix_writer *w, cd_kv *kv);
@@ -84,14 +85,14 @@ void cd__ix_writer_fini(cd__ix_writer *w);
 /* cd__ix_writer_forget: what was appended last was not committed, or rows are gone. */
 void cd__ix_writer_forget(cd__ix_writer *w);
 
-/* cd__ix_put appends what is known of a block, its entries unfolded; cd__ix_put_rows the same folded: for a block that was
- * accepted without an index. cd__ix_del appends the removal of either. Errors: the store's. */
+/* cd__ix_put appends what is known of a block, its entries unfolded; cd__ix_put_rows the same folded: for a block
+ * that was accepted without an index. cd__ix_del appends the removal of either. Errors: the store's. */
 cd_err cd__ix_put(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
 cd_err cd__ix_put_rows(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
 cd_err cd__ix_del(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b) CD_CHECK;
 
-/* cd__ix_fold appends the rows of a block whose entries are in kv, and the removal of those. Errors: CD_ENOENT where there are
- * none, CD_ECORRUPT, the store's. */
+/* cd__ix_fold appends the rows of a block whose entries are in kv, and the removal of those. Errors: CD_ENOENT where
+ * there are none, CD_ECORRUPT, the store's. */
 cd_err cd__ix_fold(cd__ix_writer *w, cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
 
 /* cd__ix_key writes the key of a row of an address; cd__ix_height_key that of a table by height. */
@@ -116,7 +117,8 @@ typedef struct cd__ix_upto {
     u64 epoch;
 } cd__ix_upto;
 
-/* cd__ix_state_put, cd__ix_upto_put append a record; _read: CD_ENOENT where there is no index, or one of another form. */
+/* cd__ix_state_put, cd__ix_upto_put append a record; _read: CD_ENOENT where there is no index, or one of another
+ * form. */
 void cd__ix_state_put(cd_kv_batch *batch, const cd__ix_state *s);
 void cd__ix_upto_put(cd_kv_batch *batch, const cd__ix_upto *u);
 cd_err cd__ix_state_read(cd_kv *kv, cd__ix_state *out) CD_CHECK;

@@ -1,8 +1,8 @@
-/* A block's entries: collected, and stored as one record with their block, which costs the executor little. The index's thread
- * folds them into rows, one an address and table: sorted, for neighbours go into the store faster. */
-#include "base/mem.h"
-#include "base/rng.h"
-#include "evm/opcode.h"
+/* A block's entries: collected, and stored as one record with their block, which costs the executor little. The
+ * index's thread folds them into rows, one an address and table: sorted, for neighbours go into the store faster. */
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
+#include "evm/interp/opcode.h"
 #include "explorer/index_priv.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ cd_bytes cd__ix_height_key(u8 out[2 + 8], cd__ix_table t, u64 height)
     return cd_bytes_of(out, 2 + 8);
 }
 
-/* --- collecting ---------------------------------------------------------------------------------------------------- */
+/* --- collecting --- */
 
 static void add(cd__ix_writer *w, cd__ix_table t, const cd_addr20 *addr, usize tx, usize item)
 {
@@ -115,10 +115,9 @@ static void collect(cd__ix_writer *w, const cd_chain_entry *b)
     }
 }
 
-/* --- who got what -------------------------------------------------------------------------------------------------- */
+/* --- who got what --- */
 
-static void add_got(cd__ix_writer *w, cd__ix_table t, const cd_addr20 *a, const cd_addr20 *b,
-                    const cd_token_move *m)
+static void add_got(cd__ix_writer *w, cd__ix_table t, const cd_addr20 *a, const cd_addr20 *b, const cd_token_move *m)
 {
     static const cd_addr20 none;
     if (w->got_cnt == w->got_cap) {
@@ -196,10 +195,9 @@ static void put_got_rows(const cd__ix_writer *w, cd_kv_batch *batch)
     }
 }
 
-/* --- creations ----------------------------------------------------------------------------------------------------- */
+/* --- creations --- */
 
-static void put_made(cd_kv_batch *batch, const cd_index_creation *c, const cd_addr20 *contract,
-                     bool is_del)
+static void put_made(cd_kv_batch *batch, const cd_index_creation *c, const cd_addr20 *contract, bool is_del)
 {
     u8 key[CD__IX_ROW];
     u8 value[CD__IX_MADE_SIZE];
@@ -220,30 +218,27 @@ static void put_creations(cd_kv_batch *batch, const cd_chain_entry *b, bool is_d
     u64 height = b->block->header.number;
     for (usize i = 0; i < b->block->tx_cnt; i++) {
         if (b->block->txs[i].is_create && b->receipts[i].ok) {
-            const cd_index_creation c = {.at = {.height = height, .tx = (u32)i},
-                                         .creator = b->block->txs[i].sender};
+            const cd_index_creation c = {.at = {.height = height, .tx = (u32)i}, .creator = b->block->txs[i].sender};
             put_made(batch, &c, &b->receipts[i].created, is_del);
         }
     }
     for (usize k = 0; k < b->transfer_cnt; k++) {
         const cd_transfer *t = &b->transfers[k];
         if (creates(t)) {
-            const cd_index_creation c = {.at = {.height = height, .tx = t->tx, .item = (u32)k},
-                                         .creator = t->from,
-                                         .is_internal = true};
+            const cd_index_creation c = {
+                .at = {.height = height, .tx = t->tx, .item = (u32)k}, .creator = t->from, .is_internal = true};
             put_made(batch, &c, &t->to, is_del);
         }
     }
 }
 
-/* --- transfers of the block ---------------------------------------------------------------------------------------- */
+/* --- transfers of the block --- */
 
 static void put_inside(cd_kv_batch *batch, const cd_chain_entry *b)
 {
     u8 key[10];
     (void)cd__ix_height_key(key, CD__IX_BLOCK, b->block->header.number);
-    u8 *p = cd_kv_batch_put2(batch, cd_bytes_of(key, 2), cd_bytes_of(key + 2, 8),
-                             b->transfer_cnt * CD__IX_INSIDE);
+    u8 *p = cd_kv_batch_put2(batch, cd_bytes_of(key, 2), cd_bytes_of(key + 2, 8), b->transfer_cnt * CD__IX_INSIDE);
     for (usize k = 0; k < b->transfer_cnt; k++, p += CD__IX_INSIDE) {
         const cd_transfer *t = &b->transfers[k];
         cd_put_be32(p, t->tx);
@@ -282,7 +277,7 @@ cd_err cd__ix_inside(cd_kv *kv, cd_transfer **out, usize *cnt, cd_arena *a, u64 
     return e;
 }
 
-/* --- tokens -------------------------------------------------------------------------------------------------------- */
+/* --- tokens --- */
 
 cd_err cd__ix_first(cd_kv *kv, cd_index_token *out, const cd_addr20 *token)
 {
@@ -294,9 +289,7 @@ cd_err cd__ix_first(cd_kv *kv, cd_index_token *out, const cd_addr20 *token)
     if (cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);
         cd_bytes v = cd_kv_iter_value(it);
-        e = k.n == CD__IX_ROW && v.n == CD__IX_FIRST_SIZE && v.p[8] <= CD_TOKEN_ERC1155
-                ? CD_OK
-                : CD_ECORRUPT;
+        e = k.n == CD__IX_ROW && v.n == CD__IX_FIRST_SIZE && v.p[8] <= CD_TOKEN_ERC1155 ? CD_OK : CD_ECORRUPT;
         if (e == CD_OK) {
             *out = (cd_index_token){
                 .addr = *token,
@@ -311,8 +304,7 @@ cd_err cd__ix_first(cd_kv *kv, cd_index_token *out, const cd_addr20 *token)
     return e;
 }
 
-static void token_keys(u8 first[CD__IX_ROW], u8 list[CD__IX_ROW + CD__IX_ITEM],
-                       const cd__ix_entry *e, u64 height)
+static void token_keys(u8 first[CD__IX_ROW], u8 list[CD__IX_ROW + CD__IX_ITEM], const cd__ix_entry *e, u64 height)
 {
     cd_addr20 token;
     memcpy(token.b, e->b + 1, 20);
@@ -339,8 +331,7 @@ static bool is_fresh(cd__ix_writer *w, const u8 *token)
 }
 
 /* A token moved: is that the first time there ever was? */
-static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b,
-                        const cd__ix_entry *entry)
+static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b, const cd__ix_entry *entry)
 {
     u8 first[CD__IX_ROW];
     u8 list[CD__IX_ROW + CD__IX_ITEM];
@@ -348,8 +339,7 @@ static cd_err put_token(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_ent
     u64 height = b->block->header.number;
     cd_index_token known;
     cd_token_move m;
-    if (!is_new(w, w->tokens, TOKENS_CNT, cd_bytes_of(entry->b + 1, 20)) ||
-        !is_fresh(w, entry->b + 1)) {
+    if (!is_new(w, w->tokens, TOKENS_CNT, cd_bytes_of(entry->b + 1, 20)) || !is_fresh(w, entry->b + 1)) {
         return CD_OK;
     }
     memcpy(known.addr.b, entry->b + 1, 20);
@@ -375,11 +365,11 @@ static void del_token(cd_kv_batch *batch, const cd__ix_entry *entry, u64 height)
     cd_kv_batch_del(batch, cd_bytes_of(list, sizeof list));
 }
 
-/* --- rows of addresses --------------------------------------------------------------------------------------------- */
+/* --- rows of addresses --- */
 
-/* Appends the row of the entries from the one at first on that have its table and address; gives where the next begins. */
-static usize put_row(const cd__ix_writer *w, cd_kv_batch *batch, usize first, u64 height,
-                     bool is_del)
+/* Appends the row of the entries from the one at first on that have its table and address; gives where the next
+ * begins. */
+static usize put_row(const cd__ix_writer *w, cd_kv_batch *batch, usize first, u64 height, bool is_del)
 {
     enum { GROUP = 1 + 20 };
     u8 prefix[CD__IX_ADDR] = {CD__IX_PREFIX};
@@ -466,8 +456,7 @@ static void del_arrays(cd_kv_batch *batch, u64 height)
 }
 
 /* Reads an array of a block; *v is replaced. */
-static cd_err get_array(cd_kv *kv, void **v, usize *cnt, usize *cap, usize size, cd__ix_table t,
-                        u64 height)
+static cd_err get_array(cd_kv *kv, void **v, usize *cnt, usize *cap, usize size, cd__ix_table t, u64 height)
 {
     u8 key[10];
     cd_buf value = {0};
@@ -533,7 +522,7 @@ cd_err cd__ix_del(cd__ix_writer *w, cd_kv_batch *batch, const cd_chain_entry *b)
     return e;
 }
 
-/* --- how far it is ------------------------------------------------------------------------------------------------- */
+/* --- how far it is --- */
 
 enum { FORM = 1, STATE_SIZE = 1 + 2 * 8, UPTO_SIZE = 2 * 8 };
 

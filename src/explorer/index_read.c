@@ -14,14 +14,15 @@ static bool is_before(const cd_index_at *x, const cd_index_at *y)
     return x->item != y->item ? x->item < y->item : x->sub < y->sub;
 }
 
-/* --- rows of addresses --------------------------------------------------------------------------------------------- */
+/* --- rows of addresses --- */
 
 /* What a list is made of, place after place; *more false ends the walk. */
 typedef cd_err visit(void *ctx, bool *more, const cd_index_at *at);
 
-/* Those of one block that were not folded yet, from the last on: those of one address came in the order of their places. */
-static cd_err walk_block(cd_bytes row, u64 height, const u8 *group, const cd_index_at *upto,
-                         visit *fn, void *ctx, bool *more)
+/* Those of one block that were not folded yet, from the last on: those of one address came in the order of their
+ * places. */
+static cd_err walk_block(cd_bytes row, u64 height, const u8 *group, const cd_index_at *upto, visit *fn, void *ctx,
+                         bool *more)
 {
     enum { GROUP = 1 + 20, SIZE = sizeof(cd__ix_entry) };
     const u8 *last = NULL;
@@ -42,21 +43,18 @@ static cd_err walk_block(cd_bytes row, u64 height, const u8 *group, const cd_ind
 }
 
 /* The newest blocks, whose entries were not folded yet. */
-static cd_err walk_blocks(cd_view *v, const u8 *group, const cd_index_at *upto, visit *fn,
-                          void *ctx, bool *more)
+static cd_err walk_blocks(cd_view *v, const u8 *group, const cd_index_at *upto, visit *fn, void *ctx, bool *more)
 {
     u8 key[10];
     cd_kv_iter *it = NULL;
     cd_bytes start = cd__ix_height_key(key, CD__IX_ENTRIES, upto->height);
-    CD_TRY(cd_kv_iter_new(
-        &it, cd_view_kv(v),
-        &(cd_kv_range){.prefix = cd_bytes_of(key, 2), .start = start, .reverse = true}));
+    CD_TRY(cd_kv_iter_new(&it, cd_view_kv(v),
+                          &(cd_kv_range){.prefix = cd_bytes_of(key, 2), .start = start, .reverse = true}));
     cd_err e = CD_OK;
     while (e == CD_OK && *more && cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);
-        e = k.n != sizeof key
-                ? CD_ECORRUPT
-                : walk_block(cd_kv_iter_value(it), cd_be64(k.p + 2), group, upto, fn, ctx, more);
+        e = k.n != sizeof key ? CD_ECORRUPT
+                              : walk_block(cd_kv_iter_value(it), cd_be64(k.p + 2), group, upto, fn, ctx, more);
     }
     e = e == CD_OK ? cd_kv_iter_err(it) : e;
     cd_kv_iter_free(it);
@@ -64,8 +62,7 @@ static cd_err walk_blocks(cd_view *v, const u8 *group, const cd_index_at *upto, 
 }
 
 /* Calls fn for the places of an address at or before a place (which has no sub). */
-static cd_err walk(cd_view *v, cd__ix_table t, const cd_addr20 *addr, const cd_index_at *upto,
-                   visit *fn, void *ctx)
+static cd_err walk(cd_view *v, cd__ix_table t, const cd_addr20 *addr, const cd_index_at *upto, visit *fn, void *ctx)
 {
     u8 key[CD__IX_ROW];
     cd_kv_iter *it = NULL;
@@ -94,7 +91,7 @@ static cd_err walk(cd_view *v, cd__ix_table t, const cd_addr20 *addr, const cd_i
     return e;
 }
 
-/* A list in the making. */
+/* A list that is being read. */
 typedef struct list {
     cd_view *v;
     const cd_index_at *before;
@@ -127,7 +124,7 @@ cd_err cd_index_txs(cd_view *v, cd_index_at *out, usize *cnt, usize max, const c
     return CD_OK;
 }
 
-/* --- tokens -------------------------------------------------------------------------------------------------------- */
+/* --- tokens --- */
 
 static cd_err load(list *l, u64 height)
 {
@@ -161,8 +158,8 @@ static cd_err take_moves(void *ctx, bool *more, const cd_index_at *at)
     return CD_OK;
 }
 
-static cd_err moves(cd_view *v, cd__ix_table t, cd_token_move *out, usize *cnt, usize max,
-                    const cd_addr20 *addr, const cd_index_at *before)
+static cd_err moves(cd_view *v, cd__ix_table t, cd_token_move *out, usize *cnt, usize max, const cd_addr20 *addr,
+                    const cd_index_at *before)
 {
     list l = {.v = v, .before = before, .max = max, .out = out};
     cd_err e = walk(v, t, addr, before, take_moves, &l);
@@ -178,8 +175,8 @@ cd_err cd_index_moves(cd_view *v, cd_token_move *out, usize *cnt, usize max, con
     return moves(v, CD__IX_MOVES, out, cnt, max, addr, before);
 }
 
-cd_err cd_index_moves_of_token(cd_view *v, cd_token_move *out, usize *cnt, usize max,
-                               const cd_addr20 *token, const cd_index_at *before)
+cd_err cd_index_moves_of_token(cd_view *v, cd_token_move *out, usize *cnt, usize max, const cd_addr20 *token,
+                               const cd_index_at *before)
 {
     return moves(v, CD__IX_SAID, out, cnt, max, token, before);
 }
@@ -189,8 +186,7 @@ cd_err cd_index_token_get(cd_view *v, cd_index_token *out, const cd_addr20 *toke
     return cd__ix_first(cd_view_kv(v), out, token);
 }
 
-cd_err cd_index_tokens(cd_view *v, cd_index_token *out, usize *cnt, usize max,
-                       const cd_index_at *before)
+cd_err cd_index_tokens(cd_view *v, cd_index_token *out, usize *cnt, usize max, const cd_index_at *before)
 {
     enum { PLACE = 10 + CD__IX_ITEM };
     u8 start[PLACE + 20];
@@ -200,10 +196,9 @@ cd_err cd_index_tokens(cd_view *v, cd_index_token *out, usize *cnt, usize max,
     cd_put_be32(start + 10, before->tx);
     cd_put_be32(start + 14, before->item);
     memset(start + PLACE, 0xff, 20);
-    CD_TRY(cd_kv_iter_new(&it, cd_view_kv(v),
-                          &(cd_kv_range){.prefix = cd_bytes_of(start, 2),
-                                         .start = cd_bytes_of(start, sizeof start),
-                                         .reverse = true}));
+    CD_TRY(cd_kv_iter_new(
+        &it, cd_view_kv(v),
+        &(cd_kv_range){.prefix = cd_bytes_of(start, 2), .start = cd_bytes_of(start, sizeof start), .reverse = true}));
     cd_err e = CD_OK;
     while (e == CD_OK && n < max && cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);
@@ -228,17 +223,17 @@ cd_err cd_index_tokens(cd_view *v, cd_index_token *out, usize *cnt, usize max,
     return CD_OK;
 }
 
-/* --- holdings ------------------------------------------------------------------------------------------------------ */
+/* --- holdings --- */
 
 /* What the lists of holdings are made of: the keys of a table that begin with an address, folded or not. */
 typedef struct gathering {
-    u8 group[1 + 20]; /* table and address */
+    u8 group[1 + 20]; /* table and address, which the keys begin with */
     cd__ix_got after;
     bool has_after;
     cd__ix_got *v;
     usize cnt;
     usize cap;
-    usize max; /* of those that are folded */
+    usize max; /* at most so many folded keys are read */
     cd_arena a;
 } gathering;
 
@@ -262,8 +257,7 @@ static void gather(gathering *g, const cd__ix_got *got)
 static cd_err gather_rows(gathering *g, cd_kv *kv)
 {
     u8 start[1 + sizeof(cd__ix_got)] = {CD__IX_PREFIX};
-    usize middle =
-        g->group[0] == CD__IX_IDS ? 21 : 41; /* where the kind is in a key without prefix */
+    usize middle = g->group[0] == CD__IX_IDS ? 21 : 41; /* where the kind is in a key without prefix */
     usize start_n = CD__IX_ADDR;
     cd_kv_iter *it = NULL;
     memcpy(start + 1, g->group, sizeof g->group);
@@ -273,9 +267,8 @@ static cd_err gather_rows(gathering *g, cd_kv *kv)
         memcpy(start + 1 + middle, g->after.b + 41, id);
         start_n = 1 + middle + id;
     }
-    CD_TRY(cd_kv_iter_new(&it, kv,
-                          &(cd_kv_range){.prefix = cd_bytes_of(start, CD__IX_ADDR),
-                                         .start = cd_bytes_of(start, start_n)}));
+    CD_TRY(cd_kv_iter_new(
+        &it, kv, &(cd_kv_range){.prefix = cd_bytes_of(start, CD__IX_ADDR), .start = cd_bytes_of(start, start_n)}));
     cd_err e = CD_OK;
     while (e == CD_OK && g->cnt < g->max && cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);
@@ -326,8 +319,8 @@ static cd_index_holding holding_of(const cd__ix_got *got)
     return h;
 }
 
-static cd_err holdings(cd_view *v, cd__ix_table t, cd_index_holding *out, usize *cnt, usize max,
-                       const cd_addr20 *addr, const cd_index_holding *after)
+static cd_err holdings(cd_view *v, cd__ix_table t, cd_index_holding *out, usize *cnt, usize max, const cd_addr20 *addr,
+                       const cd_index_holding *after)
 {
     gathering g = {.group = {(u8)t}, .has_after = after != NULL, .max = max + 1};
     memcpy(g.group + 1, addr->b, 20);
@@ -354,25 +347,25 @@ static cd_err holdings(cd_view *v, cd__ix_table t, cd_index_holding *out, usize 
     return CD_OK;
 }
 
-cd_err cd_index_holdings(cd_view *v, cd_index_holding *out, usize *cnt, usize max,
-                         const cd_addr20 *addr, const cd_index_holding *after)
+cd_err cd_index_holdings(cd_view *v, cd_index_holding *out, usize *cnt, usize max, const cd_addr20 *addr,
+                         const cd_index_holding *after)
 {
     return holdings(v, CD__IX_HOLDS, out, cnt, max, addr, after);
 }
 
-cd_err cd_index_holders(cd_view *v, cd_index_holding *out, usize *cnt, usize max,
-                        const cd_addr20 *token, const cd_index_holding *after)
+cd_err cd_index_holders(cd_view *v, cd_index_holding *out, usize *cnt, usize max, const cd_addr20 *token,
+                        const cd_index_holding *after)
 {
     return holdings(v, CD__IX_HOLDERS, out, cnt, max, token, after);
 }
 
-cd_err cd_index_ids(cd_view *v, cd_index_holding *out, usize *cnt, usize max,
-                    const cd_addr20 *token, const cd_index_holding *after)
+cd_err cd_index_ids(cd_view *v, cd_index_holding *out, usize *cnt, usize max, const cd_addr20 *token,
+                    const cd_index_holding *after)
 {
     return holdings(v, CD__IX_IDS, out, cnt, max, token, after);
 }
 
-/* --- inside transactions ------------------------------------------------------------------------------------------- */
+/* --- inside transactions --- */
 
 static cd_index_internal internal_of(const cd_transfer *t, u64 height, usize k)
 {
@@ -400,14 +393,13 @@ static cd_err take_internal(void *ctx, bool *more, const cd_index_at *at)
     if (at->item >= l->inside_cnt) {
         return CD_ECORRUPT;
     }
-    ((cd_index_internal *)l->out)[l->cnt++] =
-        internal_of(&l->inside[at->item], at->height, at->item);
+    ((cd_index_internal *)l->out)[l->cnt++] = internal_of(&l->inside[at->item], at->height, at->item);
     *more = l->cnt < l->max;
     return CD_OK;
 }
 
-cd_err cd_index_internals(cd_view *v, cd_index_internal *out, usize *cnt, usize max,
-                          const cd_addr20 *addr, const cd_index_at *before)
+cd_err cd_index_internals(cd_view *v, cd_index_internal *out, usize *cnt, usize max, const cd_addr20 *addr,
+                          const cd_index_at *before)
 {
     list l = {.v = v, .before = before, .max = max, .out = out};
     cd_err e = max == 0 ? CD_OK : walk(v, CD__IX_INTERNALS, addr, before, take_internal, &l);
@@ -417,8 +409,7 @@ cd_err cd_index_internals(cd_view *v, cd_index_internal *out, usize *cnt, usize 
     return CD_OK;
 }
 
-cd_err cd_index_internals_of_tx(cd_view *v, cd_index_internal *out, usize *cnt, usize max,
-                                const cd_index_at *at)
+cd_err cd_index_internals_of_tx(cd_view *v, cd_index_internal *out, usize *cnt, usize max, const cd_index_at *at)
 {
     cd_arena a = {0};
     cd_transfer *t = NULL;
@@ -442,8 +433,7 @@ cd_err cd_index_creation_get(cd_view *v, cd_index_creation *out, const cd_addr20
     cd_kv_iter *it = NULL;
     (void)cd__ix_key(key, CD__IX_MADE, contract, 0);
     CD_TRY(
-        cd_kv_iter_new(&it, cd_view_kv(v),
-                       &(cd_kv_range){.prefix = cd_bytes_of(key, CD__IX_ADDR), .reverse = true}));
+        cd_kv_iter_new(&it, cd_view_kv(v), &(cd_kv_range){.prefix = cd_bytes_of(key, CD__IX_ADDR), .reverse = true}));
     cd_err e = CD_ENOENT;
     if (cd_kv_iter_next(it)) {
         cd_bytes k = cd_kv_iter_key(it);

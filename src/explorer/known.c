@@ -1,6 +1,6 @@
-#include "chains/evmchain/api/revert.h"
+#include "chains/evmchain/core/revert.h"
 #include "codec/abi.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
 #include "explorer/fn.h"
 #include "types/addr_text.h"
@@ -14,9 +14,8 @@ static const struct {
     u8 indexed;
     cd__known_kind kind;
 } rows[] = {
-#define F(signature_, args_, rest_)                                                                \
-    {.signature = (signature_), .args = (args_), .rest = (rest_), .kind = CD__KNOWN_FN},
-#define E(signature_, indexed_, args_)                                                             \
+#define F(signature_, args_, rest_) {.signature = (signature_), .args = (args_), .rest = (rest_), .kind = CD__KNOWN_FN},
+#define E(signature_, indexed_, args_)                                                                                 \
     {.signature = (signature_), .args = (args_), .indexed = (indexed_), .kind = CD__KNOWN_EVENT},
 #define R(signature_, args_) {.signature = (signature_), .args = (args_), .kind = CD__KNOWN_ERROR},
 #include "explorer/known.def"
@@ -59,8 +58,7 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
 {
     for (usize i = 0; log->topic_cnt != 0 && i < x->known_cnt; i++) {
         const cd__known *k = &x->known[i];
-        if (k->kind == CD__KNOWN_EVENT &&
-            (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt &&
+        if (k->kind == CD__KNOWN_EVENT && (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt &&
             cd_hash32_eq(&k->hash, &log->topics[0])) {
             return k;
         }
@@ -68,15 +66,14 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
     return NULL;
 }
 
-/* --- arguments --------------------------------------------------------------------------------------------------- */
+/* --- arguments --- */
 
 static void items(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 depth)
 {
     cd_html_put(&p->h, "[");
     for (usize i = 0; i < v->cnt && i < ITEMS_SHOWN && depth < DEPTH_SHOWN; i++) {
         cd_html_put(&p->h, "{}", i == 0 ? "" : ", ");
-        cd__value_write(p, t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner, &v->items[i],
-                        depth + 1);
+        cd__value_write(p, t->kind == CD_ABI_TUPLE ? &t->inner[i] : t->inner, &v->items[i], depth + 1);
     }
     if (v->cnt > ITEMS_SHOWN || depth >= DEPTH_SHOWN) {
         cd_html_put(&p->h, " … {} in all", (u64)v->cnt);
@@ -110,8 +107,7 @@ void cd__value_write(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 d
         return;
     case CD_ABI_FIXED:
     case CD_ABI_BYTES:
-        cd_html_put(&p->h, "<span class=\"mono\">{}</span>",
-                    cd_foreign_of(cd__xp_hex(p, v->bytes)));
+        cd_html_put(&p->h, "<span class=\"mono\">{}</span>", cd_foreign_of(cd__xp_hex(p, v->bytes)));
         return;
     case CD_ABI_STRING:
         cd_html_put(&p->h, "{}", cd_foreign_of(v->bytes));
@@ -126,8 +122,7 @@ void cd__value_write(cd__xp *p, const cd_abi_type *t, const cd_abi_val *v, u32 d
 }
 
 /* The arguments of an event that stand in its data, as a tuple, and all of them. */
-static bool event_args(cd__xp *p, const cd__known *k, const cd_log *log, const cd_abi_type *all,
-                       cd_abi_val *out)
+static bool event_args(cd__xp *p, const cd__known *k, const cd_log *log, const cd_abi_type *all, cd_abi_val *out)
 {
     cd_abi_type *rest = cd_arena_array(&p->a, cd_abi_type, all->cnt);
     cd_abi_type tuple = {.kind = CD_ABI_TUPLE, .inner = rest};
@@ -166,8 +161,7 @@ cd__reason cd__revert_reason(cd__xp *p, cd_bytes data)
     if (plain != NULL) {
         return (cd__reason){.text = cd_bytes_str(plain)};
     }
-    if (k == NULL ||
-        cd_abi_parse(&t, &p->a, cd_bytes_str(strchr(k->signature, '(')), NULL) != CD_OK ||
+    if (k == NULL || cd_abi_parse(&t, &p->a, cd_bytes_str(strchr(k->signature, '(')), NULL) != CD_OK ||
         cd_abi_dec(&v, &p->a, &t, cd_bytes_sub(data, 4, data.n - 4)) != CD_OK) {
         return (cd__reason){0};
     }
@@ -181,9 +175,8 @@ cd__reason cd__revert_reason(cd__xp *p, cd_bytes data)
         cd_buf_put(&out, cd_bytes_of(name, n));
         cd_buf_u8(&out, ' ');
         cd_buf_put(&out, t.inner[i].kind == CD_ABI_ADDRESS ? cd_bytes_str(cd_addr_fmt(addr, &who))
-                         : t.inner[i].kind == CD_ABI_FIXED
-                             ? cd__xp_hex(p, v.items[i].bytes)
-                             : cd_fmt_exact(&p->a, &v.items[i].num, 0));
+                         : t.inner[i].kind == CD_ABI_FIXED ? cd__xp_hex(p, v.items[i].bytes)
+                                                           : cd_fmt_exact(&p->a, &v.items[i].num, 0));
         name += name[n] == ',' ? n + 1 : n;
     }
     cd_bytes words = cd_arena_dup(&p->a, cd_buf_bytes(&out));
@@ -232,8 +225,7 @@ static bool put_amount(cd__xp *p, const cd_addr20 *token, const cd_abi_type *t, 
     return true;
 }
 
-bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data,
-                    const cd_log *log)
+bool cd__known_args(cd__xp *p, const cd__known *k, const cd_addr20 *contract, cd_bytes data, const cd_log *log)
 {
     cd_abi_type t;
     cd_abi_val v;

@@ -1,9 +1,9 @@
 #include "explorer/labels.h"
 
 #include "base/hex.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/text.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/text_priv.h"
 
 #include <stdlib.h>
 
@@ -12,12 +12,12 @@ enum { ADDR_TEXT = 42, LABELS_MAX = 1 << 20 };
 typedef struct label {
     cd_addr20 addr;
     u8 name_n;
-    bool is_own; /* of the file */
+    bool is_own; /* from the operator's file, not built in */
     u8 name[CD_LABEL_MAX];
 } label;
 
 struct cd_labels {
-    label *v; /* by address */
+    label *v; /* ascending by address */
     usize cnt;
     usize cap;
 };
@@ -70,7 +70,7 @@ static void add_known(cd_labels *l)
 
 static cd_err add_line(cd_labels *l, cd_bytes line, u64 number, cd_errinfo *why)
 {
-    line = cd__xp_trim(line);
+    line = cd_text_trim(line, NULL);
     if (line.n == 0 || line.p[0] == '#') {
         return CD_OK;
     }
@@ -78,13 +78,12 @@ static cd_err add_line(cd_labels *l, cd_bytes line, u64 number, cd_errinfo *why)
     if (line.n < ADDR_TEXT || line.p[0] != '0' || (line.p[1] | 0x20) != 'x' ||
         cd_hex_parse(x.addr.b, cd_bytes_sub(line, 2, ADDR_TEXT - 2)) != CD_OK ||
         (line.n > ADDR_TEXT && line.p[ADDR_TEXT] > ' ')) {
-        return cd_fail(why, CD_EFORMAT, "line %llu does not begin with an address",
-                       (unsigned long long)number);
+        return cd_fail(why, CD_EFORMAT, "line %llu does not begin with an address", (unsigned long long)number);
     }
-    cd_bytes name = cd__xp_trim(cd_bytes_sub(line, ADDR_TEXT, line.n - ADDR_TEXT));
+    cd_bytes name = cd_text_trim(cd_bytes_sub(line, ADDR_TEXT, line.n - ADDR_TEXT), NULL);
     if (name.n == 0 || name.n > CD_LABEL_MAX) {
-        return cd_fail(why, CD_EFORMAT, "line %llu: a name has 1 to %d bytes",
-                       (unsigned long long)number, CD_LABEL_MAX);
+        return cd_fail(why, CD_EFORMAT, "line %llu: a name has 1 to %d bytes", (unsigned long long)number,
+                       CD_LABEL_MAX);
     }
     if (l->cnt == LABELS_MAX) {
         return cd_fail(why, CD_EFORMAT, "more than %d names", LABELS_MAX);

@@ -1,7 +1,8 @@
 /* explorer/labels.h - names of addresses: those that every chain of this kind has, and those of the operator's file.
  *
- * The file has one address and its name a line, what begins with '#' and empty lines are skipped; a name of the file takes
- * the place of one that everybody knows. What contracts call themselves is not believed here. Threading: frozen. */
+ * The file has one address and its name a line, what begins with '#' and empty lines are skipped; a name of the file
+ * takes the place of one that everybody knows. What contracts call themselves is not believed here. Threading:
+ * frozen. */
 #ifndef CD_EXPLORER_LABELS_H
 #define CD_EXPLORER_LABELS_H
 
@@ -11,7 +12,8 @@ typedef struct cd_labels cd_labels;
 
 enum { CD_LABEL_MAX = 64 }; /* bytes of a name */
 
-/* cd_labels_new reads the text of a file; empty: what everybody knows. It is copied. Errors: CD_EFORMAT, with the line. */
+/* cd_labels_new reads the text of a file; empty: what everybody knows. It is copied. Errors: CD_EFORMAT, with the
+ * line. */
 cd_err cd_labels_new(cd_labels **out, cd_bytes text, cd_errinfo *why) CD_CHECK;
 void cd_labels_free(cd_labels *l); /* NULL is allowed */
 

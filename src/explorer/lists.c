@@ -1,5 +1,5 @@
 /* Rows of the index as tables, and what is asked of tokens that it names. */
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 #include "explorer/explorer_priv.h"
 
 bool cd__xp_index_state(cd__xp *p, cd_index_state *out)
@@ -7,8 +7,7 @@ bool cd__xp_index_state(cd__xp *p, cd_index_state *out)
     cd_buf text = {0};
     cd_html note = {.out = &text};
     if (p->x->cfg.index == NULL || cd_index_state_get(p->x->cfg.index, out, p->view) != CD_OK) {
-        cd_ui_empty(&p->h, "No index of addresses",
-                    "This node does not keep who took part in what.", (cd_markup){0});
+        cd_ui_empty(&p->h, "No index of addresses", "This node does not keep who took part in what.", (cd_markup){0});
         return false;
     }
     if (!out->is_whole) {

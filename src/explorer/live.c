@@ -1,11 +1,12 @@
-/* Live rows: news of the chain come to the loop, a reader's thread makes the rows once, everybody who listens gets the same
- * bytes. What came in the meantime waits for the next rendering, so a fast chain costs no more than a slow one. */
-#include "base/list.h"
-#include "base/mem.h"
+/* Live rows: news of the chain come to the loop, a reader's thread makes the rows once, everybody who listens gets
+ * the same bytes. What came in the meantime waits for the next rendering, so a fast chain costs no more than a slow
+ * one. */
+#include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/table/list.h"
 #include "codec/json.h"
 #include "explorer/explorer_priv.h"
-#include "net/http_sse.h"
+#include "net/http/sse.h"
 #include "web/serve.h"
 
 #include <stdatomic.h>
@@ -19,14 +20,15 @@ typedef struct event {
 
 struct cd__live {
     cd_explorer *x;
-    cd_sse *sse;
+    cd_sse *sse;  /* from the first listener on; NULL: there was none */
+    bool is_left; /* nobody listens any more */
     cd_loop_task news;
-    atomic_bool has_news; /* the task was posted */
+    atomic_bool has_news; /* news was posted and has not run yet */
     cd_loop_task done;
     bool is_rendering;
-    bool is_stale; /* something came since the rendering began */
-    u64 told; /* the height up to which everybody was told; during a rendering those who have come since */
-    u64 epoch; /* of the chain then (cd_view_epoch) */
+    bool is_stale; /* a block came since the rendering began */
+    u64 told;      /* the height up to which everybody was told; during a rendering those who have come since */
+    u64 epoch;     /* epoch of the chain at that height (cd_view_epoch) */
     /* The rendering's; its thread and the loop take turns. */
     u64 from;
     u64 from_epoch;
@@ -36,7 +38,7 @@ struct cd__live {
     usize cnt;
 };
 
-/* --- rendering ---------------------------------------------------------------------------------------------------- */
+/* --- rendering --- */
 
 /* What was written becomes an event: {"id":…,"html":…}. */
 static void tell(struct cd__live *l, cd__xp *p, const char *name, cd_bytes id)
@@ -45,10 +47,8 @@ static void tell(struct cd__live *l, cd__xp *p, const char *name, cd_bytes id)
     cd_json_w w = {.out = &e->data};
     e->name = name;
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "id");
-    cd_json_w_str(&w, id);
-    cd_json_w_key(&w, "html");
-    cd_json_w_str(&w, cd_buf_bytes(&p->body));
+    cd_json_put_str(&w, "id", id);
+    cd_json_put_str(&w, "html", cd_buf_bytes(&p->body));
     cd_json_w_obj_end(&w);
     cd_buf_clear(&p->body);
 }
@@ -60,8 +60,7 @@ static void tell_blocks(struct cd__live *l, cd__xp *p, u64 from, u64 head)
         const cd_accepted *b;
         if (cd_view_block(p->view, &b, &p->a, n) == CD_OK) {
             cd__xp_blocks_row(p, b);
-            tell(l, p, CD__LIVE_BLOCKS,
-                 cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)n)));
+            tell(l, p, CD__LIVE_BLOCKS, cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)n)));
         }
     }
 }
@@ -91,7 +90,7 @@ static void tell_txs(struct cd__live *l, cd__xp *p, u64 from, u64 head)
     }
 }
 
-/* On a reader's thread. */
+/* Renders the rows, on a reader's thread. */
 static void render(void *arg)
 {
     struct cd__live *l = arg;
@@ -113,7 +112,7 @@ static void render(void *arg)
     cd_loop_post(l->x->cfg.loop, &l->done);
 }
 
-/* --- on the loop -------------------------------------------------------------------------------------------------- */
+/* --- on the loop --- */
 
 static struct cd__live *of_task(cd_loop_task *t, usize at)
 {
@@ -124,7 +123,7 @@ static void begin(struct cd__live *l)
 {
     if (l->is_rendering) {
         l->is_stale = true;
-    } else if (cd_sse_cnt(l->sse) != 0) {
+    } else if (l->sse != NULL && cd_sse_cnt(l->sse) != 0) {
         l->is_stale = false;
         l->from = l->told;
         l->from_epoch = l->epoch;
@@ -148,7 +147,9 @@ static void on_done(cd_loop_task *t)
 {
     struct cd__live *l = of_task(t, offsetof(struct cd__live, done));
     for (usize i = 0; i < l->cnt; i++) {
-        cd_sse_send(l->sse, 0, l->events[i].name, cd_buf_bytes(&l->events[i].data));
+        if (l->sse != NULL) {
+            cd_sse_send(l->sse, 0, l->events[i].name, cd_buf_bytes(&l->events[i].data));
+        }
         cd_buf_fini(&l->events[i].data);
     }
     l->cnt = 0;
@@ -183,18 +184,23 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
         cd_http_reply(r, 200, "text/event-stream");
         return;
     }
-    if (cd_sse_cnt(l->sse) == 0 && !l->is_rendering) {
+    if (l->sse == NULL && !l->is_left) {
+        const cd_sse_cfg cfg = {.listeners_max = LISTENERS_MAX};
+        l->sse = cd_sse_new(l->x->cfg.loop, &cfg, cd_clock_wall_ns(l->x->cfg.clock));
+    }
+    if (l->sse != NULL && cd_sse_cnt(l->sse) == 0 && !l->is_rendering) {
         cd_view *view = cd_view_newest(l->x->cfg.chain);
         l->told = at;
         l->epoch = cd_view_epoch(view);
         cd_view_unref(view);
     }
-    if (!cd_sse_listen(l->sse, r, NULL, NULL)) {
+    if (l->sse == NULL || !cd_sse_listen(l->sse, r, NULL, NULL)) {
         cd_http_req_add_header(r, "Retry-After", "10");
         cd_http_reply_error(r, 503, "too many listen already; the page shows the present state");
         return;
     }
-    /* What came between its page and now is told to everybody once more: rows that stand there already are known by id. */
+    /* What came between its page and now is told to everybody once more: rows that stand there already are known by
+     * id. */
     l->told = cd_min_u64(l->told, at);
     if (!l->is_rendering) {
         begin(l);
@@ -204,12 +210,17 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
 struct cd__live *cd__live_new(cd_explorer *x)
 {
     struct cd__live *l = cd_new(struct cd__live);
-    const cd_sse_cfg cfg = {.listeners_max = LISTENERS_MAX};
     l->x = x;
-    l->sse = cd_sse_new(x->cfg.loop, &cfg, cd_clock_wall_ns(x->cfg.clock));
     l->news.fn = on_news;
     l->done.fn = on_done;
     return l;
+}
+
+void cd__live_leave(struct cd__live *l)
+{
+    l->is_left = true;
+    cd_sse_free(l->sse);
+    l->sse = NULL;
 }
 
 void cd__live_free(struct cd__live *l)
@@ -237,5 +248,5 @@ const char *cd__xp_live(cd__xp *p, const char *what)
         return NULL;
     }
     u64 head = cd_view_head(p->view)->block.header.number;
-    return cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/live?at=%llu#%s", (unsigned long long)head, what);
+    return cd_arena_fmt(&p->a, "%s/live?at=%llu#%s", p->x->root, (unsigned long long)head, what);
 }

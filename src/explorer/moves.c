@@ -3,7 +3,7 @@
 
 enum { ACCOUNTS_SHOWN = 12, COLUMNS_SHOWN = 4, TEXT_MAX = 1100, TOKENS_ASKED = 32 };
 
-/* --- tokens ------------------------------------------------------------------------------------------------------ */
+/* --- tokens --- */
 
 /* A name is a string, or in old contracts 32 bytes padded with zeros. */
 cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, const char *which)
@@ -17,8 +17,7 @@ cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, 
     if (!cd__call_static(p, &out, b, addr, cd_bytes_of(ask, 4))) {
         return (cd_bytes){0};
     }
-    if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK &&
-        cd_abi_dec(&v, &p->a, &t, out) == CD_OK) {
+    if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK && cd_abi_dec(&v, &p->a, &t, out) == CD_OK) {
         cd_bytes text = v.items[0].bytes;
         return cd_bytes_sub(text, 0, text.n < TEXT_MAX ? text.n : TEXT_MAX);
     }
@@ -28,8 +27,7 @@ cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, 
     return cd_bytes_sub(out, 0, n);
 }
 
-bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr,
-                      cd_bytes data)
+bool cd__token_number(cd__xp *p, cd_u256 *out, const cd_accepted *b, const cd_addr20 *addr, cd_bytes data)
 {
     cd_bytes word;
     if (!cd__call_static(p, &word, b, addr, data) || word.n != 32) {
@@ -70,8 +68,7 @@ const cd__token *cd__xp_token(cd__xp *p, const cd_addr20 *addr)
     return t;
 }
 
-static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
-                                 const cd_addr20 *addr)
+static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b, const cd_addr20 *addr)
 {
     for (usize i = 0; i < m->tokens_cnt; i++) {
         if (cd_addr20_eq(&m->tokens[i].addr, addr)) {
@@ -86,7 +83,7 @@ static const cd__token *token_of(cd__xp *p, cd__moves *m, const cd_accepted *b,
     return t;
 }
 
-/* --- finding ----------------------------------------------------------------------------------------------------- */
+/* --- finding --- */
 
 static void add(cd__moves *m, const cd__move *v)
 {
@@ -122,8 +119,8 @@ static bool find_indexed(cd__xp *p, cd__moves *m, const cd_accepted *b, usize id
     cd_index_state s;
     cd_index_at at = {.height = b->block.header.number, .tx = (u32)idx};
     usize cnt = CD__MOVES_MAX;
-    if (p->x->cfg.index == NULL || cd_index_state_get(p->x->cfg.index, &s, p->view) != CD_OK ||
-        !s.is_whole || at.height < s.traced_from) {
+    if (p->x->cfg.index == NULL || cd_index_state_get(p->x->cfg.index, &s, p->view) != CD_OK || !s.is_whole ||
+        at.height < s.traced_from) {
         return false;
     }
     while (cnt == CD__MOVES_MAX) {
@@ -161,11 +158,9 @@ static void find_inside(cd__moves *m, cd_json root)
         if (cd_json_has(cd_json_get(v, "error"))) {
             continue;
         }
-        bool moves = !cd_bytes_eq(type, cd_bytes_str("DELEGATECALL")) &&
-                     !cd_bytes_eq(type, cd_bytes_str("CALLCODE"));
+        bool moves = !cd_bytes_eq(type, cd_bytes_str("DELEGATECALL")) && !cd_bytes_eq(type, cd_bytes_str("CALLCODE"));
         if (moves && cd_json_qty_u256(&move.amount, cd_json_get(v, "value"), NULL) == CD_OK &&
-            !cd_u256_is_zero(&move.amount) &&
-            cd_json_fixed(move.from.b, 20, cd_json_get(v, "from"), NULL) == CD_OK &&
+            !cd_u256_is_zero(&move.amount) && cd_json_fixed(move.from.b, 20, cd_json_get(v, "from"), NULL) == CD_OK &&
             cd_json_fixed(move.to.b, 20, cd_json_get(v, "to"), NULL) == CD_OK) {
             add(m, &move);
         }
@@ -183,9 +178,7 @@ void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd
         return;
     }
     if (!cd_u256_is_zero(&tx->value)) {
-        add(m, &(cd__move){.from = tx->sender,
-                           .to = tx->is_create ? r->created : tx->to,
-                           .amount = tx->value});
+        add(m, &(cd__move){.from = tx->sender, .to = tx->is_create ? r->created : tx->to, .amount = tx->value});
     }
     if (!find_indexed(p, m, b, idx) && cd_json_kind_of(trace) == CD_JSON_OBJ) {
         find_inside(m, trace);
@@ -195,7 +188,7 @@ void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd
     }
 }
 
-/* --- showing ----------------------------------------------------------------------------------------------------- */
+/* --- showing --- */
 
 static void unit(cd__xp *p, const cd__token *t)
 {
@@ -203,8 +196,7 @@ static void unit(cd__xp *p, const cd__token *t)
         cd_html_put(&p->h, "LUX");
         return;
     }
-    cd_html_put(&p->h, "<a href=\"" CD_EXPLORER_ROOT "/{}/{}\">",
-                p->x->cfg.index == NULL ? "address" : "token",
+    cd_html_put(&p->h, "<a href=\"{}/{}/{}\">", p->x->root, p->x->cfg.index == NULL ? "address" : "token",
                 cd_url_part_of(cd__xp_hex(p, cd_bytes_of(t->addr.b, 20))));
     if (t->symbol.n != 0) {
         cd_html_put(&p->h, "{}</a>", cd_foreign_of(t->symbol));
@@ -216,9 +208,8 @@ static void unit(cd__xp *p, const cd__token *t)
 static cd_bytes number(cd__xp *p, const cd__token *t, const cd_u256 *v)
 {
     u32 decimals = t == NULL ? CD__XP_DECIMALS : t->decimals;
-    return cd_fmt_amount(
-        &p->a, v, decimals,
-        (cd_fmt_decimals){.min = t != NULL && decimals >= 2 && decimals < 79 ? 2 : 0});
+    return cd_fmt_amount(&p->a, v, decimals,
+                         (cd_fmt_decimals){.min = t != NULL && decimals >= 2 && decimals < 79 ? 2 : 0});
 }
 
 void cd__move_amount(cd__xp *p, const cd__move *m)

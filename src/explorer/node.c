@@ -27,11 +27,9 @@ static void figures(cd__xp *p, cd_json state)
         {.label = "Memory",
          .value = cd_fmt_bytes(&p->a, number(state, "memory")),
          .unit = "",
-         .sub = cd_bytes_str(
-             cd_arena_fmt(&p->a, "budget %.*s", (int)budget.n, (const char *)budget.p))},
+         .sub = cd_bytes_str(cd_arena_fmt(&p->a, "budget %.*s", (int)budget.n, (const char *)budget.p))},
         {.label = "Disk",
-         .value =
-             in_memory ? cd_bytes_str(CD_FMT_NONE) : cd_fmt_bytes(&p->a, number(state, "disk")),
+         .value = in_memory ? cd_bytes_str(CD_FMT_NONE) : cd_fmt_bytes(&p->a, number(state, "disk")),
          .unit = "",
          .sub = cd_bytes_str(in_memory ? "everything stays in memory" : "of the store")},
         {.label = "JSON-RPC",
@@ -66,12 +64,10 @@ static void check(cd__xp *p, cd_bytes name, cd_json v)
         cd_html_put(h,
                     "<span class=\"sub any\">{}</span><span class=\"sub\">{} times in a row, since "
                     "{}</span>",
-                    error, cd_fmt_count(&p->a, number(v, "contiguousFailures")),
-                    text(v, "timeOfFirstFailure"));
+                    error, cd_fmt_count(&p->a, number(v, "contiguousFailures")), text(v, "timeOfFirstFailure"));
     }
     cd_html_put(h, "</td><td>");
-    cd_ui_pill(h, error.n == 0 ? CD_PILL_OK : CD_PILL_BAD,
-               cd_bytes_str(error.n == 0 ? "Healthy" : "Unhealthy"));
+    cd_ui_pill(h, error.n == 0 ? CD_PILL_OK : CD_PILL_BAD, cd_bytes_str(error.n == 0 ? "Healthy" : "Unhealthy"));
     cd_html_put(h, "</td>");
     cd_ui_cell(h, &cols[2]);
     cd_html_put(h, "<span class=\"sub mono any\">{}</span>", cd_buf_bytes(&message));
@@ -87,8 +83,7 @@ static void health(cd__xp *p, cd_json v)
     cd_html *h = &p->h;
     (void)!cd_json_bool(&is_well, cd_json_get(v, "healthy"), NULL);
     cd_html_put(h, "<section class=\"panel\"><header><h2>Health</h2><div class=\"end\">");
-    cd_ui_pill(h, is_well ? CD_PILL_OK : CD_PILL_BAD,
-               cd_bytes_str(is_well ? "Healthy" : "Unhealthy"));
+    cd_ui_pill(h, is_well ? CD_PILL_OK : CD_PILL_BAD, cd_bytes_str(is_well ? "Healthy" : "Unhealthy"));
     cd_html_put(h, "</div></header>");
     cd_ui_table_begin(h, "Health checks", cols, CD_COUNT(cols), NULL, NULL);
     cd_json_it it = cd_json_iter(cd_json_get(v, "checks"));
@@ -127,7 +122,7 @@ void cd__xp_node(cd__xp *p)
         cfg->node_state(cfg->ctx, &doc);
     }
     p->title = cd_bytes_str("Node");
-    p->tab = CD_EXPLORER_ROOT "/node";
+    p->tab = p->x->tabs[CD__TAB_NODE].href;
     cd_html_put(&p->h, "<h1>Node</h1>");
     if (cd_json_parse(&state, &p->a, cd_buf_bytes(&doc), 0, NULL) == CD_OK) {
         figures(p, state);

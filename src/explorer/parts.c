@@ -12,17 +12,24 @@ cd_bytes cd__xp_hex(cd__xp *p, cd_bytes b)
     return cd_bytes_of(out, 2 * b.n + 2);
 }
 
+cd_bytes cd__xp_without_chain(const cd__xp *p, cd_bytes text)
+{
+    const char *name = p->x->cfg.chain_name;
+    usize n = strlen(name);
+    bool has_it = text.n > n + 1 && text.p[n] == '/' && cd_http_name_eq(cd_bytes_of(text.p, n), cd_bytes_str(name));
+    return has_it ? cd_bytes_sub(text, n + 1, text.n - n - 1) : text;
+}
+
 cd_bytes cd__xp_block_href(cd__xp *p, u64 number)
 {
     return cd_bytes_str(
-        cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/block/C/%llu", (unsigned long long)number));
+        cd_arena_fmt(&p->a, "%s/block/%s/%llu", p->x->root, p->x->cfg.chain_name, (unsigned long long)number));
 }
 
 cd_bytes cd__xp_tx_href(cd__xp *p, const cd_hash32 *hash)
 {
     cd_bytes hex = cd__xp_hex(p, cd_bytes_of(hash->b, 32));
-    return cd_bytes_str(
-        cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/tx/%.*s", (int)hex.n, (const char *)hex.p));
+    return cd_bytes_str(cd_arena_fmt(&p->a, "%s/tx/%.*s", p->x->root, (int)hex.n, (const char *)hex.p));
 }
 
 void cd__xp_addr(cd__xp *p, const cd_addr20 *addr, u32 flags)
@@ -31,11 +38,9 @@ void cd__xp_addr(cd__xp *p, const cd_addr20 *addr, u32 flags)
     cd_bytes whole = cd_arena_dup(&p->a, cd_bytes_str(cd_addr_fmt(text, addr)));
     const cd_ui_id id = {
         .text = whole,
-        .href = (flags & CD_ID_PAGE) != 0
-                    ? (cd_bytes){0}
-                    : cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/address/%s", text)),
-        .name = cd_foreign_of((flags & CD_ID_PAGE) != 0 ? (cd_bytes){0}
-                                                        : cd_labels_of(p->x->cfg.labels, addr)),
+        .href = (flags & CD_ID_PAGE) != 0 ? (cd_bytes){0}
+                                          : cd_bytes_str(cd_arena_fmt(&p->a, "%s/address/%s", p->x->root, text)),
+        .name = cd_foreign_of((flags & CD_ID_PAGE) != 0 ? (cd_bytes){0} : cd_labels_of(p->x->cfg.labels, addr)),
         .flags = flags | CD_ID_GLINT,
     };
     cd_ui_ident(&p->h, &id);
@@ -53,9 +58,7 @@ void cd__xp_tx_hash(cd__xp *p, const cd_hash32 *hash, u32 flags)
 
 void cd__xp_lux(cd__xp *p, const cd_u256 *wei, bool exact)
 {
-    cd_html_put(
-        &p->h, "{} LUX",
-        cd_fmt_amount(&p->a, wei, CD__XP_DECIMALS, (cd_fmt_decimals){.sig = exact ? 0 : 6}));
+    cd_html_put(&p->h, "{} LUX", cd_fmt_amount(&p->a, wei, CD__XP_DECIMALS, (cd_fmt_decimals){.sig = exact ? 0 : 6}));
 }
 
 void cd__xp_height(cd__xp *p, u64 number)
@@ -80,7 +83,7 @@ cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx)
                              : cd_bytes_str("call");
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------ */
+/* --- tables --- */
 
 static const cd_ui_col block_cols[] = {
     {.name = "Height"},
@@ -97,11 +100,9 @@ void cd__xp_blocks_row(cd__xp *p, const cd_accepted *b)
     cd__xp_height(p, head->number);
     cd_html_put(&p->h, "</td><td class=\"mut\">");
     cd_ui_time(&p->h, &p->a, head->time, p->now_s);
-    cd_html_put(
-        &p->h,
-        "</td><td class=\"num\">{} <span class=\"mut\">{}</span></td><td class=\"num\">{} gas",
-        cd_fmt_count(&p->a, b->block.tx_cnt), b->block.tx_cnt == 1 ? "tx" : "txs",
-        cd_fmt_count(&p->a, head->gas_used));
+    cd_html_put(&p->h, "</td><td class=\"num\">{} <span class=\"mut\">{}</span></td><td class=\"num\">{} gas",
+                cd_fmt_count(&p->a, b->block.tx_cnt), b->block.tx_cnt == 1 ? "tx" : "txs",
+                cd_fmt_count(&p->a, head->gas_used));
     cd_chart_meter(&p->h, head->gas_used, head->gas_limit, 1);
     cd_html_put(&p->h, "</td>");
     cd_ui_cell(&p->h, &block_cols[4]);

@@ -13,7 +13,7 @@ typedef struct waiting {
 
 typedef struct gathering {
     cd__xp *p;
-    const cd_hash32 *wanted; /* NULL: the list */
+    const cd_hash32 *wanted; /* hash of the one that is looked for; NULL: all are listed */
     waiting *v;
     usize cnt;
     usize total;
@@ -61,7 +61,7 @@ static cd_err run(cd__xp *p, gathering *g)
     return cfg->with_pool == NULL ? CD_ENOENT : cfg->with_pool(cfg->ctx, gather, g);
 }
 
-/* --- in words ----------------------------------------------------------------------------------------------------- */
+/* --- in words --- */
 
 static void wait_pill(cd__xp *p, cd_tx_wait wait)
 {
@@ -96,7 +96,7 @@ static void wait_pill(cd__xp *p, cd_tx_wait wait)
     cd_ui_pill(&p->h, kind, cd_bytes_str(word));
 }
 
-/* --- the list ----------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 static const cd_ui_col cols[] = {
     {.name = "Transaction"},
@@ -135,12 +135,11 @@ void cd__xp_pool(cd__xp *p)
     gathering g = {0};
     cd_html *h = &p->h;
     p->title = cd_bytes_str("Pool");
-    p->tab = CD_EXPLORER_ROOT "/pool";
+    p->tab = p->x->tabs[CD__TAB_POOL].href;
     cd_html_put(h, "<h1>Pool</h1>");
     if (run(p, &g) != CD_OK) {
         cd_html_put(h, "<section class=\"panel\">");
-        cd_ui_empty(h, "The pool does not answer",
-                    "The node is too busy or about to stop; try again.", (cd_markup){0});
+        cd_ui_empty(h, "The pool does not answer", "The node is too busy or about to stop; try again.", (cd_markup){0});
         cd_html_put(h, "</section>");
         return;
     }
@@ -161,8 +160,7 @@ void cd__xp_pool(cd__xp *p)
     cd_ui_figs(h, figs, CD_COUNT(figs));
     cd_html_put(h, "<section class=\"panel\" aria-label=\"Waiting transactions\">");
     if (g.cnt == 0) {
-        cd_ui_empty(h, "Nothing waits", "Transactions stand here until a block takes them.",
-                    (cd_markup){0});
+        cd_ui_empty(h, "Nothing waits", "Transactions stand here until a block takes them.", (cd_markup){0});
     } else {
         cd_ui_table_begin(h, "Waiting transactions", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < g.cnt; i++) {
@@ -171,14 +169,13 @@ void cd__xp_pool(cd__xp *p)
         cd_ui_table_end(h);
     }
     if (g.cnt < g.total) {
-        cd_html_put(h,
-                    "<footer><span>Showing {} of {}; all of them: txpool_content</span></footer>",
-                    (u64)g.cnt, cd_fmt_count(&p->a, g.total));
+        cd_html_put(h, "<footer><span>Showing {} of {}; all of them: txpool_content</span></footer>", (u64)g.cnt,
+                    cd_fmt_count(&p->a, g.total));
     }
     cd_html_put(h, "</section>");
 }
 
-/* --- one of them --------------------------------------------------------------------------------------------------- */
+/* --- one of them --- */
 
 static void details(cd__xp *p, const waiting *w)
 {
@@ -213,11 +210,11 @@ bool cd__xp_pending(cd__xp *p, const cd_hash32 *hash)
     }
     const waiting *w = &g.v[0];
     p->title = cd_bytes_str("Pending transaction");
-    p->tab = CD_EXPLORER_ROOT "/pool";
+    p->tab = p->x->tabs[CD__TAB_POOL].href;
     cd_html_put(h,
                 "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><span class=\"ch c\" "
-                "aria-hidden=\"true\">C</span> C-Chain / <a href=\"" CD_EXPLORER_ROOT
-                "/pool\">Pool</a></p><h1>Transaction</h1>");
+                "aria-hidden=\"true\">{}</span> {}-Chain / <a href=\"{}\">Pool</a></p><h1>Transaction</h1>",
+                p->x->cfg.chain_name, p->x->cfg.chain_name, p->tab);
     cd__xp_tx_hash(p, &w->tx.hash, CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE);
     cd_html_put(h, "</div>");
     cd_ui_pill(h, CD_PILL_NEUTRAL, cd_bytes_str("Pending"));
@@ -241,8 +238,7 @@ bool cd__xp_pending(cd__xp *p, const cd_hash32 *hash)
     cd_buf text = {0};
     cd_html note = {.out = &text};
     cd_html_put(&note, "{}", w->words);
-    cd_ui_note(h, w->wait == CD_WAIT_TURN ? CD_NOTE_INFO : CD_NOTE_WARN, "It waits for a block",
-               cd_markup_of(&note));
+    cd_ui_note(h, w->wait == CD_WAIT_TURN ? CD_NOTE_INFO : CD_NOTE_WARN, "It waits for a block", cd_markup_of(&note));
     cd_buf_fini(&text);
     cd_html_put(h, "<div class=\"cols side\"><div class=\"stack\">");
     cd__tx_input(p, &w->tx);

@@ -1,7 +1,7 @@
 #include "base/hex.h"
 #include "base/num_text.h"
+#include "base/text.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/text_priv.h"
 #include "web/serve.h"
 
 enum { TYPED_MAX = 200 };
@@ -23,9 +23,6 @@ static bool height_of(u64 *out, cd_bytes t)
 {
     char digits[CD_U64_TEXT_MAX];
     usize n = 0;
-    if (t.n > 2 && (t.p[0] | 0x20) == 'c' && t.p[1] == '/') {
-        t = cd_bytes_sub(t, 2, t.n - 2);
-    }
     if (cd_u64_parse_hex(out, t) == CD_OK) {
         return true;
     }
@@ -42,8 +39,7 @@ static bool height_of(u64 *out, cd_bytes t)
 
 static void go(cd__xp *p, const char *where, cd_bytes what)
 {
-    cd_web_redirect(p->req, cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "%s%.*s", where, (int)what.n,
-                                         (const char *)what.p));
+    cd_web_redirect(p->req, cd_arena_fmt(&p->a, "%s%s%.*s", p->x->root, where, (int)what.n, (const char *)what.p));
 }
 
 /* Labelled addresses and tokens; one of that name is gone to, several are listed. */
@@ -57,10 +53,9 @@ static bool by_name(cd__xp *p, cd_bytes t)
         return true;
     }
     if (cnt == 0) {
-        cd__xp_missing(
-            p, "Nothing is called", cd_foreign_of(t),
-            "A search takes heights, hashes of blocks and transactions, addresses, their "
-            "labels, and names and symbols of tokens.");
+        cd__xp_missing(p, "Nothing is called", cd_foreign_of(t),
+                       "A search takes heights, hashes of blocks and transactions, addresses, their "
+                       "labels, and names and symbols of tokens.");
         return false;
     }
     cd_html_put(&p->h,
@@ -69,7 +64,7 @@ static bool by_name(cd__xp *p, cd_bytes t)
                 cd_foreign_of(t));
     for (usize i = 0; i < cnt; i++) {
         cd_bytes hex = cd__xp_hex(p, cd_bytes_of(found[i].b, 20));
-        cd_html_put(&p->h, "<li><a class=\"mono\" href=\"" CD_EXPLORER_ROOT "/{}/{}\">{}</a></li>",
+        cd_html_put(&p->h, "<li><a class=\"mono\" href=\"{}/{}/{}\">{}</a></li>", p->x->root,
                     i < labels ? "address" : "token", hex, hex);
     }
     cd_html_put(&p->h, "</ul></div></section>");
@@ -84,7 +79,7 @@ bool cd__xp_search(cd__xp *p)
     const cd_accepted *b;
     usize idx;
     (void)cd_web_query(&typed, cd_http_req_query(p->req), "q", TYPED_MAX);
-    cd_bytes t = cd__xp_trim(cd_arena_dup(&p->a, cd_buf_bytes(&typed)));
+    cd_bytes t = cd_text_trim(cd_arena_dup(&p->a, cd_buf_bytes(&typed)), NULL);
     cd_buf_fini(&typed);
     p->searched = t;
     p->title = cd_bytes_str("Search");
@@ -98,7 +93,7 @@ bool cd__xp_search(cd__xp *p)
             return true;
         }
         if (cd_view_block_by_hash(p->view, &b, &p->a, &hash) == CD_OK) {
-            go(p, "/block/C/", t);
+            go(p, cd_arena_fmt(&p->a, "/block/%s/", p->x->cfg.chain_name), t);
             return true;
         }
         if (cd__xp_pending(p, &hash)) {
@@ -114,9 +109,10 @@ bool cd__xp_search(cd__xp *p)
     /* Here every accepted block is the newest, the safe and the final one. */
     if (is_word(t, "latest") || is_word(t, "safe") || is_word(t, "finalized")) {
         height = cd_view_head(p->view)->block.header.number;
-    } else if (!height_of(&height, t)) {
+    } else if (!height_of(&height, cd__xp_without_chain(p, t))) {
         return by_name(p, t);
     }
-    go(p, "/block/C/", cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)height)));
+    go(p, cd_arena_fmt(&p->a, "/block/%s/", p->x->cfg.chain_name),
+       cd_bytes_str(cd_arena_fmt(&p->a, "%llu", (unsigned long long)height)));
     return true;
 }

@@ -1,6 +1,6 @@
 /* What a transaction changed: accounts and slots, before and after. */
 #include "base/hex.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
 
 enum {
@@ -42,7 +42,7 @@ static bool take(change *c, const char *what)
     return true;
 }
 
-/* --- rows -------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static void balance(change *c, cd_json before, cd_json after)
 {
@@ -71,8 +71,8 @@ static void nonce(change *c, cd_json before, cd_json after)
     u64 is;
     (void)!cd_json_u64(&was, before, NULL);
     if (cd_json_u64(&is, after, NULL) == CD_OK && is != was && take(c, "Nonce")) {
-        cd_html_put(&c->p->h, "</td><td class=\"p2\">{}</td><td>{}</td></tr>",
-                    cd_fmt_count(&c->p->a, was), cd_fmt_count(&c->p->a, is));
+        cd_html_put(&c->p->h, "</td><td class=\"p2\">{}</td><td>{}</td></tr>", cd_fmt_count(&c->p->a, was),
+                    cd_fmt_count(&c->p->a, is));
     }
 }
 
@@ -81,8 +81,8 @@ static void code(change *c, cd_json before, cd_json after)
     cd_bytes was = {0};
     cd_bytes is;
     (void)!cd_json_hex(&was, &c->p->a, before, NULL);
-    if (cd_json_has(after) && cd_json_hex(&is, &c->p->a, after, NULL) == CD_OK &&
-        !cd_bytes_eq(was, is) && take(c, "Code")) {
+    if (cd_json_has(after) && cd_json_hex(&is, &c->p->a, after, NULL) == CD_OK && !cd_bytes_eq(was, is) &&
+        take(c, "Code")) {
         cd_html_put(&c->p->h, "</td><td class=\"p2\">{}</td><td>{}</td></tr>",
                     was.n == 0 ? cd_bytes_str(CD_FMT_NONE) : cd_fmt_bytes(&c->p->a, was.n),
                     cd_fmt_bytes(&c->p->a, is.n));
@@ -123,11 +123,9 @@ static void word(change *c, const cd_u256 *v)
     if (cd_u256_bits(v) > 128) {
         u8 bytes[32];
         cd_u256_store_be(bytes, v);
-        cd_ui_ident(&c->p->h, &(cd_ui_id){.text = cd__xp_hex(c->p, cd_bytes_of(bytes, 32)),
-                                          .flags = CD_ID_COPY});
+        cd_ui_ident(&c->p->h, &(cd_ui_id){.text = cd__xp_hex(c->p, cd_bytes_of(bytes, 32)), .flags = CD_ID_COPY});
     } else {
-        cd_html_put(&c->p->h, "<span class=\"any\">{}</span>",
-                    cd_fmt_amount(&c->p->a, v, 0, (cd_fmt_decimals){0}));
+        cd_html_put(&c->p->h, "<span class=\"any\">{}</span>", cd_fmt_amount(&c->p->a, v, 0, (cd_fmt_decimals){0}));
     }
 }
 
@@ -139,8 +137,7 @@ static void slot(change *c, cd_bytes key, cd_json before, cd_json after)
     cd_bytes k;
     (void)!cd_json_u256(&was, before, NULL);
     (void)!cd_json_u256(&is, after, NULL);
-    if (cd_u256_eq(&was, &is) || cd_hex_parse_prefixed(&k, &c->p->a, key) != CD_OK || k.n != 32 ||
-        !take(c, "")) {
+    if (cd_u256_eq(&was, &is) || cd_hex_parse_prefixed(&k, &c->p->a, key) != CD_OK || k.n != 32 || !take(c, "")) {
         return;
     }
     meaning(c, k.p);
@@ -188,7 +185,7 @@ static void account(change *c, cd_bytes name, cd_json before, cd_json after)
     cd_html_put(h, "</tbody>");
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static void collect(change *c, cd_json part)
 {
@@ -255,10 +252,9 @@ void cd__state_write(cd__xp *p, const cd_accepted *b, usize idx)
     }
     cd_html_put(h, "</table>");
     if (c->shown < c->total) {
-        cd_html_put(
-            h,
-            "<footer><span>Showing {} of {} and more; all of it: debug_traceTransaction with "
-            "prestateTracer</span></footer>",
-            cd_fmt_count(&p->a, c->shown), cd_fmt_count(&p->a, c->total));
+        cd_html_put(h,
+                    "<footer><span>Showing {} of {} and more; all of it: debug_traceTransaction with "
+                    "prestateTracer</span></footer>",
+                    cd_fmt_count(&p->a, c->shown), cd_fmt_count(&p->a, c->total));
     }
 }

@@ -1,7 +1,7 @@
 /* Every instruction of a transaction, a page at a time: all of them are run, those of the page are kept. */
 #include "base/num_text.h"
 #include "chains/evmchain/tracers/replay.h"
-#include "evm/opcode.h"
+#include "evm/interp/opcode.h"
 #include "explorer/explorer_priv.h"
 #include "num/u256_text.h"
 
@@ -36,12 +36,7 @@ static void on_step(cd_tracer *t, const cd_trace_step *s)
         return;
     }
     step *one = &all->v[all->cnt++];
-    *one = (step){.pc = s->pc,
-                  .gas = s->gas,
-                  .cost = s->cost,
-                  .depth = s->depth,
-                  .op = s->op,
-                  .fails = s->error != 0};
+    *one = (step){.pc = s->pc, .gas = s->gas, .cost = s->cost, .depth = s->depth, .op = s->op, .fails = s->error != 0};
     while (one->stack_cnt < STACK_SHOWN && one->stack_cnt < s->stack_cnt) {
         one->stack[one->stack_cnt] = s->stack[s->stack_cnt - 1 - one->stack_cnt];
         one->stack_cnt++;
@@ -65,7 +60,7 @@ static cd_err run(cd__xp *p, steps *all, const cd_accepted *b, usize idx, cd_err
     return e;
 }
 
-/* --- showing ----------------------------------------------------------------------------------------------------- */
+/* --- showing --- */
 
 static const cd_ui_col cols[] = {
     {.name = "Step", .flags = CD_COL_NUM},
@@ -83,8 +78,8 @@ static void word(cd__xp *p, const cd_u256 *v)
     char text[CD_U256_TEXT_MAX];
     usize n = cd_u256_fmt_hex(text, v);
     if (n > 20) {
-        cd_html_put(&p->h, "<span title=\"{}\">{}…{}</span> ", cd_bytes_of(text, n),
-                    cd_bytes_of(text, 10), cd_bytes_of(text + n - 4, 4));
+        cd_html_put(&p->h, "<span title=\"{}\">{}…{}</span> ", cd_bytes_of(text, n), cd_bytes_of(text, 10),
+                    cd_bytes_of(text + n - 4, 4));
     } else {
         cd_html_put(&p->h, "{} ", cd_bytes_of(text, n));
     }
@@ -105,8 +100,7 @@ static void row(cd__xp *p, const step *s, u64 nr)
     }
     cd_html_put(h, "</td>");
     cd_ui_cell(h, &cols[4]);
-    cd_html_put(h, "{}</td><td class=\"num\">{}</td>", cd_fmt_count(&p->a, s->gas),
-                cd_fmt_count(&p->a, s->cost));
+    cd_html_put(h, "{}</td><td class=\"num\">{}</td>", cd_fmt_count(&p->a, s->gas), cd_fmt_count(&p->a, s->cost));
     cd_ui_cell(h, &cols[6]);
     cd_html_put(h, "<span class=\"mono\">");
     for (u8 i = 0; i < s->stack_cnt; i++) {
@@ -126,8 +120,7 @@ static void pages(cd__xp *p, const steps *all)
     if (end < all->total) {
         next = cd_bytes_str(cd_arena_fmt(&p->a, "?view=opcodes&at=%llu#trace", end));
     }
-    cd_html_put(&p->h,
-                "<footer><span>{} to {} of {}</span><nav class=\"pager\" aria-label=\"Pages\">",
+    cd_html_put(&p->h, "<footer><span>{} to {} of {}</span><nav class=\"pager\" aria-label=\"Pages\">",
                 cd_fmt_count(&p->a, all->from), cd_fmt_count(&p->a, all->from + all->cnt),
                 cd_fmt_count(&p->a, all->total));
     if (first.n != 0) {
@@ -160,8 +153,7 @@ void cd__steps_write(cd__xp *p, const cd_accepted *b, usize idx)
     }
     if (all->cnt == 0) {
         cd_ui_empty(&p->h, "No instructions",
-                    all->total == 0 ? "Nothing was called that has code."
-                                    : "The transaction ends before.",
+                    all->total == 0 ? "Nothing was called that has code." : "The transaction ends before.",
                     (cd_markup){0});
         return;
     }

@@ -26,8 +26,7 @@ typedef struct token {
 static cd_bytes token_href(cd__xp *p, const cd_addr20 *addr, const char *more)
 {
     char text[CD_ADDR_TEXT_SIZE];
-    return cd_bytes_str(
-        cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/token/%s%s", cd_addr_fmt(text, addr), more));
+    return cd_bytes_str(cd_arena_fmt(&p->a, "%s/token/%s%s", p->x->root, cd_addr_fmt(text, addr), more));
 }
 
 static void ask(cd__xp *p, token *t)
@@ -47,12 +46,11 @@ static void amount(cd__xp *p, const token *t, const cd_u256 *v)
 {
     u32 decimals = t->says.decimals;
     cd_html_put(&p->h, "<span class=\"any\">{}</span> {}",
-                cd_fmt_amount(&p->a, v, decimals,
-                              (cd_fmt_decimals){.min = decimals >= 2 && decimals < 79 ? 2 : 0}),
+                cd_fmt_amount(&p->a, v, decimals, (cd_fmt_decimals){.min = decimals >= 2 && decimals < 79 ? 2 : 0}),
                 cd_foreign_of(t->says.symbol));
 }
 
-/* --- the list ---------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 static const cd_ui_col list_cols[] = {
     {.name = "Token"},
@@ -72,8 +70,7 @@ static void list_row(cd__xp *p, const cd_index_token *at)
     } else {
         cd_html_put(h, "Token {}…</a>", cd__xp_hex(p, cd_bytes_of(t.addr.b, 3)));
     }
-    cd_html_put(h, "<span class=\"sub\">{}</span></td><td>{}</td>", cd_foreign_of(t.says.symbol),
-                kind_names[t.kind]);
+    cd_html_put(h, "<span class=\"sub\">{}</span></td><td>{}</td>", cd_foreign_of(t.says.symbol), kind_names[t.kind]);
     cd_ui_cell(h, &list_cols[2]);
     if (t.has_supply) {
         amount(p, &t, &t.supply);
@@ -106,15 +103,14 @@ void cd__xp_tokens(cd__xp *p)
     const cd_index_at before = cd__xp_before(p);
     usize cnt = 0;
     p->title = cd_bytes_str("Tokens");
-    p->tab = CD_EXPLORER_ROOT "/tokens";
+    p->tab = p->x->tabs[CD__TAB_TOKENS].href;
     cd_html_put(&p->h, "<h1>Tokens</h1><section class=\"panel\" aria-label=\"Tokens\">");
     if (cd__xp_index_state(p, &state)) {
         cd_err e = cd_index_tokens(p->view, v, &cnt, CD__XP_PAGE, &before);
         if (e != CD_OK) {
             unreadable(p, e);
         } else if (cnt == 0) {
-            cd_ui_empty(&p->h, "No tokens", "A token stands here once it has moved.",
-                        (cd_markup){0});
+            cd_ui_empty(&p->h, "No tokens", "A token stands here once it has moved.", (cd_markup){0});
         } else {
             cd_ui_table_begin(&p->h, "Tokens", list_cols, CD_COUNT(list_cols), NULL, NULL);
             for (usize i = 0; i < cnt; i++) {
@@ -123,18 +119,16 @@ void cd__xp_tokens(cd__xp *p)
             cd_ui_table_end(&p->h);
         }
         cd_html_put(&p->h, "<footer><span>The one that moved first most recently in front</span>");
-        cd_ui_pager(
-            &p->h,
-            before.height == UINT64_MAX ? (cd_bytes){0} : cd_bytes_str(CD_EXPLORER_ROOT "/tokens"),
-            cnt < CD__XP_PAGE ? (cd_bytes){0}
-                              : cd_bytes_str(cd_arena_fmt(&p->a, CD_EXPLORER_ROOT "/tokens?%s",
-                                                          next_of(p, &v[cnt - 1].first))));
+        cd_ui_pager(&p->h, before.height == UINT64_MAX ? (cd_bytes){0} : cd_bytes_str(p->x->tabs[CD__TAB_TOKENS].href),
+                    cnt < CD__XP_PAGE
+                        ? (cd_bytes){0}
+                        : cd_bytes_str(cd_arena_fmt(&p->a, "%s/tokens?%s", p->x->root, next_of(p, &v[cnt - 1].first))));
         cd_html_put(&p->h, "</footer>");
     }
     cd_html_put(&p->h, "</section>");
 }
 
-/* --- one token --------------------------------------------------------------------------------------------------- */
+/* --- one token --- */
 
 static cd_err moves(cd__xp *p, const token *t, usize *cnt, const char **more)
 {
@@ -155,8 +149,7 @@ static bool read_after(cd__xp *p, cd_index_holding *out, const token *t)
 {
     u8 raw[20 + 32];
     cd_bytes text = cd__xp_query(p, "after", 2 + 2 * sizeof raw);
-    if (text.n != 2 + 2 * sizeof raw ||
-        cd_hex_parse(raw, cd_bytes_sub(text, 2, 2 * sizeof raw)) != CD_OK) {
+    if (text.n != 2 + 2 * sizeof raw || cd_hex_parse(raw, cd_bytes_sub(text, 2, 2 * sizeof raw)) != CD_OK) {
         return false;
     }
     *out = (cd_index_holding){.token = t->addr, .kind = t->kind};
@@ -254,8 +247,7 @@ static cd_bytes uri_of(cd__xp *p, const token *t, const cd_u256 *id)
     cd_abi_val v;
     cd_abi_selector(data, t->kind == CD_TOKEN_ERC721 ? "tokenURI(uint256)" : "uri(uint256)");
     cd_u256_store_be(data + 4, id);
-    return cd__call_static(p, &out, cd_view_head(p->view), &t->addr,
-                           cd_bytes_of(data, sizeof data)) &&
+    return cd__call_static(p, &out, cd_view_head(p->view), &t->addr, cd_bytes_of(data, sizeof data)) &&
                    cd_abi_parse(&type, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK &&
                    cd_abi_dec(&v, &p->a, &type, out) == CD_OK
                ? v.items[0].bytes
@@ -268,8 +260,8 @@ static void owner(cd__xp *p, const token *t, const cd_u256 *id)
     cd_u256 who;
     cd_abi_selector(data, "ownerOf(uint256)");
     cd_u256_store_be(data + 4, id);
-    if (t->kind == CD_TOKEN_ERC721 && cd__token_number(p, &who, cd_view_head(p->view), &t->addr,
-                                                       cd_bytes_of(data, sizeof data))) {
+    if (t->kind == CD_TOKEN_ERC721 &&
+        cd__token_number(p, &who, cd_view_head(p->view), &t->addr, cd_bytes_of(data, sizeof data))) {
         const cd_addr20 addr = cd_u256_to_addr(&who);
         cd__xp_addr(p, &addr, 0);
     } else {
@@ -279,9 +271,8 @@ static void owner(cd__xp *p, const token *t, const cd_u256 *id)
 
 static cd_err ids(cd__xp *p, const token *t, usize *cnt, const char **more)
 {
-    static const cd_ui_col cols[] = {{.name = "Id"},
-                                     {.name = "Owner"},
-                                     {.name = "Address of its description", .flags = CD_COL_P2}};
+    static const cd_ui_col cols[] = {
+        {.name = "Id"}, {.name = "Owner"}, {.name = "Address of its description", .flags = CD_COL_P2}};
     cd_index_holding v[CD__XP_PAGE];
     cd_index_holding after;
     bool has_after = read_after(p, &after, t);
@@ -289,13 +280,11 @@ static cd_err ids(cd__xp *p, const token *t, usize *cnt, const char **more)
     if (*cnt != 0) {
         cd_ui_table_begin(&p->h, "Ids", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < *cnt; i++) {
-            cd_html_put(&p->h, "<tr><td class=\"any\">#{}</td><td>",
-                        cd_fmt_exact(&p->a, &v[i].id, 0));
+            cd_html_put(&p->h, "<tr><td class=\"any\">#{}</td><td>", cd_fmt_exact(&p->a, &v[i].id, 0));
             owner(p, t, &v[i].id);
             cd_html_put(&p->h, "</td>");
             cd_ui_cell(&p->h, &cols[2]);
-            cd_html_put(&p->h, "<span class=\"any\">{}</span></td></tr>",
-                        cd_foreign_of(uri_of(p, t, &v[i].id)));
+            cd_html_put(&p->h, "<span class=\"any\">{}</span></td></tr>", cd_foreign_of(uri_of(p, t, &v[i].id)));
         }
         cd_ui_table_end(&p->h);
     }
@@ -314,8 +303,7 @@ static const struct {
     const char *none;
 } lists[] = {
     {"Transfers", "", moves, "What moves of this token stands here."},
-    {"Holders", "holders", holders,
-     "Nobody who got it once has it still, or the contract does not say."},
+    {"Holders", "holders", holders, "Nobody who got it once has it still, or the contract does not say."},
     {"Ids", "ids", ids, "Ids stand here once they have moved."},
 };
 
@@ -332,12 +320,10 @@ static void list(cd__xp *p, const token *t)
         bool is_plain = lists[i].word[0] == '\0';
         links[i] = (cd_ui_link){
             .name = lists[i].name,
-            .href = token_href(p, &t->addr,
-                               is_plain ? "" : cd_arena_fmt(&p->a, "?tab=%s", lists[i].word))};
+            .href = token_href(p, &t->addr, is_plain ? "" : cd_arena_fmt(&p->a, "?tab=%s", lists[i].word))};
         at = !is_plain && cd_bytes_eq(word, cd_bytes_str(lists[i].word)) ? i : at;
     }
-    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">",
-                lists[at].name);
+    cd_html_put(&p->h, "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">", lists[at].name);
     cd_ui_seg(&p->h, "Lists", links, shown, at);
     cd_html_put(&p->h, "</div></header>");
     if (cd__xp_index_state(p, &state)) {
@@ -349,8 +335,7 @@ static void list(cd__xp *p, const token *t)
         }
         bool is_first = cd__xp_query(p, "before", 4).n + cd__xp_query(p, "after", 4).n == 0;
         cd_html_put(&p->h, "<footer><span>{}</span>",
-                    at == 1 ? "Of those who got it once, by address; the most first on each page"
-                            : "");
+                    at == 1 ? "Of those who got it once, by address; the most first on each page" : "");
         cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : links[at].href,
                     more[0] == '\0' ? (cd_bytes){0} : token_href(p, &t->addr, more));
         cd_html_put(&p->h, "</footer>");
@@ -368,23 +353,20 @@ static void facts(cd__xp *p, const token *t)
                 cd_foreign_of(t->name), cd_foreign_of(t->says.symbol));
     if (t->kind == CD_TOKEN_ERC20) {
         cd_html_put(h, "<dt>Decimals</dt><dd>{}</dd>",
-                    t->says.decimals == CD__DECIMALS_UNKNOWN
-                        ? cd_bytes_str("does not say; amounts are in base units")
-                        : cd_fmt_count(&p->a, t->says.decimals));
+                    t->says.decimals == CD__DECIMALS_UNKNOWN ? cd_bytes_str("does not say; amounts are in base units")
+                                                             : cd_fmt_count(&p->a, t->says.decimals));
     }
     cd_html_put(h, "<dt>Supply</dt><dd>");
     if (t->has_supply) {
         amount(p, t, &t->supply);
-        cd_html_put(h, " <span class=\"sub any\">{} base units</span>",
-                    cd_fmt_exact(&p->a, &t->supply, 0));
+        cd_html_put(h, " <span class=\"sub any\">{} base units</span>", cd_fmt_exact(&p->a, &t->supply, 0));
     } else {
         cd_html_put(h, "does not say");
     }
     cd_html_put(h, "</dd><dt>Contract</dt><dd>");
     cd__xp_addr(p, &t->addr, CD_ID_COPY);
-    cd_html_put(
-        h, "</dd><dt>Functions</dt><dd><a href=\"{}\">Read and write</a></dd></dl></div></section>",
-        cd__fn_action(p, &t->addr));
+    cd_html_put(h, "</dd><dt>Functions</dt><dd><a href=\"{}\">Read and write</a></dd></dl></div></section>",
+                cd__fn_action(p, &t->addr));
 }
 
 /* Its kind, from the index, or from the code of one that has not moved yet. */
@@ -420,7 +402,7 @@ void cd__xp_token_page(cd__xp *p, cd_bytes rest)
     }
     ask(p, &t);
     p->title = cd_bytes_str("Token");
-    p->tab = CD_EXPLORER_ROOT "/tokens";
+    p->tab = p->x->tabs[CD__TAB_TOKENS].href;
     cd_html_put(h, "<div class=\"head\"><div class=\"grow\"><h1>");
     if (t.name.n != 0) {
         cd_html_put(h, "{}", cd_foreign_of(t.name));
@@ -437,7 +419,7 @@ void cd__xp_token_page(cd__xp *p, cd_bytes rest)
     cd_html_put(h, "</div>");
 }
 
-/* --- by name ----------------------------------------------------------------------------------------------------- */
+/* --- by name --- */
 
 usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text)
 {

@@ -3,19 +3,18 @@
 #include "web/chart.h"
 
 enum {
-    CALLS_MAX = 300,  /* shown; deeper or more are counted */
-    DEPTH_MAX = 24,   /* shown */
+    CALLS_MAX = 300,  /* at most so many calls are shown; the rest are counted */
+    DEPTH_MAX = 24,   /* calls nested deeper are not shown */
     STACK_MAX = 1100, /* calls nest at most 1025 deep */
     DATA_SHOWN = 36,  /* bytes of input and output of an unknown call */
     TIMEOUT_S = 5,
-    CALL_GAS = 500000, /* of a question to a contract */
+    CALL_GAS = 500000, /* gas for a question to a contract (a token's name) */
 };
 
 #define WITH_LOGS "{\"withLog\":true}"
 
 /* Runs the next transaction, or a call, under a tracer. */
-static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, const char *tracer, const char *cfg,
-                   cd_errinfo *why)
+static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, const char *tracer, const char *cfg, cd_errinfo *why)
 {
     cd_buf out = {0};
     cd_json_w w = {.out = &out};
@@ -23,8 +22,7 @@ static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, const char *trace
     cd_trace_opts opts = {.tracer = tracer, .timeout_ns = TIMEOUT_S * CD_NS_PER_SEC};
     cd_err e = cd_json_parse(&opts.cfg, &p->a, cd_bytes_str(cfg), 0, why);
     if (e == CD_OK && call != NULL) {
-        static const cd_tx_relax free_call = {
-            .nonce = true, .sender = true, .base_fee = true, .balance = true};
+        static const cd_tx_relax free_call = {.nonce = true, .sender = true, .base_fee = true, .balance = true};
         e = cd_replay_call(r, &w, call, NULL, &free_call, &opts, p->x->cfg.clock, why);
     } else if (e == CD_OK) {
         e = cd_replay_trace(r, &w, &opts, p->x->cfg.clock, why);
@@ -36,8 +34,7 @@ static cd_json run(cd__xp *p, cd_replay *r, const cd_tx *call, const char *trace
     return e == CD_OK ? result : (cd_json){0};
 }
 
-cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer,
-                     const char *cfg, cd_errinfo *why)
+cd_json cd__trace_tx(cd__xp *p, const cd_accepted *b, usize idx, const char *tracer, const char *cfg, cd_errinfo *why)
 {
     cd_replay *r = NULL;
     cd_json out = {0};
@@ -66,8 +63,7 @@ void cd__trace_missing(cd__xp *p, const char *why)
 
 static bool bytes_at(cd__xp *p, cd_bytes *out, cd_json v, const char *key)
 {
-    return cd_json_has(cd_json_get(v, key)) &&
-           cd_json_hex(out, &p->a, cd_json_get(v, key), NULL) == CD_OK;
+    return cd_json_has(cd_json_get(v, key)) && cd_json_hex(out, &p->a, cd_json_get(v, key), NULL) == CD_OK;
 }
 
 cd_json cd__call(cd__xp *p, const cd_accepted *b, const cd_tx *call, cd_errinfo *why)
@@ -88,8 +84,7 @@ cd_bytes cd__call_output(cd__xp *p, cd_json call)
     return out;
 }
 
-bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to,
-                     cd_bytes data)
+bool cd__call_static(cd__xp *p, cd_bytes *out, const cd_accepted *b, const cd_addr20 *to, cd_bytes data)
 {
     cd_errinfo why = {0};
     const cd_tx call = {.is_protected = true,
@@ -125,7 +120,7 @@ cd__reason cd__trace_reason(cd__xp *p, cd_json trace)
     return r;
 }
 
-/* --- the calls, from the outermost on ----------------------------------------------------------------------------- */
+/* --- the calls, from the outermost on --- */
 
 typedef struct call {
     cd_json v;
@@ -219,8 +214,7 @@ static void flame(cd__xp *p, const calls *all)
 
 static void cut_hex(cd__xp *p, cd_bytes b)
 {
-    cd_html_put(&p->h, "{}{}",
-                cd__xp_hex(p, cd_bytes_sub(b, 0, b.n < DATA_SHOWN ? b.n : DATA_SHOWN)),
+    cd_html_put(&p->h, "{}{}", cd__xp_hex(p, cd_bytes_sub(b, 0, b.n < DATA_SHOWN ? b.n : DATA_SHOWN)),
                 b.n > DATA_SHOWN ? "…" : "");
 }
 
@@ -276,8 +270,8 @@ void cd__trace_write(cd__xp *p, cd_json trace)
     for (usize i = 0; i < all.cnt; i++) {
         row(p, &all.v[i]);
     }
-    cd_html_put(&p->h, "</ol><footer><span>{} {}, depth {}{}</span></footer>",
-                cd_fmt_count(&p->a, all.total), all.total == 1 ? "call" : "calls", all.deepest,
+    cd_html_put(&p->h, "</ol><footer><span>{} {}, depth {}{}</span></footer>", cd_fmt_count(&p->a, all.total),
+                all.total == 1 ? "call" : "calls", all.deepest,
                 all.cnt < all.total ? "; not all are shown: debug_traceTransaction with callTracer "
                                       "has them"
                                     : "");

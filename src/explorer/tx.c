@@ -4,11 +4,10 @@
 
 enum { LOGS_SHOWN = 50 };
 
-/* --- in a sentence ----------------------------------------------------------------------------------------------- */
+/* --- in a sentence --- */
 
 /* The token that the sender gave and the one he got, when it is one each: a swap. */
-static bool is_swap(const cd__moves *m, const cd_addr20 *who, const cd__move **gave,
-                    const cd__move **got)
+static bool is_swap(const cd__moves *m, const cd_addr20 *who, const cd__move **gave, const cd__move **got)
 {
     *gave = NULL;
     *got = NULL;
@@ -44,8 +43,7 @@ static void say_move(cd__xp *p, const cd__move *v, const cd_addr20 *who)
     }
 }
 
-static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__moves *m,
-                     const cd__reason *reason)
+static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__moves *m, const cd__reason *reason)
 {
     cd_html *h = &p->h;
     const cd__move *gave;
@@ -93,7 +91,7 @@ static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__
     cd_html_put(h, "</p>");
 }
 
-/* --- side panels ------------------------------------------------------------------------------------------------- */
+/* --- side panels --- */
 
 static void details(cd__xp *p, const cd_accepted *b, usize idx)
 {
@@ -105,11 +103,9 @@ static void details(cd__xp *p, const cd_accepted *b, usize idx)
                    "class=\"body\"><dl class=\"kv\">"
                    "<dt>Block</dt><dd>");
     cd__xp_height(p, b->block.header.number);
-    cd_html_put(h, " <span class=\"mut\">#{} of {}</span></dd><dt>Time</dt><dd>", (u64)idx,
-                (u64)b->block.tx_cnt);
+    cd_html_put(h, " <span class=\"mut\">#{} of {}</span></dd><dt>Time</dt><dd>", (u64)idx, (u64)b->block.tx_cnt);
     cd_ui_time(h, &p->a, b->block.header.time, p->now_s);
-    cd_html_put(h, " <span class=\"mut\">{}</span></dd><dt>From</dt><dd>",
-                cd_fmt_utc(&p->a, b->block.header.time));
+    cd_html_put(h, " <span class=\"mut\">{}</span></dd><dt>From</dt><dd>", cd_fmt_utc(&p->a, b->block.header.time));
     cd__xp_addr(p, &tx->sender, CD_ID_COPY);
     cd_html_put(h, "</dd><dt>{}</dt><dd>", tx->is_create ? "Created" : "To");
     if (tx->is_create && !r->has_created) {
@@ -138,13 +134,12 @@ static void fees(cd__xp *p, const cd_accepted *b, usize idx, const cd_u256 *fee)
                 "<span class=\"mut\">of {}</span>",
                 cd_fmt_count(&p->a, r->gas_used), cd_fmt_count(&p->a, tx->gas_limit));
     cd_chart_meter(h, r->gas_used, tx->gas_limit, 1);
-    cd_html_put(h, "</dd><dt>Gas price</dt><dd>{}</dd>",
-                cd_fmt_gas_price(&p->a, &r->effective_gas_price));
+    cd_html_put(h, "</dd><dt>Gas price</dt><dd>{}</dd>", cd_fmt_gas_price(&p->a, &r->effective_gas_price));
     if ((x->has & CD_HEADER_BASE_FEE) != 0) {
         cd_u256 tip;
         cd_u256_sub_sat(&tip, &r->effective_gas_price, &x->base_fee);
-        cd_html_put(h, "<dt>Base fee</dt><dd>{}</dd><dt>Tip</dt><dd>{}</dd>",
-                    cd_fmt_gas_price(&p->a, &x->base_fee), cd_fmt_gas_price(&p->a, &tip));
+        cd_html_put(h, "<dt>Base fee</dt><dd>{}</dd><dt>Tip</dt><dd>{}</dd>", cd_fmt_gas_price(&p->a, &x->base_fee),
+                    cd_fmt_gas_price(&p->a, &tip));
     }
     if (tx->type >= CD_TX_DYNAMIC_FEE) {
         cd_html_put(h, "<dt>Max fee</dt><dd>{}</dd>", cd_fmt_gas_price(&p->a, &tx->fee_cap));
@@ -189,8 +184,7 @@ void cd__log_write(cd__xp *p, const cd_log *log, u64 nr)
             cd_html_put(h, "<dt>Topic {}</dt><dd class=\"mono\">{}</dd>", t,
                         cd__xp_hex(p, cd_bytes_of(log->topics[t].b, 32)));
         }
-        cd_html_put(h, "<dt>Data</dt><dd class=\"mono\">{}</dd></dl>",
-                    cd_foreign_of(cd__xp_hex(p, log->data)));
+        cd_html_put(h, "<dt>Data</dt><dd class=\"mono\">{}</dd></dl>", cd_foreign_of(cd__xp_hex(p, log->data)));
     }
     cd_html_put(h, "</div>");
 }
@@ -224,8 +218,7 @@ static void head_of(cd__xp *p, const cd_accepted *b, usize idx)
                 "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\"><span class=\"ch c\" "
                 "aria-hidden=\"true\">C</span> "
                 "C-Chain / <a href=\"{}\">Block {}</a></p><h1>Transaction</h1>",
-                cd__xp_block_href(p, b->block.header.number),
-                cd_fmt_count(&p->a, b->block.header.number));
+                cd__xp_block_href(p, b->block.header.number), cd_fmt_count(&p->a, b->block.header.number));
     cd__xp_tx_hash(p, &tx->hash, CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE);
     cd_html_put(h, "</div>");
     cd_ui_pill(h, b->receipts[idx].ok ? CD_PILL_OK : CD_PILL_BAD,
@@ -251,9 +244,7 @@ static void trace_panel(cd__xp *p, const cd_accepted *b, usize idx, cd_json trac
         {.name = "State", .href = cd_bytes_str("?view=state#trace")},
     };
     cd_bytes view = cd__xp_query(p, "view", 16);
-    usize at = cd_bytes_eq(view, cd_bytes_str("opcodes")) ? 1
-               : cd_bytes_eq(view, cd_bytes_str("state")) ? 2
-                                                          : 0;
+    usize at = cd_bytes_eq(view, cd_bytes_str("opcodes")) ? 1 : cd_bytes_eq(view, cd_bytes_str("state")) ? 2 : 0;
     cd_html_put(&p->h, "<section class=\"panel\" id=\"trace\"><header><h2>Trace</h2><div "
                        "class=\"end\">");
     cd_ui_seg(&p->h, "Seen as", views, CD_COUNT(views), at);

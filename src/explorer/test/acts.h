@@ -1,26 +1,26 @@
-/* Contracts in byte code that do what an index has to see, and random transactions on them. Test code: included by one file
- * each. */
+/* Contracts in byte code that do what an index has to see, and random transactions on them. Test code: included by
+ * one file each. */
 #ifndef CD_EXPLORER_TEST_ACTS_H
 #define CD_EXPLORER_TEST_ACTS_H
 
 #include "base/hex.h"
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "evm/evm.h"
 #include "types/tx.h"
 
-/* Input: [what][address][value][input…], a word each. what 0: calls the address with value and input; 1: creates a contract
- * with that value, whose init code is the input; 2: destroys itself in favour of the address; 3: as 0, and fails in the end. */
-#define ACTS_DOER                                                                                  \
-    "606036036060600037600035806001146034578060021460415760006000606036036000604035602035"         \
-    "5af1506003146046570"                                                                          \
+/* Input: [what][address][value][input…], a word each. what 0: calls the address with value and input; 1: creates a
+ * contract with that value, whose init code is the input; 2: destroys itself in favour of the address; 3: as 0, and
+ * fails in the end. */
+#define ACTS_DOER                                                                                                      \
+    "606036036060600037600035806001146034578060021460415760006000606036036000604035602035"                             \
+    "5af1506003146046570"                                                                                              \
     "05b606036036000604035f050005b602035ff5b60006000fd"
 
 /* Emits a log whose topics are the first words of the input, three or four, and whose data is the rest. */
 #define ACTS_SAY3 "606036036060600037604035602035600035606036036000a300"
 #define ACTS_SAY4 "608036036080600037606035604035602035600035608036036000a400"
 
-static const char *const acts_code[] = {ACTS_DOER, ACTS_DOER, ACTS_SAY3,
-                                        ACTS_SAY3, ACTS_SAY4, ACTS_SAY4};
+static const char *const acts_code[] = {ACTS_DOER, ACTS_DOER, ACTS_SAY3, ACTS_SAY3, ACTS_SAY4, ACTS_SAY4};
 
 static const char *const acts_events[] = {
     "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
@@ -76,8 +76,7 @@ static inline cd_addr20 acts_person(acts *a)
     cd_addr20 p = {{0}};
     p.b[19] = (u8)(0x80 + cd_rng_below(&a->rng, ACTS_PEOPLE));
     p.b[0] = p.b[19];
-    return cd_rng_below(&a->rng, 8) == 0 ? (cd_addr20){{0}}
-                                         : p; /* sometimes nobody: made or destroyed */
+    return cd_rng_below(&a->rng, 8) == 0 ? (cd_addr20){{0}} : p; /* sometimes nobody: made or destroyed */
 }
 
 /* What one of the sayers is asked to emit, well formed or not; gives which one. */

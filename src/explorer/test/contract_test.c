@@ -24,9 +24,7 @@ static int open(void **state)
         {.signature = "allowance(address,address)", .data = rig_word(0)},
         {.signature = "approve(address,uint256)", .data = rig_word(1)},
         {.signature = "transferFrom(address,address,uint256)", .data = rig_word(1)},
-        {.signature = "transfer(address,uint256)",
-         .data = cd_bytes_of(reason, 100),
-         .must_fail = true},
+        {.signature = "transfer(address,uint256)", .data = cd_bytes_of(reason, 100), .must_fail = true},
         {.signature = "owner()", .data = rig_word(1), .must_fail = true},
     };
     token = rig_deploy(answers, CD_COUNT(answers), cd_bytes_of("", 1));
@@ -53,13 +51,12 @@ static void test_known(void **state)
 static void test_read(void **state)
 {
     (void)state;
-    const char *page = rig_get(
-        cd_arena_fmt(&g.node.arena, "%s?f=balanceOf(address+owner)+view(uint256)&a0=" BOB, path));
+    const char *page =
+        rig_get(cd_arena_fmt(&g.node.arena, "%s?f=balanceOf(address+owner)+view(uint256)&a0=" BOB, path));
     rig_says(page, "Answered");
     rig_says(page, "uint256 125,000");
     rig_says(page, "1,250.00 LMN");
-    page = rig_get(
-        cd_arena_fmt(&g.node.arena, "%s?f=balanceOf(address+owner)+view(uint256)&a0=me", path));
+    page = rig_get(cd_arena_fmt(&g.node.arena, "%s?f=balanceOf(address+owner)+view(uint256)&a0=me", path));
     rig_says(page, "argument 1: an address is 0x");
     page = rig_get(cd_arena_fmt(&g.node.arena, "%s?f=%%3Cb%%3E", path));
     rig_says(page, "not a function such as");
@@ -72,25 +69,21 @@ static void test_read(void **state)
 static void test_write(void **state)
 {
     (void)state;
-    const char *html =
-        rig_html(cd_arena_fmt(&g.node.arena,
-                              "%s?f=approve(address+spender,uint256+amount)+(bool)&a0=" BOB
-                              "&a1=0x10&from=" ALICE,
-                              path),
-                 "200");
+    const char *html = rig_html(
+        cd_arena_fmt(&g.node.arena,
+                     "%s?f=approve(address+spender,uint256+amount)+(bool)&a0=" BOB "&a1=0x10&from=" ALICE, path),
+        "200");
     rig_says(html, "&quot;from&quot;:&quot;" ALICE "&quot;");
     rig_says(html, "0x095ea7b3000000000000000000000000"
                    "70997970c51812dc3a010c7d01b50e0d17dc79c8"
                    "0000000000000000000000000000000000000000000000000000000000000010");
     rig_says(rig_plain(html), "Would succeed");
-    const char *page = rig_get(cd_arena_fmt(
-        &g.node.arena, "%s?f=transfer(address+to,uint256+amount)+(bool)&a0=" BOB "&a1=9", path));
+    const char *page =
+        rig_get(cd_arena_fmt(&g.node.arena, "%s?f=transfer(address+to,uint256+amount)+(bool)&a0=" BOB "&a1=9", path));
     rig_says(page, "Would fail ERC20InsufficientBalance: sender "
                    "0x0000000000000000000000000000000000000077, balance 5, needed 9");
-    page = rig_get(cd_arena_fmt(&g.node.arena,
-                                "%s?f=approve(address+spender,uint256+amount)+payable(bool)&a0=" BOB
-                                "&a1=1&value=1+LUX",
-                                path));
+    page = rig_get(cd_arena_fmt(
+        &g.node.arena, "%s?f=approve(address+spender,uint256+amount)+payable(bool)&a0=" BOB "&a1=1&value=1+LUX", path));
     rig_says(page, "It could not be tried");
 }
 
@@ -102,10 +95,10 @@ static const char *post(const char *body)
 static void test_abi(void **state)
 {
     (void)state;
-    const char *page = rig_plain(post(
-        "--XX\r\nContent-Disposition: form-data; name=\"abi\"\r\n\r\nquote((uint8 "
-        "x,address)[] k) view(uint256)\nbuy(uint256 n) payable\r\n"
-        "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\"\r\n\r\n\r\n--XX--"));
+    const char *page =
+        rig_plain(post("--XX\r\nContent-Disposition: form-data; name=\"abi\"\r\n\r\nquote((uint8 "
+                       "x,address)[] k) view(uint256)\nbuy(uint256 n) payable\r\n"
+                       "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\"\r\n\r\n\r\n--XX--"));
     rig_says(page, "1 in the ABI");
     rig_says(page, "quote ((uint8,address)[])");
     rig_says(page, "such as 0.5 LUX");
@@ -128,26 +121,22 @@ static void test_proxies(void **state)
     (void)state;
     static const char minimal[] = "0x00000000000000000000000000000000000011e7";
     static const char slot[] = "0x0000000000000000000000000000000000001967";
-    (void)rpc_node_get(
-        &g.node, "hardhat_setCode",
-        cd_arena_fmt(&g.node.arena,
-                     "[\"%s\",\"0x363d3d373d3d3d363d73%s5af43d82803e903d91602b57fd5bf3\"]", minimal,
-                     token + 2));
+    (void)rpc_node_get(&g.node, "hardhat_setCode",
+                       cd_arena_fmt(&g.node.arena,
+                                    "[\"%s\",\"0x363d3d373d3d3d363d73%s5af43d82803e903d91602b57fd5bf3\"]", minimal,
+                                    token + 2));
     const char *page = rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", minimal));
     rig_says(page, "Proxy EIP-1167 to");
     rig_says(page, "Size 45 B");
     rig_says(page, "symbol LMN"); // asked of the proxy, which runs the other's code
     rig_says(page, "ERC-20");
-    (void)rpc_node_get(&g.node, "hardhat_setCode",
-                       cd_arena_fmt(&g.node.arena, "[\"%s\",\"0x00\"]", slot));
+    (void)rpc_node_get(&g.node, "hardhat_setCode", cd_arena_fmt(&g.node.arena, "[\"%s\",\"0x00\"]", slot));
     assert_null(strstr(rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", slot)), "Proxy"));
-    (void)rpc_node_get(
-        &g.node, "hardhat_setStorageAt",
-        cd_arena_fmt(
-            &g.node.arena,
-            "[\"%s\",\"0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc\","
-            "\"0x000000000000000000000000%s\"]",
-            slot, token + 2));
+    (void)rpc_node_get(&g.node, "hardhat_setStorageAt",
+                       cd_arena_fmt(&g.node.arena,
+                                    "[\"%s\",\"0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc\","
+                                    "\"0x000000000000000000000000%s\"]",
+                                    slot, token + 2));
     page = rig_get(cd_arena_fmt(&g.node.arena, "/contract/%s", slot));
     rig_says(page, "Proxy EIP-1967 to");
     rig_says(page, "balanceOf (address) 0x70a08231");
@@ -163,9 +152,8 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),   cmocka_unit_test(test_read),
-        cmocka_unit_test(test_write),   cmocka_unit_test(test_abi),
-        cmocka_unit_test(test_proxies), cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_known), cmocka_unit_test(test_read),    cmocka_unit_test(test_write),
+        cmocka_unit_test(test_abi),   cmocka_unit_test(test_proxies), cmocka_unit_test(test_missing),
     };
     return cmocka_run_group_tests(tests, open, rig_close);
 }

@@ -42,14 +42,11 @@ static void test_text(void **state)
     }
     assert_string_equal(again(same[0]), same[0]);
     assert_string_equal(again(same[1]), same[1]);
-    assert_string_equal(again(same[2]),
-                        "f(uint256[3][] a,(address,bytes)[] calls) (bool,string why)");
-    assert_string_equal(
-        again("function transfer(address to, uint amount) external returns (bool);"),
-        "transfer(address to,uint256 amount) (bool)");
-    assert_string_equal(
-        again("  get ( tuple(uint8 x,int y) memory p )public pure returns( bytes )"),
-        "get((uint8,int256) p) view(bytes)");
+    assert_string_equal(again(same[2]), "f(uint256[3][] a,(address,bytes)[] calls) (bool,string why)");
+    assert_string_equal(again("function transfer(address to, uint amount) external returns (bool);"),
+                        "transfer(address to,uint256 amount) (bool)");
+    assert_string_equal(again("  get ( tuple(uint8 x,int y) memory p )public pure returns( bytes )"),
+                        "get((uint8,int256) p) view(bytes)");
     static const char *const bad[] = {"",
                                       "f",
                                       "f(",
@@ -80,8 +77,7 @@ static void test_selector(void **state)
     (void)state;
     cd_fn f;
     u8 s[4];
-    assert_int_equal(
-        cd_fn_parse(&f, &a, cd_bytes_str("transfer(address to,uint amount) (bool)"), NULL), CD_OK);
+    assert_int_equal(cd_fn_parse(&f, &a, cd_bytes_str("transfer(address to,uint amount) (bool)"), NULL), CD_OK);
     cd_fn_selector(s, &f);
     assert_memory_equal(s, "\xa9\x05\x9c\xbb", 4);
 }
@@ -112,11 +108,8 @@ static void test_files(void **state)
     assert_true(f[0].is_view && cd_bytes_eq(f[0].in[0].type, cd_bytes_str("(address,uint8[2])[]")));
     assert_true(cd_bytes_eq(f[0].in[0].name, cd_bytes_str("k")));
     assert_true(f[1].is_payable && f[1].in_cnt == 0);
-    assert_int_equal(list(cd_arena_fmt(&a, "{\"contractName\":\"X\",\"abi\":%s}", json), &f, &why),
-                     2);
-    assert_int_equal(
-        list("function a() view returns (uint)\n\nevent E(uint256 x)\nb(uint256 n)\n", &f, &why),
-        2);
+    assert_int_equal(list(cd_arena_fmt(&a, "{\"contractName\":\"X\",\"abi\":%s}", json), &f, &why), 2);
+    assert_int_equal(list("function a() view returns (uint)\n\nevent E(uint256 x)\nb(uint256 n)\n", &f, &why), 2);
     assert_int_equal(list("[\"event E()\",\"function c(bytes32 k)\"]", &f, &why), 1);
     assert_int_equal(list("a()\nwhat is this", &f, &why), 0);
     assert_non_null(strstr(why.msg, "line 2"));
@@ -137,8 +130,7 @@ static const char *value(const char *type, const char *text)
     cd_abi_val v;
     cd_buf out = {0};
     cd_buf hex = {0};
-    assert_int_equal(cd_abi_parse(&t, &a, cd_bytes_str(cd_arena_fmt(&a, "(%s)", type)), NULL),
-                     CD_OK);
+    assert_int_equal(cd_abi_parse(&t, &a, cd_bytes_str(cd_arena_fmt(&a, "(%s)", type)), NULL), CD_OK);
     if (cd_fn_value(&v, &a, &t.inner[0], cd_bytes_str(text), NULL) != CD_OK) {
         return NULL;
     }
@@ -179,8 +171,7 @@ static void test_values(void **state)
                                  "999999999999999999"));
     assert_null(value("uint256", "1000000000000000000000000000000000000000000000000000000000000000"
                                  " LUX"));
-    assert_string_equal(value("int8", "-2"),
-                        "0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe");
+    assert_string_equal(value("int8", "-2"), "0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe");
     assert_null(value("int8", "128"));
     assert_string_equal(value("bool", "true"), word("1"));
     assert_null(value("bool", "yes"));
@@ -196,11 +187,9 @@ static void test_values(void **state)
     assert_null(value("bytes", "dead"));
     assert_null(value("bytes", "0xdea"));
     assert_non_null(value("string", "  as <it> is "));
-    assert_string_equal(value("(uint8,bool)", "[\"7\", true]"),
-                        cd_arena_fmt(&a, "%s%s", word("7"), word("1") + 2));
+    assert_string_equal(value("(uint8,bool)", "[\"7\", true]"), cd_arena_fmt(&a, "%s%s", word("7"), word("1") + 2));
     assert_non_null(value("uint256[]", "[1, \"2 gwei\", \"0x3\"]"));
-    assert_non_null(
-        value("(address,bytes)[]", "[[\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"0x\"]]"));
+    assert_non_null(value("(address,bytes)[]", "[[\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"0x\"]]"));
     assert_null(value("uint256[2]", "[1]"));
     assert_null(value("uint256[]", "1"));
     assert_null(value("uint256[]", "[[1]]"));

@@ -1,6 +1,6 @@
-/* The index of a chain on which everything happens that it has to see, against a walk over the whole chain; taken back, left
- * alone for a while, thrown away, of another form. */
-#include "chains/evmchain/test/fixture.h"
+/* The index of a chain on which everything happens that it has to see, against a walk over the whole chain; taken
+ * back, left alone for a while, thrown away, of another form. */
+#include "chains/evmchain/core/test/fixture.h"
 #include "explorer/index_priv.h"
 #include "explorer/test/acts.h"
 #include "explorer/test/naive.h"
@@ -351,8 +351,7 @@ static void refuses_odd_logs(void **state)
     for (usize i = 0; i < 100000; i++) {
         cd_rng_fill(&a.rng, data, sizeof data);
         for (usize w = 0; w < 8; w++) {
-            u64 small = cd_rng_below(&a.rng, 2) == 0 ? 32 * cd_rng_below(&a.rng, 9)
-                                                     : cd_rng_below(&a.rng, 300);
+            u64 small = cd_rng_below(&a.rng, 2) == 0 ? 32 * cd_rng_below(&a.rng, 9) : cd_rng_below(&a.rng, 300);
             memset(data + 32 * w, 0, cd_rng_below(&a.rng, 8) == 0 ? 8 : 24);
             cd_put_be64(data + 32 * w + 24, cd_rng_below(&a.rng, 2) == 0 ? small / 32 : small);
         }

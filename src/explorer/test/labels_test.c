@@ -22,10 +22,9 @@ static void assert_name(const cd_labels *l, const cd_addr20 *addr, const char *n
 static void test_names(void **state)
 {
     (void)state;
-    static const char file[] =
-        "# ours\r\n\n"
-        "  0xAB000000000000000000000000000000000000cd\t Treasury of ours \r\n"
-        "0x0200000000000000000000000000000000000003 fees";
+    static const char file[] = "# ours\r\n\n"
+                               "  0xAB000000000000000000000000000000000000cd\t Treasury of ours \r\n"
+                               "0x0200000000000000000000000000000000000003 fees";
     cd_labels *l;
     cd_addr20 found[2];
     assert_int_equal(cd_labels_new(&l, cd_bytes_str(file), NULL), CD_OK);
@@ -52,8 +51,7 @@ static void test_wrong_files(void **state)
         const char *why;
     } cases[] = {
         {"\n0xab", "line 2 does not begin with an address"},
-        {"treasury 0xAB000000000000000000000000000000000000cd",
-         "line 1 does not begin with an address"},
+        {"treasury 0xAB000000000000000000000000000000000000cd", "line 1 does not begin with an address"},
         {"0xAB000000000000000000000000000000000000cd0 x", "line 1 does not begin with an address"},
         {"0xAB000000000000000000000000000000000000cg x", "line 1 does not begin with an address"},
         {"0xAB000000000000000000000000000000000000cd \t", "line 1: a name has 1 to 64 bytes"},

@@ -17,8 +17,7 @@ static int listen_at(u64 height, cd_buf *text)
 {
     int fd = rig_connect();
     cd_buf ask = {0};
-    cd_buf_fmt(&ask, "GET /explorer/live?at=%llu HTTP/1.1\r\nHost: localhost\r\n\r\n",
-               (unsigned long long)height);
+    cd_buf_fmt(&ask, "GET /explorer/live?at=%llu HTTP/1.1\r\nHost: localhost\r\n\r\n", (unsigned long long)height);
     assert_int_equal(send(fd, ask.p, ask.n, MSG_NOSIGNAL), ask.n);
     cd_buf_fini(&ask);
     wait_for(fd, text, "text/event-stream");

@@ -1,10 +1,10 @@
-/* What the index should say, found without it: every block walked, every transaction traced again, everything kept in arrays.
- * Test code: included by one file each. */
+/* What the index should say, found without it: every block walked, every transaction traced again, everything kept
+ * in arrays. Test code: included by one file each. */
 #ifndef CD_EXPLORER_TEST_NAIVE_H
 #define CD_EXPLORER_TEST_NAIVE_H
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
 #include "chains/evmchain/tracers/replay.h"
 #include "explorer/index.h"
 
@@ -67,8 +67,7 @@ static inline void naive_create(naive *n, const cd_addr20 *contract, const cd_in
 static inline bool naive_is(cd_json call, const char *key, const char *text)
 {
     cd_bytes s;
-    return cd_json_str(&s, cd_json_get(call, key), NULL) == CD_OK &&
-           cd_bytes_eq(s, cd_bytes_str(text));
+    return cd_json_str(&s, cd_json_get(call, key), NULL) == CD_OK && cd_bytes_eq(s, cd_bytes_str(text));
 }
 
 /* A call below the outermost one that did not fail, nor anything around it; then those below it. */
@@ -80,8 +79,7 @@ static inline cd_err naive_call(naive *n, cd_json call, cd_index_at at, u32 dept
     if (depth != 0) {
         cd_index_internal x = {.depth = depth};
         bool is_create = naive_is(call, "type", "CREATE") || naive_is(call, "type", "CREATE2");
-        bool carries =
-            is_create || naive_is(call, "type", "CALL") || naive_is(call, "type", "SELFDESTRUCT");
+        bool carries = is_create || naive_is(call, "type", "CALL") || naive_is(call, "type", "SELFDESTRUCT");
         CD_TRY(cd_json_fixed(x.from.b, 20, cd_json_get(call, "from"), NULL));
         CD_TRY(cd_json_fixed(x.to.b, 20, cd_json_get(call, "to"), NULL));
         if (cd_json_has(cd_json_get(call, "value"))) {
@@ -92,9 +90,7 @@ static inline cd_err naive_call(naive *n, cd_json call, cd_index_at at, u32 dept
             x.at = at;
             naive_pair(n, (naive_fact){.what = 'i', .at = at, .internal = x}, &x.from, &x.to);
             if (is_create) {
-                naive_create(
-                    n, &x.to,
-                    &(cd_index_creation){.at = at, .creator = x.from, .is_internal = true});
+                naive_create(n, &x.to, &(cd_index_creation){.at = at, .creator = x.from, .is_internal = true});
             }
         }
     }
@@ -177,15 +173,15 @@ static inline bool naive_at_eq(const cd_index_at *x, const cd_index_at *y)
 
 static inline bool naive_move_eq(const cd_token_move *x, const cd_token_move *y)
 {
-    return naive_at_eq(&x->at, &y->at) && cd_addr20_eq(&x->token, &y->token) &&
-           x->kind == y->kind && cd_addr20_eq(&x->from, &y->from) && cd_addr20_eq(&x->to, &y->to) &&
-           cd_u256_eq(&x->id, &y->id) && cd_u256_eq(&x->amount, &y->amount);
+    return naive_at_eq(&x->at, &y->at) && cd_addr20_eq(&x->token, &y->token) && x->kind == y->kind &&
+           cd_addr20_eq(&x->from, &y->from) && cd_addr20_eq(&x->to, &y->to) && cd_u256_eq(&x->id, &y->id) &&
+           cd_u256_eq(&x->amount, &y->amount);
 }
 
 static inline bool naive_internal_eq(const cd_index_internal *x, const cd_index_internal *y)
 {
-    return naive_at_eq(&x->at, &y->at) && cd_addr20_eq(&x->from, &y->from) &&
-           cd_addr20_eq(&x->to, &y->to) && cd_u256_eq(&x->value, &y->value) && x->depth == y->depth;
+    return naive_at_eq(&x->at, &y->at) && cd_addr20_eq(&x->from, &y->from) && cd_addr20_eq(&x->to, &y->to) &&
+           cd_u256_eq(&x->value, &y->value) && x->depth == y->depth;
 }
 
 enum { NAIVE_PAGE = 7 };
@@ -197,8 +193,8 @@ typedef union naive_page {
     cd_index_internal internals[NAIVE_PAGE];
 } naive_page;
 
-static inline cd_err naive_ask(naive_page *p, usize *cnt, cd_view *v, char what,
-                               const cd_addr20 *addr, const cd_index_at *before)
+static inline cd_err naive_ask(naive_page *p, usize *cnt, cd_view *v, char what, const cd_addr20 *addr,
+                               const cd_index_at *before)
 {
     switch (what) {
     case 't':
@@ -220,8 +216,7 @@ static inline bool naive_row_eq(const naive_page *p, usize i, const naive_fact *
 }
 
 /* One list of one address, page after page, against the facts. */
-static inline cd_err naive_check_list(const naive *n, cd_view *v, char what, const cd_addr20 *addr,
-                                      cd_errinfo *why)
+static inline cd_err naive_check_list(const naive *n, cd_view *v, char what, const cd_addr20 *addr, cd_errinfo *why)
 {
     cd_index_at before = CD_INDEX_NEWEST;
     usize left = n->cnt;
@@ -229,13 +224,11 @@ static inline cd_err naive_check_list(const naive *n, cd_view *v, char what, con
         naive_page p;
         CD_TRY(naive_ask(&p, &cnt, v, what, addr, &before));
         for (usize i = 0; i < NAIVE_PAGE; i++) {
-            while (left != 0 &&
-                   (n->v[left - 1].what != what || !cd_addr20_eq(&n->v[left - 1].addr, addr))) {
+            while (left != 0 && (n->v[left - 1].what != what || !cd_addr20_eq(&n->v[left - 1].addr, addr))) {
                 left--;
             }
             if ((left == 0) != (i >= cnt) || (left != 0 && !naive_row_eq(&p, i, &n->v[left - 1]))) {
-                return cd_fail(why, CD_ECORRUPT,
-                               "list %c of %02x%02x…, row %zu of %zu: block %llu, not %llu", what,
+                return cd_fail(why, CD_ECORRUPT, "list %c of %02x%02x…, row %zu of %zu: block %llu, not %llu", what,
                                addr->b[0], addr->b[1], i, cnt,
                                (unsigned long long)(i < cnt && what == 't' ? p.txs[i].height : 0),
                                (unsigned long long)(left == 0 ? 0 : n->v[left - 1].at.height));
@@ -249,8 +242,7 @@ static inline cd_err naive_check_list(const naive *n, cd_view *v, char what, con
     return CD_OK;
 }
 
-static inline cd_err naive_check_made(const naive *n, cd_view *v, const cd_addr20 *addr,
-                                      cd_errinfo *why)
+static inline cd_err naive_check_made(const naive *n, cd_view *v, const cd_addr20 *addr, cd_errinfo *why)
 {
     cd_index_creation got;
     const cd_index_creation *want = NULL;
@@ -260,10 +252,8 @@ static inline cd_err naive_check_made(const naive *n, cd_view *v, const cd_addr2
     cd_err e = cd_index_creation_get(v, &got, addr);
     bool agrees = want == NULL ? e == CD_ENOENT
                                : e == CD_OK && naive_at_eq(&got.at, &want->at) &&
-                                     cd_addr20_eq(&got.creator, &want->creator) &&
-                                     got.is_internal == want->is_internal;
-    return agrees ? CD_OK
-                  : cd_fail(why, CD_ECORRUPT, "creation of %02x%02x…", addr->b[0], addr->b[1]);
+                                     cd_addr20_eq(&got.creator, &want->creator) && got.is_internal == want->is_internal;
+    return agrees ? CD_OK : cd_fail(why, CD_ECORRUPT, "creation of %02x%02x…", addr->b[0], addr->b[1]);
 }
 
 /* Who got something is among those that the index names. */

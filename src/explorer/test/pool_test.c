@@ -25,11 +25,10 @@ static void test_pool(void **state)
     rig_says(page, "has sent no transaction with nonce 1 yet");
     (void)rpc_node_get(&g.node, "evm_mine", "[]");
     rig_says(rig_get(cd_arena_fmt(&g.node.arena, "/tx/%s", first)), "Success");
-    rig_says(
-        rig_plain(rig_html("/tx/0x00000000000000000000000000000000000000000000000000000000000000"
-                           "00",
-                           "404")),
-        "nor in the pool");
+    rig_says(rig_plain(rig_html("/tx/0x00000000000000000000000000000000000000000000000000000000000000"
+                                "00",
+                                "404")),
+             "nor in the pool");
 }
 
 static void test_node(void **state)

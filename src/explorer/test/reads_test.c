@@ -1,6 +1,6 @@
 /* What a list page reads does not depend on how long the chain is: reads of the store are counted, not time. */
-#include "base/mem.h"
-#include "chains/evmchain/test/fixture.h"
+#include "base/mem/mem.h"
+#include "chains/evmchain/core/test/fixture.h"
 #include "explorer/index.h"
 
 #include <time.h>
@@ -145,8 +145,7 @@ static void read_blocks(cd_view *v, u64 from, usize cnt)
     cd_arena_fini(&a);
 }
 
-static cd_index_at read_txs(cd_view *v, const cd_addr20 *addr, const cd_index_at *before,
-                            usize want)
+static cd_index_at read_txs(cd_view *v, const cd_addr20 *addr, const cd_index_at *before, usize want)
 {
     cd_index_at at[PAGE];
     usize cnt;

@@ -1,12 +1,12 @@
-/* The explorer of a small real chain behind a real server: the chain on the test's thread, the loop on another. Test code:
- * included by one file each. */
+/* The explorer of a small real chain behind a real server: the chain on the test's thread, the loop on another. Test
+ * code: included by one file each. */
 #ifndef CD_EXPLORER_TEST_RIG_H
 #define CD_EXPLORER_TEST_RIG_H
 
-#include "base/clock.h"
 #include "base/hex.h"
-#include "base/mem.h"
-#include "base/thread.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/thread/thread.h"
 #include "chains/evmchain/test/rpc_node.h"
 #include "codec/abi.h"
 #include "explorer/explorer.h"
@@ -46,13 +46,12 @@ static cd_err rig_pool(void *ctx, void (*job)(void *arg, cd_txpool *pool), void 
 static void rig_state(void *ctx, cd_buf *out)
 {
     (void)ctx;
-    cd_buf_str(out,
-               "{\"uptimeMs\":3723000,\"memory\":64000000,\"memoryBudget\":1073741824,\"disk\":"
-               "1234567,\"requests\":42,\"requestBytes\":0,\"readsWaiting\":0,\"threads\":2,"
-               "\"inMemory\":false,\"health\":{\"checks\":{\"C\":{\"duration\":1200},"
-               "\"diskspace\":{\"error\":\"remaining space is <low>\",\"duration\":5000,"
-               "\"contiguousFailures\":3,\"timeOfFirstFailure\":\"2026-11-21T14:04:46Z\"}},"
-               "\"healthy\":false}}");
+    cd_buf_str(out, "{\"uptimeMs\":3723000,\"memory\":64000000,\"memoryBudget\":1073741824,\"disk\":"
+                    "1234567,\"requests\":42,\"requestBytes\":0,\"readsWaiting\":0,\"threads\":2,"
+                    "\"inMemory\":false,\"health\":{\"checks\":{\"C\":{\"duration\":1200},"
+                    "\"diskspace\":{\"error\":\"remaining space is <low>\",\"duration\":5000,"
+                    "\"contiguousFailures\":3,\"timeOfFirstFailure\":\"2026-11-21T14:04:46Z\"}},"
+                    "\"healthy\":false}}");
 }
 
 static void rig_serve(void *ctx, cd_http_req *r)
@@ -96,8 +95,7 @@ static int rig_open(void **state)
     };
     g.x = cd_explorer_new(&cfg);
     cd_evm_vm_watch(g.node.vm, rig_news, NULL);
-    const cd_http_route route = {
-        .path = "/explorer*", .methods = CD_HTTP_GET | CD_HTTP_POST, .handler = rig_serve};
+    const cd_http_route route = {.path = "/explorer*", .methods = CD_HTTP_GET | CD_HTTP_POST, .handler = rig_serve};
     cd_http_server_route(g.server, &route);
     assert_int_equal(cd_http_server_listen(g.server, "127.0.0.1", 0, NULL), CD_OK);
     assert_int_equal(cd_thread_start(&g.thread, "loop", rig_loop, NULL, NULL), CD_OK);
@@ -131,7 +129,7 @@ static int rig_close(void **state)
     return 0;
 }
 
-/* --- asking -------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static int rig_connect(void)
 {
@@ -230,13 +228,12 @@ __attribute__((unused)) static void rig_says(const char *page, const char *fact)
     }
 }
 
-/* --- the chain ----------------------------------------------------------------------------------------------------- */
+/* --- the chain --- */
 
 /* Sends from ALICE and gives the hash; members: ",\"to\":…" and like. */
 __attribute__((unused)) static const char *rig_send(const char *members)
 {
-    char *text =
-        cd_arena_fmt(&g.node.arena, "[{\"from\":\"%s\",\"gas\":\"0x4c4b40\"%s}]", ALICE, members);
+    char *text = cd_arena_fmt(&g.node.arena, "[{\"from\":\"%s\",\"gas\":\"0x4c4b40\"%s}]", ALICE, members);
     cd_json answer = rpc_node_ask(&g.node, "eth_sendTransaction", text);
     cd_bytes hash;
     cd_json result = cd_json_get(answer, "result");
@@ -299,8 +296,7 @@ static void rig_assemble(cd_buf *code, const rig_answer *all, usize cnt, cd_byte
 }
 
 /* Deploys it and gives its address. */
-__attribute__((unused)) static const char *rig_deploy(const rig_answer *all, usize cnt,
-                                                      cd_bytes tail)
+__attribute__((unused)) static const char *rig_deploy(const rig_answer *all, usize cnt, cd_bytes tail)
 {
     cd_buf code = {0};
     cd_buf init = {0};
@@ -313,8 +309,7 @@ __attribute__((unused)) static const char *rig_deploy(const rig_answer *all, usi
     cd_hex_fmt(hex, cd_buf_bytes(&init));
     hex[2 * init.n] = '\0';
     const char *hash = rig_send(cd_arena_fmt(&g.node.arena, ",\"data\":\"0x%s\"", hex));
-    cd_json receipt = rpc_node_get(&g.node, "eth_getTransactionReceipt",
-                                   cd_arena_fmt(&g.node.arena, "[\"%s\"]", hash));
+    cd_json receipt = rpc_node_get(&g.node, "eth_getTransactionReceipt", cd_arena_fmt(&g.node.arena, "[\"%s\"]", hash));
     assert_int_equal(cd_json_str(&addr, cd_json_get(receipt, "contractAddress"), NULL), CD_OK);
     cd_buf_fini(&code);
     cd_buf_fini(&init);

@@ -1,8 +1,8 @@
 /* Tokens, honest and hostile, as the pages show them. */
 #include "explorer/test/rig.h"
 
-#define TOPIC                                                                                      \
-    "\xdd\xf2\x52\xad\x1b\xe2\xc8\x9b\x69\xc2\xb0\x68\xfc\x37\x8d\xaa\x95\x2b\xa7\xf1\x63\xc4\xa1" \
+#define TOPIC                                                                                                          \
+    "\xdd\xf2\x52\xad\x1b\xe2\xc8\x9b\x69\xc2\xb0\x68\xfc\x37\x8d\xaa\x95\x2b\xa7\xf1\x63\xc4\xa1"                     \
     "\x16\x28\xf5\x5a\x4d\xf5\x23\xb3\xef"
 /* Transfer(nobody, caller, first argument), of ERC-20 and of ERC-721. */
 #define LOG_20  "\x60\x04\x35\x5f\x52\x33\x5f\x7f" TOPIC "\x60\x20\x5f\xa3"
@@ -18,8 +18,8 @@ static const char *path_of(const char *token, const char *more)
 static void mint(const char *token, const char *word)
 {
     static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
-    (void)rig_send(cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"data\":\"0x01020304%s%s\"", token,
-                                zeros + strlen(word), word));
+    (void)rig_send(
+        cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"data\":\"0x01020304%s%s\"", token, zeros + strlen(word), word));
 }
 
 static cd_bytes word_of_alice(void)
@@ -40,8 +40,7 @@ static void test_erc20(void **state)
         {.signature = "balanceOf(address)", .data = rig_word(61728)},
     };
     rig_says(rig_get("/tokens"), "No tokens");
-    const char *token =
-        rig_deploy(answers, CD_COUNT(answers), cd_bytes_of(LOG_20, sizeof LOG_20)); // NUL: STOP
+    const char *token = rig_deploy(answers, CD_COUNT(answers), cd_bytes_of(LOG_20, sizeof LOG_20)); // NUL: STOP
     rig_says(rig_plain(rig_html(path_of(token, ""), "404")), "No token at");
     mint(token, "1f4");
     rig_says(rig_get("/tokens"), "Lumen LMN ERC-20 1,234.56 LMN");
@@ -65,8 +64,7 @@ static void test_hostile(void **state)
     (void)state;
     char *name = cd_arena_alloc(&g.node.arena, LONG);
     memset(name, 'x', LONG);
-    static const char start[] =
-        "</title><script>alert(1)</script>\xe2\x80\xae\xe2\x81\xa6\xff\"'<!--";
+    static const char start[] = "</title><script>alert(1)</script>\xe2\x80\xae\xe2\x81\xa6\xff\"'<!--";
     memcpy(name, start, sizeof start - 1);
     const rig_answer answers[] = {
         {.signature = "name()", .data = rig_string(name, LONG)},
@@ -99,8 +97,7 @@ static void test_hostile(void **state)
 static void test_large(void **state)
 {
     (void)state;
-    static const char answer[] =
-        "\x60\x20\x5f\x52\x62\x06\x1a\x80\x60\x20\x52\x62\x06\x1a\xc0\x5f\xf3";
+    static const char answer[] = "\x60\x20\x5f\x52\x62\x06\x1a\x80\x60\x20\x52\x62\x06\x1a\xc0\x5f\xf3";
     static const char *const looks[] = {"transfer(address,uint256)",
                                         "transferFrom(address,address,uint256)",
                                         "approve(address,uint256)",
@@ -119,10 +116,8 @@ static void test_large(void **state)
     const char *html = rig_html(path_of(token, ""), "200");
     assert_true(strlen(html) < 40000);
     rig_says(rig_plain(html), "Supply does not say");
-    html =
-        rig_html(cd_arena_fmt(&g.node.arena,
-                              "/contract/%s?f=balanceOf(address+o)+view(uint256[])&a0=" BOB, token),
-                 "200");
+    html = rig_html(cd_arena_fmt(&g.node.arena, "/contract/%s?f=balanceOf(address+o)+view(uint256[])&a0=" BOB, token),
+                    "200");
     assert_true(strlen(html) < 40000);
     rig_says(rig_plain(html), "Result not (uint256[])");
 }
@@ -136,8 +131,7 @@ static void test_nft(void **state)
         {.signature = "ownerOf(uint256)", .data = word_of_alice()},
         {.signature = "tokenURI(uint256)", .data = rig_string("https://else.where/<7>", 22)},
     };
-    const char *token =
-        rig_deploy(answers, CD_COUNT(answers), cd_bytes_of(LOG_721, sizeof LOG_721));
+    const char *token = rig_deploy(answers, CD_COUNT(answers), cd_bytes_of(LOG_721, sizeof LOG_721));
     mint(token, "7");
     rig_says(rig_get(path_of(token, "")), "#7 LAN");
     const char *html = rig_html(path_of(token, "?tab=ids"), "200");

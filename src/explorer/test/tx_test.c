@@ -21,8 +21,7 @@ static void test_views(void **state)
 {
     (void)state;
     const char *to = deploy();
-    const char *hash =
-        rig_send(cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"value\":\"0x5\"", to));
+    const char *hash = rig_send(cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"value\":\"0x5\"", to));
     const char *page = page_of(hash, "");
     rig_says(page, "1 call, depth 0");
     rig_says(page, "sent 0.000000000000000005 LUX to");
@@ -45,11 +44,11 @@ static void test_failed(void **state)
 {
     (void)state;
     const char *to = deploy();
-    const char *hash = rig_send(
-        cd_arena_fmt(&g.node.arena,
-                     ",\"to\":\"%s\",\"data\":\"0x2e1a7d4d00000000000000000000000000000000000000"
-                     "00000000000000000000000009\"",
-                     to));
+    const char *hash =
+        rig_send(cd_arena_fmt(&g.node.arena,
+                              ",\"to\":\"%s\",\"data\":\"0x2e1a7d4d00000000000000000000000000000000000000"
+                              "00000000000000000000000009\"",
+                              to));
     const char *page = page_of(hash, "");
     rig_says(page, "Reverted");
     rig_says(page, "tried to call withdraw on");
