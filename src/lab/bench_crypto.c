@@ -1,24 +1,24 @@
 #include "lab/bench_crypto.h"
 
-#include "base/fileio.h"
 #include "base/hex.h"
+#include "base/os/fileio.h"
 #include "codec/json.h"
-#include "crypto/bls.h"
-#include "crypto/keccak.h"
-#include "crypto/ripemd160.h"
-#include "crypto/secp256k1.h"
-#include "crypto/sha2.h"
-#include "evm/precompile.h"
+#include "crypto/bls/bls.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/keccak.h"
+#include "crypto/hash/ripemd160.h"
+#include "crypto/hash/sha2.h"
+#include "evm/precompile/precompile.h"
 
 #include <stdio.h>
 
 enum {
     FILE_MAX = 16 << 20,
     LEN_MAX = 16 << 20,  /* bytes of a message */
-    SIGNERS_MAX = 65536, /* of a BLS signature */
-    LANES = 8,           /* messages of keccak256_x8 */
+    SIGNERS_MAX = 65536, /* signers of a BLS signature */
+    MESSAGES = 8,        /* messages of keccak256_x8 */
 };
-#define GAS_MAX   1000000000u /* of a contract call */
+#define GAS_MAX   1000000000u /* gas of a contract call */
 #define BATCH_NS  2000000u    /* one reading of the clock stands for at least this much work */
 #define BATCH_MAX (1u << 24)
 
@@ -29,10 +29,10 @@ typedef struct subject {
     cd_bytes name;
     cd_bytes input;
     cd_bytes want; /* the expected output */
-    u64 len;       /* of a message */
+    u64 len;       /* bytes of a message */
     u64 signers;
     const op *op;
-    cd_arena *arena; /* as long as the case */
+    cd_arena *arena; /* memory for as long as the case lasts */
     u8 result[256];
     /* contracts */
     cd_precompile contract;
@@ -41,23 +41,23 @@ typedef struct subject {
     cd_bls_sk *sks;
     cd_bls_pk *pks;
     cd_bls_sig *sigs;
-    u8 key[CD_BLS_PK_LEN];        /* of signer 0 */
-    u8 signature[CD_BLS_SIG_LEN]; /* of signer 0 */
-    u8 aggregate[CD_BLS_SIG_LEN]; /* of all signers */
+    u8 key[CD_BLS_PK_LEN];        /* public key of signer 0 */
+    u8 signature[CD_BLS_SIG_LEN]; /* signature of signer 0 */
+    u8 aggregate[CD_BLS_SIG_LEN]; /* signature of all signers */
 } subject;
 
 /* One kind of operation. */
 struct op {
     const char *name;
-    cd_bytes (*run)(subject *s); /* the output, valid until the next run; empty: refused */
+    cd_bytes (*run)(subject *s); /* gives the output, valid until the next run; empty: it refuses its input */
     void (*prepare)(subject *s); /* makes what run needs; may be NULL */
     const char *contract;        /* name of the contract that run_contract calls */
     usize input_n;               /* the only input length, 0: any */
     bool is_bls;                 /* needs signers */
-    usize messages;              /* hashed at once; 0: no hash */
+    usize messages;              /* messages hashed at once; 0: no hash function */
 };
 
-/* Copies a value to where run may hand it out. */
+/* Copies a value into s->result and gives that, for run to give as its output. */
 static cd_bytes result_of(subject *s, const void *p, usize n)
 {
     memcpy(s->result, p, n);
@@ -70,7 +70,7 @@ static cd_bytes yes(subject *s, bool is_good)
     return cd_bytes_of(s->result, is_good ? 1 : 0);
 }
 
-/* --- hashes ----------------------------------------------------------------------------------- */
+/* --- hashes --- */
 
 static cd_bytes run_keccak256(subject *s)
 {
@@ -95,16 +95,16 @@ static cd_bytes run_ripemd160(subject *s)
 
 static cd_bytes run_keccak256_x8(subject *s)
 {
-    cd_bytes in[LANES];
-    cd_hash32 out[LANES];
-    for (usize i = 0; i < LANES; i++) {
+    cd_bytes in[MESSAGES];
+    cd_hash32 out[MESSAGES];
+    for (usize i = 0; i < MESSAGES; i++) {
         in[i] = cd_bytes_sub(s->input, i, (usize)s->len);
     }
     cd_keccak256_x8(out, in);
     return result_of(s, out, sizeof out);
 }
 
-/* --- contracts and secp256k1 ------------------------------------------------------------------ */
+/* --- contracts and secp256k1 --- */
 
 static void prepare_contract(subject *s)
 {
@@ -135,9 +135,9 @@ static cd_bytes run_secp256k1_verify(subject *s)
     return yes(s, cd_secp256k1_verify(&msg, s->input.p + 32, s->input.p + 96));
 }
 
-/* --- BLS -------------------------------------------------------------------------------------- */
+/* --- BLS --- */
 
-/* Secret i is the hash of its label with the first byte cleared: below the order. */
+/* Secret key i is the hash of its label with the first byte cleared, so that it is below the group's order. */
 static void prepare_bls(subject *s)
 {
     usize cnt = (usize)s->signers;
@@ -203,21 +203,20 @@ static cd_bytes run_bls_fast_aggregate_verify(subject *s)
                       cd_bls_fast_agg_verify(&sig, s->input, s->pks, (usize)s->signers));
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
-#define CONTRACT(op_name, contract_name)                                                           \
-    {                                                                                              \
-        .name = (op_name), .run = run_contract, .prepare = prepare_contract,                       \
-        .contract = (contract_name)                                                                \
+#define CONTRACT(op_name, contract_name)                                                                               \
+    {                                                                                                                  \
+        .name = (op_name), .run = run_contract, .prepare = prepare_contract, .contract = (contract_name)               \
     }
-#define BLS(op_name)                                                                               \
-    {                                                                                              \
-        .name = #op_name, .run = run_##op_name, .prepare = prepare_bls, .is_bls = true             \
+#define BLS(op_name)                                                                                                   \
+    {                                                                                                                  \
+        .name = #op_name, .run = run_##op_name, .prepare = prepare_bls, .is_bls = true                                 \
     }
 
 static const op ops[] = {
     {.name = "keccak256", .run = run_keccak256, .messages = 1},
-    {.name = "keccak256_x8", .run = run_keccak256_x8, .messages = LANES},
+    {.name = "keccak256_x8", .run = run_keccak256_x8, .messages = MESSAGES},
     {.name = "sha256", .run = run_sha256, .messages = 1},
     {.name = "ripemd160", .run = run_ripemd160, .messages = 1},
     CONTRACT("ecrecover", "ecrecover"),
@@ -247,9 +246,9 @@ static const op *op_find(cd_bytes name)
     return NULL;
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* --- running --- */
 
-/* The bytes 0, 1, ... 255, 0, ... */
+/* Gives the n bytes 0, 1, ... 255, 0, ... */
 static cd_bytes pattern(cd_arena *a, usize n)
 {
     u8 *p = cd_arena_alloc(a, n);
@@ -259,7 +258,7 @@ static cd_bytes pattern(cd_arena *a, usize n)
     return cd_bytes_of(p, n);
 }
 
-/* A number that may be missing, then 0. */
+/* Reads a number of at most max; a missing one is 0. */
 static cd_err optional_u64(u64 *out, cd_json v, u64 max, cd_errinfo *why)
 {
     if (!cd_json_has(v)) {
@@ -282,7 +281,7 @@ static cd_err load(subject *s, cd_json entry, cd_errinfo *why)
     if (found == NULL) {
         return CD_OK;
     }
-    /* Message i of several begins at byte i: the input is longer than one by their number less one. */
+    /* Message i of several begins at byte i: the input is longer than one message by their number less one. */
     usize tail = found->messages > 1 ? found->messages - 1 : 0;
     if (cd_json_has(input)) {
         CD_TRY(cd_json_hex(&s->input, s->arena, input, why));
@@ -300,21 +299,20 @@ static cd_err load(subject *s, cd_json entry, cd_errinfo *why)
     return CD_OK;
 }
 
-/* Runs the operation cnt times; the time it took. */
+/* Runs the operation cnt times and gives the CPU time in ns, that of all threads together. */
 static u64 time_batch(subject *s, u32 cnt)
 {
-    u64 start = cd_lab_thread_cpu_ns();
+    u64 start = cd_lab_process_cpu_ns();
     for (u32 i = 0; i < cnt; i++) {
         (void)s->op->run(s);
     }
-    return cd_lab_thread_cpu_ns() - start;
+    return cd_lab_process_cpu_ns() - start;
 }
 
 static void report(cd_buf *out, const subject *s, u64 best_ns, u32 batch, u64 reps)
 {
     double ns = (double)best_ns / batch;
-    cd_buf_fmt(out,
-               "{\"bench\":\"crypto\",\"name\":\"%.*s\",\"impl\":\"c\",\"ns\":%.1f,\"ops_s\":%.1f,",
+    cd_buf_fmt(out, "{\"bench\":\"crypto\",\"name\":\"%.*s\",\"impl\":\"c\",\"ns\":%.1f,\"ops_s\":%.1f,",
                (int)s->name.n, (const char *)s->name.p, ns, cd_lab_per(1e9, ns));
     if (s->op->messages != 0) {
         cd_buf_fmt(out, "\"mb_s\":%.1f,", cd_lab_per((double)(s->op->messages * s->len) * 1e3, ns));
@@ -330,8 +328,7 @@ static cd_err measure(cd_buf *out, subject *s, const cd_lab_effort *effort, cd_e
         s->op->prepare(s);
     }
     if (!cd_bytes_eq(s->op->run(s), s->want)) {
-        return cd_fail(why, CD_EINVAL, "%.*s: output differs", (int)s->name.n,
-                       (const char *)s->name.p);
+        return cd_fail(why, CD_EINVAL, "%.*s: output differs", (int)s->name.n, (const char *)s->name.p);
     }
     u32 batch = 1;
     while (effort->exact == 0 && batch < BATCH_MAX && time_batch(s, batch) < BATCH_NS) {
@@ -345,15 +342,14 @@ static cd_err measure(cd_buf *out, subject *s, const cd_lab_effort *effort, cd_e
     return CD_OK;
 }
 
-static cd_err run_entry(cd_buf *out, subject *s, cd_json entry, const cd_lab_effort *effort,
-                        cd_errinfo *why)
+static cd_err run_entry(cd_buf *out, subject *s, cd_json entry, const cd_lab_effort *effort, cd_errinfo *why)
 {
     CD_TRY(load(s, entry, why));
     return s->op == NULL ? CD_OK : measure(out, s, effort, why);
 }
 
-cd_err cd_lab_bench_crypto(cd_buf *out, const char *path, const char *only,
-                           const cd_lab_effort *effort, cd_errinfo *why)
+cd_err cd_lab_bench_crypto(cd_buf *out, const char *path, const char *only, const cd_lab_effort *effort,
+                           cd_errinfo *why)
 {
     cd_arena doc_arena = {0};
     cd_arena arena = {0};

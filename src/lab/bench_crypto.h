@@ -7,15 +7,15 @@
 #ifndef CD_LAB_BENCH_CRYPTO_H
 #define CD_LAB_BENCH_CRYPTO_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "lab/cputime.h"
 
 /* cd_lab_bench_crypto appends one JSON line for each case of the file whose name contains only (NULL or
- * "" = all), in order, timed in thread CPU time; where effort has no exact number, a repetition is as
- * many operations as fill some milliseconds. A case whose operation there is no code for is left out.
+ * "" = all), in order, timed in CPU time of the process; where effort has no exact number, a repetition
+ * is as many operations as fill some milliseconds. A case for whose operation there is no code is left out.
  * Errors: those of reading the file, CD_EFORMAT and CD_ELIMIT on a malformed case, CD_ENOENT when
  * nothing matched, CD_EINVAL when a result differs; the lines so far are kept. */
-cd_err cd_lab_bench_crypto(cd_buf *out, const char *path, const char *only,
-                           const cd_lab_effort *effort, cd_errinfo *why) CD_CHECK;
+cd_err cd_lab_bench_crypto(cd_buf *out, const char *path, const char *only, const cd_lab_effort *effort,
+                           cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -8,15 +8,15 @@
 #ifndef CD_LAB_BENCH_EVM_H
 #define CD_LAB_BENCH_EVM_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "evm/evm.h"
 #include "lab/cputime.h"
 
 /* cd_lab_bench_evm appends one JSON line for each workload of dir whose name ("group/name")
- * contains only (NULL or "" = all), in order of file names, each repeated as effort says, in thread
- * CPU time. Errors: those of reading files, CD_EFORMAT on a malformed one, CD_ENOENT when nothing
+ * contains only (NULL or "" = all), in order of file names, each repeated as effort says and timed in
+ * thread CPU time. Errors: those of reading files, CD_EFORMAT on a malformed one, CD_ENOENT when nothing
  * matched, CD_EINVAL when a result differs from the expected one; the lines so far are kept. */
-cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, const cd_lab_effort *effort,
-                        cd_evm_tier tier, cd_errinfo *why) CD_CHECK;
+cd_err cd_lab_bench_evm(cd_buf *out, const char *dir, const char *only, const cd_lab_effort *effort, cd_evm_tier tier,
+                        cd_errinfo *why) CD_CHECK;
 
 #endif

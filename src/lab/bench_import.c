@@ -1,7 +1,7 @@
 #include "lab/bench_import.h"
 
-#include "base/fileio.h"
-#include "chains/evmchain/import.h"
+#include "base/os/fileio.h"
+#include "chains/evmchain/core/import.h"
 #include "lab/cputime.h"
 
 #include <stdio.h>
@@ -48,11 +48,11 @@ static cd_err load(workload *w, const char *dir, const char *name, cd_errinfo *w
 
 typedef struct timing {
     u64 wall_ns;
-    u64 cpu_ns; /* of the process */
-    u64 own_ns; /* of the thread that imports */
+    u64 cpu_ns; /* CPU time of the process */
+    u64 own_ns; /* CPU time of the thread that imports */
 } timing;
 
-/* One import into a fresh directory. */
+/* Times one import into a fresh directory. */
 static cd_err round_once(timing *t, const workload *w, const cd_lab_import *cfg, cd_errinfo *why)
 {
     bool is_open = false;
@@ -96,10 +96,8 @@ static cd_err round_once(timing *t, const workload *w, const cd_lab_import *cfg,
     }
     if (e == CD_OK) {
         const cd_block *head = cd_chain_head(chain);
-        if (!cd_hash32_eq(&head->hash, &w->last_hash) ||
-            !cd_hash32_eq(&head->header.state_root, &w->root)) {
-            e = cd_fail(why, CD_EINVAL,
-                        "imported chain ends in another block than blocks.json says");
+        if (!cd_hash32_eq(&head->hash, &w->last_hash) || !cd_hash32_eq(&head->header.state_root, &w->root)) {
+            e = cd_fail(why, CD_EINVAL, "imported chain ends in another block than blocks.json says");
         }
     }
     cd_chain_close(chain);
@@ -112,8 +110,7 @@ static cd_err round_once(timing *t, const workload *w, const cd_lab_import *cfg,
     return e != CD_OK ? e : gone;
 }
 
-cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, const cd_lab_import *cfg,
-                           cd_errinfo *why)
+cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, const cd_lab_import *cfg, cd_errinfo *why)
 {
     workload w = {0};
     timing best = {0};
@@ -128,16 +125,15 @@ cd_err cd_lab_bench_import(cd_buf *out, const char *dir, const char *name, const
         }
     }
     if (e == CD_OK) {
-        cd_buf_fmt(
-            out,
-            "{\"bench\":\"import\",\"name\":\"%s\",\"impl\":\"%s\",\"threads\":%u,\"wall_ms\":%.3f,"
-            "\"cpu_ms\":%.3f,\"cpu_us_tx\":%.3f,\"own_us_tx\":%.3f,\"mgas_s\":%.1f,\"mgas_cpu_s\":%"
-            ".1f,\"root\":\"0x",
-            name, cfg->impl, cfg->threads, (double)best.wall_ns / 1e6, (double)best.cpu_ns / 1e6,
-            cd_lab_per((double)best.cpu_ns / 1e3, (double)w.txs),
-            cd_lab_per((double)best.own_ns / 1e3, (double)w.txs),
-            cd_lab_per((double)w.gas * 1e3, (double)best.wall_ns),
-            cd_lab_per((double)w.gas * 1e3, (double)best.cpu_ns));
+        cd_buf_fmt(out,
+                   "{\"bench\":\"import\",\"name\":\"%s\",\"impl\":\"%s\",\"threads\":%u,\"wall_ms\":%.3f,"
+                   "\"cpu_ms\":%.3f,\"cpu_us_tx\":%.3f,\"own_us_tx\":%.3f,\"mgas_s\":%.1f,\"mgas_cpu_s\":%"
+                   ".1f,\"root\":\"0x",
+                   name, cfg->impl, cfg->threads, (double)best.wall_ns / 1e6, (double)best.cpu_ns / 1e6,
+                   cd_lab_per((double)best.cpu_ns / 1e3, (double)w.txs),
+                   cd_lab_per((double)best.own_ns / 1e3, (double)w.txs),
+                   cd_lab_per((double)w.gas * 1e3, (double)best.wall_ns),
+                   cd_lab_per((double)w.gas * 1e3, (double)best.cpu_ns));
         for (usize i = 0; i < 32; i++) {
             cd_buf_fmt(out, "%02x", w.root.b[i]);
         }

@@ -1,9 +1,9 @@
 #include "lab/bench_trie.h"
 
-#include "base/arena.h"
-#include "base/mem.h"
-#include "crypto/keccak.h"
-#include "crypto/sha2.h"
+#include "base/mem/arena.h"
+#include "base/mem/mem.h"
+#include "crypto/hash/keccak.h"
+#include "crypto/hash/sha2.h"
 #include "lab/cputime.h"
 #include "store/trie.h"
 #include "types/account_rlp.h"
@@ -14,7 +14,7 @@ enum {
     SAMPLE = 2000,
     STRIDE = 7919,
     REPEAT_MIN = 3,
-    REOPEN = 4, /* times that the short steps run on one stored trie */
+    REOPEN = 4, /* how often the short steps run on one stored trie */
 };
 /* Rounds are made until every step was measured for REPEAT_NS, or SIZE_NS are over for one size. */
 #define REPEAT_NS 120000000u
@@ -30,8 +30,7 @@ typedef enum step {
     STEPS,
 } step;
 
-static const char *const step_name[STEPS] = {"insert", "hash",        "commit",
-                                             "prove",  "update_hash", "stacktrie"};
+static const char *const step_name[STEPS] = {"insert", "hash", "commit", "prove", "update_hash", "stacktrie"};
 
 typedef struct account {
     cd_hash32 key;
@@ -42,16 +41,16 @@ typedef struct account {
 typedef struct bench {
     u64 n;
     account *acc;
-    account *sorted; /* by key */
+    account *sorted; /* the accounts in order of their keys */
     u64 best[STEPS];
     u64 spent[STEPS];
-    cd_bytes keys[SAMPLE]; /* of the proven and updated accounts */
+    cd_bytes keys[SAMPLE]; /* keys of the proven and updated accounts */
     cd_arena proofs;
     cd_hash32 root;
     cd_hash32 updated_root;
 } bench;
 
-/* The calibration unit: 1 MiB of SHA-256 in blocks of 16 KiB. */
+/* Times the calibration unit: SHA-256 of 1 MiB in blocks of 16 KiB. */
 static u64 calibrate(void)
 {
     static const u8 zero[16384];
@@ -159,6 +158,7 @@ static cd_err fill(bench *b, cd_trie *t, cd_kv *kv)
     cd_trie_root(t, &b->root);
     note(b, HASH, start);
     cd_kv_batch batch = {0};
+    cd_kv_batch_for(&batch, kv);
     start = cd_lab_thread_cpu_ns();
     cd_trie_commit(t, &b->root, &batch);
     cd_err err = cd_kv_commit(kv, &batch, CD_KV_NOSYNC, NULL);
@@ -223,7 +223,7 @@ static cd_err run_once(bench *b)
     return err == CD_OK ? compare_roots(b) : err;
 }
 
-/* begun: when the first round of this size began. */
+/* Tells whether this size needs no further round; begun is when its first round began. */
 static bool has_run_enough(const bench *b, u64 begun)
 {
     if (cd_lab_thread_cpu_ns() - begun >= SIZE_NS) {

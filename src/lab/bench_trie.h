@@ -3,8 +3,8 @@
  * Steps for each size N, each timed alone in thread CPU time, the least of several repetitions
  * (three at least, then until each step has had 120 ms or the size two seconds):
  *
- *   insert       N puts in order of the counter, no hashing
- *   hash         the root of everything
+ *   insert       N puts in order of the counter, without hashing
+ *   hash         the root over all of them
  *   commit       the changed nodes into a node store in memory
  *   prove        2000 proofs on a re-opened trie
  *   update_hash  2000 updates on a re-opened trie, then the root
@@ -15,7 +15,7 @@
 #ifndef CD_LAB_BENCH_TRIE_H
 #define CD_LAB_BENCH_TRIE_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
 /* The largest N. */
 #define CD_LAB_BENCH_TRIE_MAX 10000000u

@@ -1,7 +1,7 @@
 #include "lab/blocktest.h"
 
 #include "base/num_text.h"
-#include "chains/evmchain/header_check.h"
+#include "chains/evmchain/core/header_check.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
@@ -29,7 +29,7 @@ struct node {
     cd_hash32 hash;
     cd_header header;
     cd_mapstate *state;
-    node *next; /* all nodes of the case, newest first */
+    node *next; /* in the list of all nodes of the case, newest first */
 };
 
 typedef struct blockcase {
@@ -42,9 +42,9 @@ typedef struct blockcase {
     node *head;
 } blockcase;
 
-/* --- networks -------------------------------------------------------------------------------- */
+/* --- networks --- */
 
-/* Reads "5" or "15k". */
+/* Reads a number such as "5" or "15k". */
 static cd_err parse_at(u64 *out, cd_bytes text)
 {
     bool thousands = text.n != 0 && text.p[text.n - 1] == 'k';
@@ -53,7 +53,7 @@ static cd_err parse_at(u64 *out, cd_bytes text)
     return !thousands || cd_mul_u64(out, *out, 1000) ? CD_OK : CD_ERANGE;
 }
 
-/* Reads "Cancun", "BerlinToLondonAt5" or "ShanghaiToCancunAtTime15k". */
+/* Reads a network's name, such as "Cancun", "BerlinToLondonAt5" or "ShanghaiToCancunAtTime15k". */
 static cd_err parse_network(network *out, cd_arena *a, const char *name)
 {
     network n = {0};
@@ -80,7 +80,7 @@ static cd_fork fork_of(const network *n, const cd_header *h)
     return (n->by_time ? h->time : h->number) >= n->at ? n->after : n->before;
 }
 
-/* --- importing ------------------------------------------------------------------------------- */
+/* --- importing --- */
 
 static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
 {
@@ -117,7 +117,7 @@ static void add(blockcase *c, node *parent, const cd_block *b, cd_mapstate *stat
     c->head = n;
 }
 
-/* Pays what proof-of-work forks paid. */
+/* Pays the block reward of proof-of-work forks. */
 static void reward(void *ctx, cd_state *st, const cd_block *b)
 {
     enum { UNCLES_MAX = 2 };
@@ -131,8 +131,20 @@ static void reward(void *ctx, cd_state *st, const cd_block *b)
         uncles[i].delta = (b->header.number - b->uncles[i].number) & 7;
     }
     if (!cd_u256_is_zero(&wei)) {
-        cd_reward_pay(st, &wei, &b->header.coinbase, uncles, cnt, true);
+        cd_reward_pay(st, &wei, &b->header.coinbase, uncles, cnt, *fork >= CD_SPURIOUS);
     }
+}
+
+/* A block under a fork before Byzantium, whose receipts have the root after each transaction. */
+typedef struct between {
+    cd__rig *r;
+    const cd_mapstate *base;
+} between;
+
+static cd_err root_between(void *ctx, cd_hash32 *out, cd_state *st)
+{
+    const between *b = ctx;
+    return cd_mapstate_root(out, b->r->build, b->base, st);
 }
 
 static cd_err import(blockcase *c, cd_json block, cd_errinfo *why)
@@ -153,6 +165,8 @@ static cd_err import(blockcase *c, cd_json block, cd_errinfo *why)
         .parent_fork = fork_of(&c->net, &parent->header),
         .blob = &c->blob,
         .parent = &parent->header,
+        .tx_root = root_between,
+        .tx_root_ctx = &(between){.r = r, .base = parent->state},
     };
     CD_TRY(cd_eth_header_check(&b.header, &ctx, why));
     CD_TRY(cd_eth_body_check(&b, &ctx, why));
@@ -167,7 +181,7 @@ static cd_err import(blockcase *c, cd_json block, cd_errinfo *why)
     return CD_OK;
 }
 
-/* A block is expected to fail when a key starting with "expectException" says so. */
+/* Tells whether a block is expected to fail: it has a key that starts with "expectException". */
 static bool expects_failure(cd_json block)
 {
     static const char key[] = "expectException";
@@ -180,7 +194,7 @@ static bool expects_failure(cd_json block)
     return false;
 }
 
-/* --- cases ----------------------------------------------------------------------------------- */
+/* --- cases --- */
 
 static cd_err state_of(cd_mapstate **out, cd__rig *r, cd_json alloc, cd_errinfo *why)
 {
@@ -199,8 +213,7 @@ static cd_err read_genesis(blockcase *c, cd_errinfo *why)
     cd_mapstate *state;
     CD_TRY(cd_json_hex(&raw, &c->r->unit, cd_json_get(c->json, "genesisRLP"), why));
     CD_TRY(cd_block_dec(&b, &c->r->unit, CD_HEADER_ETHEREUM, raw, why));
-    CD_TRY(cd_json_fixed(want.b, 32,
-                         cd_json_get(cd_json_get(c->json, "genesisBlockHeader"), "hash"), why));
+    CD_TRY(cd_json_fixed(want.b, 32, cd_json_get(cd_json_get(c->json, "genesisBlockHeader"), "hash"), why));
     if (!cd_hash32_eq(&want, &b.hash)) {
         return cd_fail(why, CD_EINVAL, "genesis block hash differs");
     }
@@ -253,8 +266,7 @@ static cd_err run_blocks(blockcase *c, cd_errinfo *why)
     return judge(c, why);
 }
 
-static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, cd_bytes name,
-                     cd_json v)
+static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, cd_bytes name, cd_json v)
 {
     blockcase c = {.r = r, .json = v};
     cd_errinfo why = {0};

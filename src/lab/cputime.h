@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* CPU time of this thread and of the process, and wall time. */
+/* CPU time of this thread and of the process, and wall time, in ns. */
 u64 cd_lab_thread_cpu_ns(void);
 u64 cd_lab_process_cpu_ns(void);
 u64 cd_lab_wall_ns(void);
@@ -19,8 +19,8 @@ typedef struct cd_lab_effort {
     u64 exact;
 } cd_lab_effort;
 
-/* What the repetitions took so far; all zero to begin with. One that took no time by the clock (which on a
- * virtual machine may stand still for a while) was run but is no measurement: it only counts as blank. */
+/* What the repetitions took so far; all zero to begin with. A repetition that took no time by the clock,
+ * which may stand still for a while on a virtual machine, is no measurement: it only counts as blank. */
 typedef struct cd_lab_timing {
     u64 first;
     u64 best; /* 0 while nothing was measured */
@@ -29,11 +29,11 @@ typedef struct cd_lab_timing {
     u64 blank;
 } cd_lab_timing;
 
-/* cd_lab_timing_goes_on says whether another repetition is due; cd_lab_timing_add takes one in. */
+/* cd_lab_timing_goes_on tells whether another repetition is due; cd_lab_timing_add adds one of ns. */
 bool cd_lab_timing_goes_on(const cd_lab_timing *t, const cd_lab_effort *effort);
 void cd_lab_timing_add(cd_lab_timing *t, u64 ns);
 
-/* cd_lab_min_ns is the smaller of two times, of which 0 stands for no measurement. */
+/* cd_lab_min_ns gives the smaller of two times; a time of 0 stands for no measurement. */
 CD_INLINE u64 cd_lab_min_ns(u64 a, u64 b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;

@@ -1,12 +1,12 @@
 #include "lab/mapstate.h"
 
 #include "codec/rlp.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "types/account_rlp.h"
 
 #include <stdlib.h>
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 const cd_map_account *cd_mapstate_find(const cd_mapstate *m, const cd_addr20 *addr)
 {
@@ -27,8 +27,7 @@ const cd_map_account *cd_mapstate_find(const cd_mapstate *m, const cd_addr20 *ad
     return NULL;
 }
 
-static cd_err source_account(cd_state_source *src, cd_account *out, bool *found,
-                             const cd_addr20 *addr)
+static cd_err source_account(cd_state_source *src, cd_account *out, bool *found, const cd_addr20 *addr)
 {
     const cd_map_account *acc = cd_mapstate_find((const cd_mapstate *)src, addr);
     *found = acc != NULL;
@@ -38,8 +37,7 @@ static cd_err source_account(cd_state_source *src, cd_account *out, bool *found,
     return CD_OK;
 }
 
-static cd_err source_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr,
-                             const cd_u256 *slot)
+static cd_err source_storage(cd_state_source *src, cd_u256 *out, const cd_addr20 *addr, const cd_u256 *slot)
 {
     const cd_map_account *acc = cd_mapstate_find((const cd_mapstate *)src, addr);
     usize lo = 0;
@@ -83,9 +81,9 @@ static cd_err source_block_hash(cd_state_source *src, cd_hash32 *out, u64 number
     return m->block_hash(m->block_hash_ctx, out, number);
 }
 
-/* --- roots ----------------------------------------------------------------------------------- */
+/* --- roots --- */
 
-/* A trie key and the place of what belongs to it. */
+/* A trie key and the index of the entry that it belongs to. */
 typedef struct hashed {
     cd_hash32 key;
     usize idx;
@@ -159,7 +157,7 @@ static cd_mapstate *make(cd_arena *a, cd_trie_build *b, cd_map_account *accounts
     return m;
 }
 
-/* --- from a genesis -------------------------------------------------------------------------- */
+/* --- from a genesis --- */
 
 static int slot_cmp(const void *a, const void *b)
 {
@@ -178,7 +176,7 @@ static void set_slots(cd_map_account *acc, cd_arena *a, const cd_genesis_account
     if (cnt != 0) {
         qsort(slots, cnt, sizeof *slots, slot_cmp);
     }
-    /* Two spellings of one key: keep one, so that the trie's keys ascend. */
+    /* A document may spell one key in two ways: keep one, so that the trie's keys ascend. */
     usize kept = 0;
     for (usize i = 0; i < cnt; i++) {
         if (kept == 0 || !cd_u256_eq(&slots[kept - 1].key, &slots[i].key)) {
@@ -189,8 +187,7 @@ static void set_slots(cd_map_account *acc, cd_arena *a, const cd_genesis_account
     acc->slot_cnt = kept;
 }
 
-cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_account *accounts,
-                             usize cnt)
+cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_account *accounts, usize cnt)
 {
     cd_map_account *out = cd_arena_array(a, cd_map_account, cnt);
     for (usize i = 0; i < cnt; i++) {
@@ -206,20 +203,20 @@ cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_acc
     return make(a, b, out, cnt);
 }
 
-/* --- from a change set ----------------------------------------------------------------------- */
+/* --- from a change set --- */
 
 typedef struct change {
     const cd_acct *acct;
     bool exists;
     bool wiped;
-    usize slot_at; /* in changes.slots */
+    usize slot_at; /* index of its first slot in changes.slots */
     usize slot_cnt;
 } change;
 
-/* The change set as two growing arrays, in the order of the walk: ascending. */
+/* The change set as two growing arrays, ascending, as cd_state_changes visits it. */
 typedef struct changes {
-    cd_buf accts; /* of change */
-    cd_buf slots; /* of cd_map_slot, zero values meaning deletion */
+    cd_buf accts; /* array of change */
+    cd_buf slots; /* array of cd_map_slot; a zero value means deletion */
 } changes;
 
 static cd_err visit_acct(void *ctx, const cd_acct *acct, bool exists, bool wiped)
@@ -246,8 +243,8 @@ static cd_err visit_slot(void *ctx, const cd_acct *acct, const cd_slot *s)
 }
 
 /* Merges old and changed slots, both ascending, into acc. */
-static void merge_slots(cd_map_account *acc, cd_arena *a, const cd_map_slot *old, usize old_cnt,
-                        const cd_map_slot *new, usize new_cnt)
+static void merge_slots(cd_map_account *acc, cd_arena *a, const cd_map_slot *old, usize old_cnt, const cd_map_slot *new,
+                        usize new_cnt)
 {
     cd_map_slot *out = cd_arena_array(a, cd_map_slot, old_cnt + new_cnt);
     usize cnt = 0;
@@ -270,8 +267,8 @@ static void merge_slots(cd_map_account *acc, cd_arena *a, const cd_map_slot *old
 }
 
 /* Writes the account after a change; old is NULL for a new one. */
-static void apply(cd_map_account *out, cd_arena *a, cd_trie_build *b, const cd_map_account *old,
-                  const change *c, const cd_map_slot *slots)
+static void apply(cd_map_account *out, cd_arena *a, cd_trie_build *b, const cd_map_account *old, const change *c,
+                  const cd_map_slot *slots)
 {
     *out = old != NULL ? *old : (cd_map_account){.addr = c->acct->addr};
     if (old == NULL) {
@@ -282,9 +279,8 @@ static void apply(cd_map_account *out, cd_arena *a, cd_trie_build *b, const cd_m
     out->acc.nonce = c->acct->nonce;
     if (old == NULL || !cd_hash32_eq(&out->acc.code_hash, &c->acct->code_hash)) {
         out->acc.code_hash = c->acct->code_hash;
-        out->code = cd_hash32_eq(&c->acct->code_hash, &CD_HASH_EMPTY_CODE)
-                        ? (cd_bytes){0}
-                        : cd_arena_dup(a, c->acct->code);
+        out->code =
+            cd_hash32_eq(&c->acct->code_hash, &CD_HASH_EMPTY_CODE) ? (cd_bytes){0} : cd_arena_dup(a, c->acct->code);
     }
     if (c->wiped) {
         out->slot_cnt = 0;
@@ -295,8 +291,7 @@ static void apply(cd_map_account *out, cd_arena *a, cd_trie_build *b, const cd_m
     }
 }
 
-cd_err cd_mapstate_next(cd_mapstate **out, cd_arena *a, cd_trie_build *b, const cd_mapstate *base,
-                        cd_state *st)
+cd_err cd_mapstate_next(cd_mapstate **out, cd_arena *a, cd_trie_build *b, const cd_mapstate *base, cd_state *st)
 {
     changes c = {0};
     cd_state_visitor v = {.ctx = &c, .acct = visit_acct, .slot = visit_slot};
@@ -334,5 +329,17 @@ cd_err cd_mapstate_next(cd_mapstate **out, cd_arena *a, cd_trie_build *b, const 
 out:
     cd_buf_fini(&c.accts);
     cd_buf_fini(&c.slots);
+    return e;
+}
+
+cd_err cd_mapstate_root(cd_hash32 *out, cd_trie_build *b, const cd_mapstate *base, cd_state *st)
+{
+    cd_arena scratch = {0};
+    cd_mapstate *now;
+    cd_err e = cd_mapstate_next(&now, &scratch, b, base, st);
+    if (e == CD_OK) {
+        *out = now->root;
+    }
+    cd_arena_fini(&scratch);
     return e;
 }

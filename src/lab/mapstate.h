@@ -1,4 +1,4 @@
-/* lab/mapstate.h - a whole world state as sorted arrays: what tests start from and arrive at.
+/* lab/mapstate.h - a whole world state as sorted arrays: the states that tests start from and end with.
  *
  *   genesis accounts ──► mapstate ──source──► cd_state ──changes──► next mapstate
  *
@@ -11,15 +11,17 @@
 #ifndef CD_LAB_MAPSTATE_H
 #define CD_LAB_MAPSTATE_H
 
-#include "evm/state.h"
+#include "evm/state/state.h"
 #include "store/trie.h"
 #include "types/genesis.h"
 
+/* A slot of storage. */
 typedef struct cd_map_slot {
     cd_u256 key;
     cd_u256 value; /* never zero */
 } cd_map_slot;
 
+/* An account with all that is in it. */
 typedef struct cd_map_account {
     cd_addr20 addr;
     cd_hash32 addr_hash; /* keccak256 of addr: the trie's key */
@@ -32,6 +34,7 @@ typedef struct cd_map_account {
 /* Gives the hash of an ancestor block; see cd_state_source. */
 typedef cd_err cd_map_block_hash(void *ctx, cd_hash32 *out, u64 number);
 
+/* A state in memory: accounts as a test or a document lists them. */
 typedef struct cd_mapstate {
     cd_state_source src;            /* first: the EVM is given its address */
     const cd_map_account *accounts; /* ascending by address */
@@ -44,12 +47,13 @@ typedef struct cd_mapstate {
 /* cd_mapstate_new makes the state that holds exactly these accounts (ascending, as
  * cd_genesis_alloc_parse gives them; zero slots do not count). Everything lies in the arena; b is
  * scratch. */
-cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_account *accounts,
-                             usize cnt);
+cd_mapstate *cd_mapstate_new(cd_arena *a, cd_trie_build *b, const cd_genesis_account *accounts, usize cnt);
 
-/* cd_mapstate_next makes the state that st, executed on base, arrives at. Errors: those of st. */
+/* cd_mapstate_next makes the state that is base with the changes of st, which was executed on it.
+ * cd_mapstate_root gives only the root of that state. Errors: those of st. */
 cd_err cd_mapstate_next(cd_mapstate **out, cd_arena *a, cd_trie_build *b, const cd_mapstate *base,
                         cd_state *st) CD_CHECK;
+cd_err cd_mapstate_root(cd_hash32 *out, cd_trie_build *b, const cd_mapstate *base, cd_state *st) CD_CHECK;
 
 /* cd_mapstate_find gives an account or NULL. */
 const cd_map_account *cd_mapstate_find(const cd_mapstate *m, const cd_addr20 *addr);

@@ -1,4 +1,4 @@
-#include "chains/evmchain/eth_rules.h"
+#include "chains/evmchain/core/eth_rules.h"
 #include "lab/parse_priv.h"
 
 cd_err cd__lab_opt_u64(u64 *out, cd_json v, cd_errinfo *why)
@@ -39,7 +39,7 @@ cd_err cd__lab_access_list(cd_tx *tx, cd_arena *a, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
-/* Signers' parity comes under either of two names. */
+/* Reads an authorization; the parity of its signature has one of two names. */
 static cd_err read_auth(cd_authorization *out, cd_json v, cd_errinfo *why)
 {
     u64 parity;
@@ -86,7 +86,5 @@ cd_err cd__lab_blob_schedule(cd_blob_schedule *out, cd_json config, cd_fork fork
     CD_TRY(cd_json_u64(&out->target, cd_json_get(schedule, "target"), why));
     CD_TRY(cd_json_u64(&out->max, cd_json_get(schedule, "max"), why));
     CD_TRY(cd_json_u64(&out->update_fraction, cd_json_get(schedule, "baseFeeUpdateFraction"), why));
-    return out->update_fraction == 0
-               ? cd_json_fail(schedule, CD_ERANGE, "baseFeeUpdateFraction is zero", why)
-               : CD_OK;
+    return out->update_fraction == 0 ? cd_json_fail(schedule, CD_ERANGE, "baseFeeUpdateFraction is zero", why) : CD_OK;
 }

@@ -11,8 +11,8 @@ void cd_reward_of(cd_u256 *out, cd_fork fork)
     cd_u256_mul(out, &wei, &n);
 }
 
-void cd_reward_pay(cd_state *st, const cd_u256 *reward, const cd_addr20 *coinbase,
-                   const cd_reward_uncle *uncles, usize cnt, bool drop_empty)
+void cd_reward_pay(cd_state *st, const cd_u256 *reward, const cd_addr20 *coinbase, const cd_reward_uncle *uncles,
+                   usize cnt, bool drop_empty)
 {
     cd_u256 own = *reward;
     cd_u256 part;

@@ -1,6 +1,6 @@
 #include "lab/rig_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 cd__rig *cd__rig_new(const void *cfg, cd_evm_tier tier, bool json)
 {
@@ -28,8 +28,7 @@ void cd__rig_free(void *rig)
     cd_free(r);
 }
 
-bool cd__rig_open(cd__rig *r, cd_json *out, cd_bytes text, cd_tally *tally, cd_buf *lines,
-                  const char *path)
+bool cd__rig_open(cd__rig *r, cd_json *out, cd_bytes text, cd_tally *tally, cd_buf *lines, const char *path)
 {
     cd_json doc;
     cd_errinfo why = {0};

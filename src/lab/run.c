@@ -12,7 +12,7 @@ typedef struct runner {
     cd_state *state;
 } runner;
 
-/* Puts code and money where the message needs them, as a transaction of its own. */
+/* Gives the receiver its code and the sender its money, in a transaction of its own. */
 static void prepare(runner *r)
 {
     const cd_lab_run_cfg *cfg = r->cfg;
@@ -27,7 +27,7 @@ static void prepare(runner *r)
     cd_state_end_tx(r->state, false);
 }
 
-/* What EIP-2929 and EIP-3651 make warm before a transaction. */
+/* Makes warm what EIP-2929 and EIP-3651 have warm before a transaction. */
 static void warm_up(runner *r, const cd_addr20 *to)
 {
     usize cnt;
@@ -46,16 +46,11 @@ static void put_line(cd_buf *out, runner *r, const cd_evm_result *res, const cd_
     (void)cd_state_logs(r->state, &log_cnt);
     cd_json_w w = {.out = out};
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "status");
-    cd_json_w_cstr(&w, res->status == CD_EVM_OK ? "ok" : cd_evm_status_str(res->status));
-    cd_json_w_key(&w, "gasUsed");
-    cd_json_w_qty(&w, r->cfg->gas - res->gas_left);
-    cd_json_w_key(&w, "output");
-    cd_json_w_hex(&w, res->output);
-    cd_json_w_key(&w, "logs");
-    cd_json_w_u64(&w, log_cnt);
-    cd_json_w_key(&w, "stateRoot");
-    cd_json_w_hex(&w, cd_bytes_of(root->b, 32));
+    cd_json_put_cstr(&w, "status", res->status == CD_EVM_OK ? "ok" : cd_evm_status_str(res->status));
+    cd_json_put_qty(&w, "gasUsed", r->cfg->gas - res->gas_left);
+    cd_json_put_hex(&w, "output", res->output);
+    cd_json_put_u64(&w, "logs", log_cnt);
+    cd_json_put_hex(&w, "stateRoot", cd_bytes_of(root->b, 32));
     cd_json_w_obj_end(&w);
     cd_buf_u8(out, '\n');
 }
@@ -96,8 +91,7 @@ static cd_err run(cd_buf *out, runner *r, cd_errinfo *why)
         cd_evm_create_addr(&msg.to, &cfg->sender, nonce);
         msg.code = msg.to;
     }
-    cd_evm_set_block(r->evm, cfg->fork, CD_PROFILE_ETHEREUM, &env, r->state,
-                     cd_precompile_eth(cfg->fork));
+    cd_evm_set_block(r->evm, cfg->fork, CD_PROFILE_ETHEREUM, &env, r->state, cd_precompile_eth(cfg->fork));
     cd_evm_set_tx(r->evm, &tx);
     warm_up(r, &msg.to);
     cd_trace3155 tracer;

@@ -6,13 +6,14 @@
 #ifndef CD_LAB_RUN_H
 #define CD_LAB_RUN_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "evm/evm.h"
 
+/* A piece of code to run, and what it is given. */
 typedef struct cd_lab_run_cfg {
     cd_fork fork;
     cd_evm_tier tier;
-    cd_bytes prestate; /* genesis document whose accounts are there; empty = none */
+    cd_bytes prestate; /* genesis document with the accounts of the state; empty = none */
     bool is_create;    /* code is init code */
     cd_bytes code;
     cd_bytes input; /* call data; for a creation: appended to code */
@@ -22,7 +23,7 @@ typedef struct cd_lab_run_cfg {
     cd_addr20 receiver;
     u64 number;
     u64 time;
-    bool trace; /* EIP-3155 lines first */
+    bool trace; /* EIP-3155 lines come before the result */
     bool trace_memory;
     bool trace_return_data;
 } cd_lab_run_cfg;

@@ -1,9 +1,9 @@
 #include "lab/statetest.h"
 
-#include "chains/evmchain/eth_rules.h"
+#include "chains/evmchain/core/eth_rules.h"
 #include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
-#include "crypto/keccak.h"
+#include "crypto/hash/keccak.h"
 #include "evm/transition.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The base fee of tests that are silent about it [spec:conformance#1]. */
+/* The base fee of tests that give none, in wei [spec:conformance#1]. */
 enum { DEFAULT_BASE_FEE = 10 };
 
 static const cd_statetest_cfg *cfg_of(const cd__rig *r)
@@ -32,9 +32,9 @@ typedef struct test {
     u64 chain_id;
 } test;
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading --- */
 
-/* keccak256 of the decimal text of the number [spec:conformance#1]. */
+/* Gives a block's hash: in tests it is keccak256 of the decimal text of its number [spec:conformance#1]. */
 static cd_err test_block_hash(void *ctx, cd_hash32 *out, u64 number)
 {
     char text[24];
@@ -69,14 +69,13 @@ static cd_err read_env(cd_block_env *out, const test *t, cd_fork fork, cd_errinf
     return CD_OK;
 }
 
-/* What kind of transaction the keys mean [spec:conformance#1]. */
+/* Gives the type of a transaction, which its keys tell [spec:conformance#1]. */
 static cd_tx_type tx_type(cd_json tx)
 {
     if (cd_json_has(cd_json_get(tx, "authorizationList"))) {
         return CD_TX_SET_CODE;
     }
-    if (cd_json_has(cd_json_get(tx, "maxFeePerBlobGas")) ||
-        cd_json_has(cd_json_get(tx, "blobVersionedHashes"))) {
+    if (cd_json_has(cd_json_get(tx, "maxFeePerBlobGas")) || cd_json_has(cd_json_get(tx, "blobVersionedHashes"))) {
         return CD_TX_BLOB;
     }
     if (cd_json_has(cd_json_get(tx, "maxFeePerGas"))) {
@@ -136,11 +135,10 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
         CD_TRY(cd_json_fixed(tx.to.b, 20, cd_json_get(v, "to"), why));
     }
     CD_TRY(cd__lab_access_list(&tx, a, cd_json_at(cd_json_get(v, "accessLists"), data), why));
-    CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, a, cd_json_get(v, "blobVersionedHashes"),
-                          why));
+    CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, a, cd_json_get(v, "blobVersionedHashes"), why));
     CD_TRY(cd__lab_auths(&tx, a, cd_json_get(v, "authorizationList"), why));
     CD_TRY(read_sender(&tx, v, why));
-    /* Last, because a value beyond 256 bits only makes the transaction invalid. */
+    /* The value is read last, because one beyond 256 bits only makes the transaction invalid. */
     cd_json val = cd_json_at(cd_json_get(v, "value"), value);
     static const char too_large[] = "0x:bigint ";
     CD_TRY(cd_json_str(&text, val, why));
@@ -152,9 +150,9 @@ static cd_err read_tx(cd_tx *out, cd_arena *a, const test *t, cd_json post, cd_e
     return CD_OK;
 }
 
-/* --- judging --------------------------------------------------------------------------------- */
+/* --- judging --- */
 
-/* Step 7: the signed bytes decode and lead to the same sender. */
+/* Step 7 of [spec:conformance#1]: the signed bytes decode and lead to the same sender. */
 static cd_err check_bytes(const cd_tx *tx, cd_arena *a, cd_json post, cd_fork fork, cd_errinfo *why)
 {
     cd_json v = cd_json_get(post, "txbytes");
@@ -175,17 +173,16 @@ static cd_err check_bytes(const cd_tx *tx, cd_arena *a, cd_json post, cd_fork fo
     return CD_OK;
 }
 
-/* What one unit came to. */
+/* The result of one unit. */
 typedef struct unit {
     cd_hash32 root;
     cd_hash32 logs;
     bool is_invalid; /* the transaction was refused */
-    cd_errinfo why;  /* of a refusal, or of a test that cannot be run */
+    cd_errinfo why;  /* reason of the refusal, or why the test cannot be run */
 } unit;
 
-/* Steps 4 to 6 on r->state. */
-static void execute(cd__rig *r, unit *u, const test *t, const cd_tx *tx, const cd_block_env *env,
-                    cd_fork fork)
+/* Takes steps 4 to 6 of [spec:conformance#1] on r->state. */
+static void execute(cd__rig *r, unit *u, const test *t, const cd_tx *tx, const cd_block_env *env, cd_fork fork)
 {
     cd_tx_result res;
     u64 pool = env->gas_limit;
@@ -211,8 +208,7 @@ static void execute(cd__rig *r, unit *u, const test *t, const cd_tx *tx, const c
     u->root = after->root;
 }
 
-static cd_err run_unit(cd__rig *r, unit *u, const test *t, cd_json post, cd_fork fork,
-                       cd_buf *trace)
+static cd_err run_unit(cd__rig *r, unit *u, const test *t, cd_json post, cd_fork fork, cd_buf *trace)
 {
     cd_block_env env;
     cd_tx tx;
@@ -238,7 +234,7 @@ static cd_err run_unit(cd__rig *r, unit *u, const test *t, cd_json post, cd_fork
     return u->why.code == CD_OK || u->is_invalid ? CD_OK : u->why.code;
 }
 
-/* Compares with the expectation; fills u->why with the difference. */
+/* Compares a result with the expected one; u->why gets the difference. */
 static cd_err judge(unit *u, cd_json post)
 {
     bool expects_invalid = cd_json_has(cd_json_get(post, "expectException"));
@@ -262,8 +258,8 @@ static cd_err judge(unit *u, cd_json post)
     return CD_OK;
 }
 
-static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, const test *t,
-                     cd_json post, const char *fork_name, usize index)
+static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path, const test *t, cd_json post,
+                     const char *fork_name, usize index)
 {
     unit u = {.root = t->pre->root, .logs = CD_HASH_EMPTY_LIST};
     cd_fork fork;
@@ -292,7 +288,7 @@ static void run_case(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path,
     cd_arena_reset(&r->unit);
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static cd_err open_test(test *out, cd__rig *r, cd_bytes name, cd_json v, cd_errinfo *why)
 {
@@ -315,8 +311,7 @@ static void run_test(cd__rig *r, cd_tally *tally, cd_buf *out, const char *path,
     while (cd_json_next(&forks)) {
         char *fork_name = cd_arena_str(&r->file, forks.key);
         cd_fork fork;
-        if (cfg_of(r)->has_fork &&
-            (cd_fork_parse(&fork, fork_name) != CD_OK || fork != cfg_of(r)->fork)) {
+        if (cfg_of(r)->has_fork && (cd_fork_parse(&fork, fork_name) != CD_OK || fork != cfg_of(r)->fork)) {
             continue;
         }
         cd_json_it posts = cd_json_iter(forks.val);

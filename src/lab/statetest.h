@@ -10,11 +10,12 @@
 #include "evm/evm.h"
 #include "lab/suite.h"
 
+/* Which state tests run, and how. */
 typedef struct cd_statetest_cfg {
     bool json;      /* a line for each case */
     bool with_logs; /* the JSON lines also carry the hash of the logs */
     bool trace;     /* EIP-3155 lines before each case's verdict */
-    bool has_fork;  /* only this fork */
+    bool has_fork;  /* only units of the fork `fork` run */
     cd_fork fork;
     cd_evm_tier tier;
 } cd_statetest_cfg;

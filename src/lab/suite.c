@@ -1,18 +1,18 @@
 #include "lab/suite.h"
 
-#include "base/arena.h"
-#include "base/fileio.h"
 #include "base/hex.h"
-#include "base/mem.h"
-#include "base/pool.h"
-#include "base/thread.h"
+#include "base/mem/arena.h"
+#include "base/mem/mem.h"
+#include "base/os/fileio.h"
+#include "base/thread/pool.h"
+#include "base/thread/thread.h"
 #include "codec/json.h"
 
-/* --- which files ----------------------------------------------------------------------------- */
+/* --- which files --- */
 
 typedef struct file_list {
     cd_arena arena;
-    cd_buf paths; /* of char * */
+    cd_buf paths; /* array of char * */
     cd_bytes skip;
 } file_list;
 
@@ -22,7 +22,7 @@ static bool ends_with(const char *s, cd_bytes end)
     return n >= end.n && memcmp(s + n - end.n, end.p, end.n) == 0;
 }
 
-/* Whether a line of the skip list is the end of path. */
+/* Tells whether path ends with a line of the skip list. */
 static bool is_skipped(const char *path, cd_bytes list)
 {
     usize at = 0;
@@ -71,9 +71,9 @@ static cd_err list_paths(file_list *l, const cd_suite *s, cd_errinfo *why)
     return CD_OK;
 }
 
-/* --- running --------------------------------------------------------------------------------- */
+/* --- running --- */
 
-/* What became of one file. */
+/* The result of one file. */
 typedef struct result {
     bool done;
     cd_tally tally;
@@ -84,10 +84,10 @@ typedef struct run {
     const cd_suite *suite;
     char *const *paths;
     usize path_cnt;
-    void **workers; /* by slot; made when first needed */
+    void **workers; /* one for each slot of the pool, made when first needed */
     cd_mutex lock;  /* protects what follows */
     result *results;
-    usize printed; /* files whose lines have been handed to the sink, or are about to */
+    usize printed; /* number of files whose lines the sink has got or is just getting */
     bool is_printing;
 } run;
 
@@ -115,7 +115,7 @@ static void run_file(void *arg, usize i, u32 slot)
     cd_suite_one(r->suite, r->workers[slot], &res.tally, &res.out, r->paths[i]);
     cd_mutex_lock(&r->lock);
     r->results[i] = res;
-    /* One thread at a time is the printer, and prints without the lock. */
+    /* One thread at a time calls the sink, without holding the lock. */
     if (!r->is_printing) {
         r->is_printing = true;
         while (r->printed < r->path_cnt && r->results[r->printed].done) {
@@ -186,21 +186,17 @@ void cd_verdict_put(cd_buf *out, const cd_verdict *v, bool json, const char *pat
 {
     if (!json) {
         if (!v->pass) {
-            cd_buf_fmt(out, "FAIL %s %.*s %s %zu: %s\n", path, (int)v->name.n,
-                       (const char *)v->name.p, v->fork, v->index, v->error);
+            cd_buf_fmt(out, "FAIL %s %.*s %s %zu: %s\n", path, (int)v->name.n, (const char *)v->name.p, v->fork,
+                       v->index, v->error);
         }
         return;
     }
     cd_json_w w = {.out = out};
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "name");
-    cd_json_w_str(&w, v->name);
-    cd_json_w_key(&w, "fork");
-    cd_json_w_cstr(&w, v->fork);
-    cd_json_w_key(&w, "index");
-    cd_json_w_u64(&w, v->index);
-    cd_json_w_key(&w, "pass");
-    cd_json_w_bool(&w, v->pass);
+    cd_json_put_str(&w, "name", v->name);
+    cd_json_put_cstr(&w, "fork", v->fork);
+    cd_json_put_u64(&w, "index", v->index);
+    cd_json_put_bool(&w, "pass", v->pass);
     cd_json_w_key(&w, "root");
     if (v->root != NULL) {
         cd_json_w_hex(&w, cd_bytes_of(v->root->b, 32));
@@ -208,11 +204,9 @@ void cd_verdict_put(cd_buf *out, const cd_verdict *v, bool json, const char *pat
         cd_json_w_null(&w);
     }
     if (v->logs != NULL) {
-        cd_json_w_key(&w, "logs");
-        cd_json_w_hex(&w, cd_bytes_of(v->logs->b, 32));
+        cd_json_put_hex(&w, "logs", cd_bytes_of(v->logs->b, 32));
     }
-    cd_json_w_key(&w, "error");
-    cd_json_w_cstr(&w, v->error);
+    cd_json_put_cstr(&w, "error", v->error);
     cd_json_w_obj_end(&w);
     cd_buf_u8(out, '\n');
 }

@@ -7,16 +7,18 @@
 #ifndef CD_LAB_SUITE_H
 #define CD_LAB_SUITE_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
-/* Test files over this size are refused. */
+/* Bytes of the largest test file that is read. */
 #define CD_SUITE_FILE_MAX ((usize)256 << 20)
 
+/* Counted test cases. */
 typedef struct cd_tally {
     u64 passed;
     u64 failed;
 } cd_tally;
 
+/* A run over files of tests. */
 typedef struct cd_suite {
     const char *const *paths; /* files, or folders searched for *.json */
     usize path_cnt;
@@ -39,7 +41,7 @@ cd_err cd_suite_run(cd_tally *total, const cd_suite *s, cd_errinfo *why) CD_CHEC
 /* cd_suite_one runs one file with a given worker (for reading names from a stream). */
 void cd_suite_one(const cd_suite *s, void *worker, cd_tally *tally, cd_buf *out, const char *path);
 
-/* One case's verdict, as all runners report it. */
+/* The verdict on one case, as all runners report it. */
 typedef struct cd_verdict {
     cd_bytes name;
     const char *fork;

@@ -1,8 +1,9 @@
 #include "lab/t8n.h"
 
-#include "chains/evmchain/header_check.h"
+#include "chains/evmchain/core/header_check.h"
 #include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
+#include "lab/difficulty.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"
 #include "lab/reward.h"
@@ -10,16 +11,19 @@
 #include "num/u256_text.h"
 #include "store/trie.h"
 #include "types/addr_text.h"
+#include "types/hashes.h"
 #include "types/tx_codec.h"
 
-/* --- environment ----------------------------------------------------------------------------- */
+/* --- environment --- */
 
-static cd_err missing(cd_json env, const char *key, cd_errinfo *why)
+/* Fails when a member that the fork needs is not there. */
+static cd_err need(cd_json env, const char *key, cd_errinfo *why)
 {
-    return cd_json_fail(cd_json_get(env, key), CD_ENOENT, "missing for this fork", why);
+    return cd_json_has(cd_json_get(env, key)) ? CD_OK
+                                              : cd_fail(why, CD_EINVAL, "this fork needs '%s' in the environment", key);
 }
 
-/* The base fee as given, or from the parent's values. */
+/* Reads the base fee, or computes it from the parent's values. */
 static cd_err read_base_fee(cd_block_env *b, cd_json env, cd_errinfo *why)
 {
     cd_json given = cd_json_get(env, "currentBaseFee");
@@ -29,6 +33,7 @@ static cd_err read_base_fee(cd_block_env *b, cd_json env, cd_errinfo *why)
     cd_u256 parent_fee;
     u64 used;
     u64 limit;
+    CD_TRY(need(env, "parentBaseFee", why));
     CD_TRY(cd_json_u256(&parent_fee, cd_json_get(env, "parentBaseFee"), why));
     CD_TRY(cd_json_u64(&used, cd_json_get(env, "parentGasUsed"), why));
     CD_TRY(cd_json_u64(&limit, cd_json_get(env, "parentGasLimit"), why));
@@ -36,11 +41,39 @@ static cd_err read_base_fee(cd_block_env *b, cd_json env, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err read_random(cd_block_env *b, cd_json env, cd_fork fork, cd_errinfo *why)
+/* Reads the difficulty, or computes it from the parent's values. */
+static cd_err read_difficulty(cd_block_env *b, const cd__t8n *t, cd_json env, cd_errinfo *why)
 {
-    if (fork < CD_PARIS) {
-        return cd_json_u256(&b->prev_randao, cd_json_get(env, "currentDifficulty"), why);
+    cd_json given = cd_json_get(env, "currentDifficulty");
+    if (cd_json_has(given)) {
+        return cd_json_u256(&b->prev_randao, given, why);
     }
+    cd_difficulty_parent parent = {.number = b->number - 1};
+    cd_hash32 uncles = {0};
+    cd_json uncles_given = cd_json_get(env, "parentUncleHash");
+    CD_TRY(need(env, "parentDifficulty", why));
+    CD_TRY(cd_json_u256(&parent.difficulty, cd_json_get(env, "parentDifficulty"), why));
+    CD_TRY(cd__lab_opt_u64(&parent.time, cd_json_get(env, "parentTimestamp"), why));
+    if (cd_json_has(uncles_given)) {
+        CD_TRY(cd_json_fixed(uncles.b, 32, uncles_given, why));
+    }
+    if (b->number == 0) {
+        return cd_fail(why, CD_EINVAL, "currentDifficulty needs to be provided for block number 0");
+    }
+    if (b->time <= parent.time) {
+        return cd_fail(why, CD_EINVAL, "the difficulty needs a currentTimestamp behind the parentTimestamp");
+    }
+    parent.has_uncles = !cd_hash32_eq(&uncles, &(cd_hash32){0}) && !cd_hash32_eq(&uncles, &CD_HASH_EMPTY_LIST);
+    cd_difficulty_of(&b->prev_randao, &parent, b->time, t->cfg->fork, t->cfg->difficulty_delay);
+    return CD_OK;
+}
+
+static cd_err read_random(cd_block_env *b, const cd__t8n *t, cd_json env, cd_errinfo *why)
+{
+    if (t->cfg->fork < CD_PARIS) {
+        return read_difficulty(b, t, env, why);
+    }
+    CD_TRY(need(env, "currentRandom", why));
     cd_u256 difficulty = cd_u256_zero();
     CD_TRY(cd__lab_opt_u256(&difficulty, cd_json_get(env, "currentDifficulty"), why));
     if (!cd_u256_is_zero(&difficulty)) {
@@ -60,9 +93,7 @@ static cd_err read_blob(cd__t8n *t, cd_json env, cd_errinfo *why)
     t->excess_blob_gas = cd_eth_excess_blob_gas(parent_excess, parent_used, blob);
     CD_TRY(cd__lab_opt_u64(&t->excess_blob_gas, given, why));
     cd_eth_blob_base_fee(&t->env.blob_base_fee, t->excess_blob_gas, blob);
-    if (!cd_json_has(cd_json_get(env, "parentBeaconBlockRoot"))) {
-        return missing(env, "parentBeaconBlockRoot", why);
-    }
+    CD_TRY(need(env, "parentBeaconBlockRoot", why));
     return cd_json_fixed(t->beacon_root.b, 32, cd_json_get(env, "parentBeaconBlockRoot"), why);
 }
 
@@ -107,22 +138,24 @@ static cd_err read_env(cd__t8n *t, cd_errinfo *why)
     CD_TRY(cd_json_u64(&b->time, cd_json_get(env, "currentTimestamp"), why));
     CD_TRY(cd_json_u64(&b->gas_limit, cd_json_get(env, "currentGasLimit"), why));
     CD_TRY(cd_json_fixed(b->coinbase.b, 20, cd_json_get(env, "currentCoinbase"), why));
-    CD_TRY(read_random(b, env, fork, why));
+    CD_TRY(read_random(b, t, env, why));
     CD_TRY(read_ommers(t, cd_json_get(env, "ommers"), why));
     t->block_hashes = cd_json_get(env, "blockHashes");
-    if (fork >= CD_LONDON) {
+    t->has_base_fee = fork >= CD_LONDON || cd_json_has(cd_json_get(env, "currentBaseFee"));
+    if (t->has_base_fee) {
         CD_TRY(read_base_fee(b, env, why));
     }
     if (fork >= CD_SHANGHAI) {
+        CD_TRY(need(env, "withdrawals", why));
         CD_TRY(read_withdrawals(t, cd_json_get(env, "withdrawals"), why));
     }
     return fork >= CD_CANCUN ? read_blob(t, env, why) : CD_OK;
 }
 
-/* Looks a number up in {"number": hash, …}; decimal or hexadecimal keys. */
+/* Looks up a block's hash in {"number": hash, …}, whose keys are decimal or hexadecimal. */
 static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
 {
-    const cd__t8n *t = ctx;
+    cd__t8n *t = ctx;
     *out = (cd_hash32){0};
     cd_json_it it = cd_json_iter(t->block_hashes);
     while (cd_json_next(&it)) {
@@ -131,10 +164,11 @@ static cd_err block_hash(void *ctx, cd_hash32 *out, u64 number)
             return cd_json_fixed(out->b, 32, it.val, NULL);
         }
     }
-    return CD_OK;
+    t->hash_wanted = number;
+    return CD_EMISSING;
 }
 
-/* --- transactions ---------------------------------------------------------------------------- */
+/* --- transactions --- */
 
 static cd_err read_signature(cd_tx *tx, const cd__t8n *t, cd_json v, cd_errinfo *why)
 {
@@ -167,8 +201,7 @@ static cd_err read_json_tx(cd_tx *out, cd__t8n *t, cd_json v, cd_errinfo *why)
     u64 type = 0;
     CD_TRY(cd__lab_opt_u64(&type, cd_json_get(v, "type"), why));
     if (type > CD_TX_SET_CODE) {
-        return cd_json_fail(cd_json_get(v, "type"), CD_EUNSUPPORTED,
-                            "transaction type not supported", why);
+        return cd_json_fail(cd_json_get(v, "type"), CD_EUNSUPPORTED, "transaction type not supported", why);
     }
     tx.type = (cd_tx_type)type;
     if (tx.type != CD_TX_LEGACY) {
@@ -197,8 +230,7 @@ static cd_err read_json_tx(cd_tx *out, cd__t8n *t, cd_json v, cd_errinfo *why)
     }
     CD_TRY(cd__lab_access_list(&tx, &t->arena, cd_json_get(v, "accessList"), why));
     CD_TRY(cd__lab_opt_u256(&tx.blob_fee_cap, cd_json_get(v, "maxFeePerBlobGas"), why));
-    CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, &t->arena,
-                          cd_json_get(v, "blobVersionedHashes"), why));
+    CD_TRY(cd__lab_hashes(&tx.blob_hashes, &tx.blob_cnt, &t->arena, cd_json_get(v, "blobVersionedHashes"), why));
     CD_TRY(cd__lab_auths(&tx, &t->arena, cd_json_get(v, "authorizationList"), why));
     CD_TRY(read_signature(&tx, t, v, why));
     cd_tx_hash(&tx.hash, &tx);
@@ -237,7 +269,13 @@ static void run_tx(cd__t8n *t, cd_block_exec *x, usize idx, cd_tx *tx)
     }
     cd_tx_invalid bad = cd_block_exec_tx(x, tx);
     cd_evm_set_tracer(t->evm, NULL);
-    if (bad != CD_TX_VALID) {
+    if (bad == CD_TX_NONCE_TOO_LOW || bad == CD_TX_NONCE_TOO_HIGH) {
+        char who[CD_ADDR_TEXT_SIZE];
+        reject(t, idx,
+               cd_arena_fmt(&t->arena, "%s: address %s, tx: %llu state: %llu", cd_tx_invalid_str(bad),
+                            cd_addr_fmt(who, &tx->sender), (unsigned long long)tx->nonce,
+                            (unsigned long long)cd_state_acct(t->state, &tx->sender)->nonce));
+    } else if (bad != CD_TX_VALID) {
         reject(t, idx, cd_tx_invalid_str(bad));
     } else {
         t->txs[t->tx_cnt++] = *tx;
@@ -288,7 +326,7 @@ static cd_err run_rlp_txs(cd__t8n *t, cd_block_exec *x, cd_json text, cd_errinfo
     return e == CD_OK ? CD_OK : cd_fail(why, e, "txs: %s", cd_err_str(e));
 }
 
-/* --- the transition -------------------------------------------------------------------------- */
+/* --- the transition --- */
 
 static cd_err read_alloc(cd__t8n *t, cd_errinfo *why)
 {
@@ -303,8 +341,8 @@ static cd_err read_alloc(cd__t8n *t, cd_errinfo *why)
     return CD_OK;
 }
 
-/* What contracts ask of the consensus layer is not collected (EIP-6110, 7002, 7251); a block in whose
- * state there is nobody to ask has none. */
+/* Requests of contracts to the consensus layer (EIP-6110, 7002, 7251) are not collected: fails when the
+ * state has a contract that may make some. */
 static cd_err check_no_requests(const cd__t8n *t, cd_errinfo *why)
 {
     static const cd_addr20 contracts[] = {
@@ -318,12 +356,17 @@ static cd_err check_no_requests(const cd__t8n *t, cd_errinfo *why)
     for (usize i = 0; i < CD_COUNT(contracts) && t->cfg->fork >= CD_PRAGUE; i++) {
         if (cd_state_code(t->state, cd_state_acct(t->state, &contracts[i])).n != 0) {
             char text[CD_ADDR_TEXT_SIZE];
-            return cd_fail(why, CD_EUNSUPPORTED,
-                           "blocks with requests (EIP-7685) are not supported: contract %s",
+            return cd_fail(why, CD_EUNSUPPORTED, "blocks with requests (EIP-7685) are not supported: contract %s",
                            cd_addr_fmt(text, &contracts[i]));
         }
     }
     return CD_OK;
+}
+
+static cd_err root_between(void *ctx, cd_hash32 *out, cd_state *st)
+{
+    const cd__t8n *t = ctx;
+    return cd_mapstate_root(out, t->build, t->pre, st);
 }
 
 static cd_err execute(cd__t8n *t, cd_errinfo *why)
@@ -337,10 +380,14 @@ static cd_err execute(cd__t8n *t, cd_errinfo *why)
         .profile = CD_PROFILE_ETHEREUM,
         .env = &t->env,
         .beacon_root = cfg->fork >= CD_CANCUN ? &t->beacon_root : NULL,
+        .tx_root = root_between,
+        .tx_root_ctx = t,
         .parent_hash = cfg->fork >= CD_PRAGUE && t->env.number != 0 ? &parent_hash : NULL,
     };
     CD_TRY(cd_json_parse(&txs, &t->arena, cfg->txs, 0, why));
-    CD_TRY(block_hash(t, &parent_hash, t->env.number - 1));
+    if (exec.parent_hash != NULL) {
+        (void)!block_hash(t, &parent_hash, t->env.number - 1); /* stays zero where it is not given */
+    }
     cd_state_reset(t->state, &t->pre->src);
     cd_block_exec_begin(&x, t->evm, t->state, &t->arena, &exec);
     cd_err e = cfg->txs_are_rlp ? run_rlp_txs(t, &x, txs, why) : run_json_txs(t, &x, txs, why);
@@ -351,8 +398,7 @@ static cd_err execute(cd__t8n *t, cd_errinfo *why)
     }
     if (cfg->has_reward) {
         cd_u256 wei = cd_u256_from_u64(cfg->reward);
-        cd_reward_pay(t->state, &wei, &t->env.coinbase, t->ommers, t->ommer_cnt,
-                      cfg->fork >= CD_SPURIOUS);
+        cd_reward_pay(t->state, &wei, &t->env.coinbase, t->ommers, t->ommer_cnt, cfg->fork >= CD_SPURIOUS);
     }
     if (t->withdrawal_cnt != 0) {
         cd_block_exec_withdrawals(&x, t->withdrawals, t->withdrawal_cnt);
@@ -369,7 +415,12 @@ static cd_err run(cd_t8n_out *out, cd__t8n *t, cd_errinfo *why)
 {
     CD_TRY(read_env(t, why));
     CD_TRY(read_alloc(t, why));
-    CD_TRY(execute(t, why));
+    cd_err e = execute(t, why);
+    if (e == CD_EMISSING) {
+        e = cd_fail(why, e, "getHash(%llu) invoked, blockhash for that block not provided",
+                    (unsigned long long)t->hash_wanted);
+    }
+    CD_TRY(e);
     cd__t8n_put_alloc(&out->alloc, t->post);
     cd__t8n_put_result(&out->result, t);
     usize list = cd_rlp_begin(&out->body);

@@ -11,7 +11,7 @@
 #include "types/receipt.h"
 
 typedef struct cd__t8n_reject {
-    usize idx; /* in the input */
+    usize idx; /* index of the transaction in the input */
     const char *reason;
 } cd__t8n_reject;
 
@@ -23,6 +23,7 @@ typedef struct cd__t8n {
     cd_state *state;
     /* input */
     cd_block_env env;
+    bool has_base_fee; /* the result names a base fee, which may be given even under a fork without one */
     u64 excess_blob_gas;
     cd_hash32 beacon_root;
     cd_withdrawal *withdrawals;
@@ -30,10 +31,11 @@ typedef struct cd__t8n {
     cd_reward_uncle *ommers;
     usize ommer_cnt;
     cd_json block_hashes;
+    u64 hash_wanted; /* number of a block whose hash was asked for and is not there */
     cd_mapstate *pre;
     /* outcome */
     cd_mapstate *post;
-    cd_tx *txs; /* those included */
+    cd_tx *txs; /* the transactions included */
     usize tx_cnt;
     cd__t8n_reject *rejected;
     usize rejected_cnt;
@@ -44,7 +46,7 @@ typedef struct cd__t8n {
     cd_bloom bloom;
 } cd__t8n;
 
-/* cd__t8n_put_alloc writes all accounts, cd__t8n_put_result what the block came to. */
+/* cd__t8n_put_alloc writes all accounts, cd__t8n_put_result the result of the block. */
 void cd__t8n_put_alloc(cd_buf *out, const cd_mapstate *m);
 void cd__t8n_put_result(cd_buf *out, const cd__t8n *t);
 

@@ -13,8 +13,7 @@
 static const cd_lab_effort ONCE = {.exact = 1};
 
 /* Runs the cases of a JSON text and keeps the lines and the reason of a failure. */
-static cd_err run(cd_buf *out, cd_errinfo *why, const char *cases, const char *only,
-                  const cd_lab_effort *effort)
+static cd_err run(cd_buf *out, cd_errinfo *why, const char *cases, const char *only, const cd_lab_effort *effort)
 {
     char path[] = "/tmp/candela-bench-XXXXXX";
     int fd = mkstemp(path);
@@ -46,14 +45,14 @@ static void effort_rules(void **state)
         assert_true(cd_lab_timing_goes_on(&t, &timed));
         cd_lab_timing_add(&t, took[i]);
     }
-    /* 950 ns are not enough, a repetition later they are. */
+    /* 950 ns are not enough; after another repetition they are. */
     assert_true(cd_lab_timing_goes_on(&t, &timed));
     cd_lab_timing_add(&t, 60);
     assert_false(cd_lab_timing_goes_on(&t, &timed));
     assert_int_equal(t.first, 500);
     assert_int_equal(t.best, 50);
     assert_int_equal(t.reps, 5);
-    /* While the clock stands still nothing is measured, and not for ever. */
+    /* While the clock stands still nothing is measured, but repetitions come to an end. */
     cd_lab_timing_add(&t, 0);
     assert_int_equal(t.best, 50);
     assert_int_equal(t.reps, 5);
@@ -70,7 +69,7 @@ static void effort_rules(void **state)
     assert_int_equal(cd_lab_min_ns(0, 7), 7);
     assert_int_equal(cd_lab_min_ns(7, 0), 7);
     assert_int_equal(cd_lab_min_ns(7, 6), 6);
-    /* Three times whatever it takes; an exact number whatever was said of time. */
+    /* A workload runs three times however long it takes; an exact number overrules the time. */
     cd_lab_timing slow = {.total = 5000, .reps = 2};
     assert_true(cd_lab_timing_goes_on(&slow, &timed));
     slow.reps = 3;
@@ -114,21 +113,16 @@ static void crypto_refuses(void **state)
         cd_err err;
     } rows[] = {
         /* a wrong output, and an operation that refuses its input */
-        {"[{\"name\":\"x\",\"op\":\"sha256\",\"input\":\"0x\",\"output\":\"0x" EMPTY_KECCAK "\"}]",
-         CD_EINVAL},
+        {"[{\"name\":\"x\",\"op\":\"sha256\",\"input\":\"0x\",\"output\":\"0x" EMPTY_KECCAK "\"}]", CD_EINVAL},
         {"[{\"name\":\"x\",\"op\":\"blake2f\",\"input\":\"0x00\",\"output\":\"0x01\"}]", CD_EINVAL},
         /* inputs too short for what is read from them */
-        {"[{\"name\":\"x\",\"op\":\"secp256k1_sign\",\"input\":\"0x00\",\"output\":\"0x00\"}]",
-         CD_EFORMAT},
+        {"[{\"name\":\"x\",\"op\":\"secp256k1_sign\",\"input\":\"0x00\",\"output\":\"0x00\"}]", CD_EFORMAT},
         {"[{\"name\":\"x\",\"op\":\"secp256k1_verify\",\"output\":\"0x00\"}]", CD_EFORMAT},
-        {"[{\"name\":\"x\",\"op\":\"keccak256_x8\",\"input\":\"0x000000\",\"output\":\"0x00\"}]",
-         CD_EFORMAT},
+        {"[{\"name\":\"x\",\"op\":\"keccak256_x8\",\"input\":\"0x000000\",\"output\":\"0x00\"}]", CD_EFORMAT},
         {"[{\"name\":\"x\",\"op\":\"bls_sign\",\"len\":8,\"output\":\"0x00\"}]", CD_EFORMAT},
         /* sizes that nothing may be allocated for */
-        {"[{\"name\":\"x\",\"op\":\"sha256\",\"len\":1000000000000,\"output\":\"0x00\"}]",
-         CD_ELIMIT},
-        {"[{\"name\":\"x\",\"op\":\"bls_sign\",\"signers\":1000000000,\"output\":\"0x00\"}]",
-         CD_ELIMIT},
+        {"[{\"name\":\"x\",\"op\":\"sha256\",\"len\":1000000000000,\"output\":\"0x00\"}]", CD_ELIMIT},
+        {"[{\"name\":\"x\",\"op\":\"bls_sign\",\"signers\":1000000000,\"output\":\"0x00\"}]", CD_ELIMIT},
         /* no list of cases */
         {"{}", CD_ETYPE},
         {"[1]", CD_ENOENT},
@@ -143,22 +137,19 @@ static void crypto_refuses(void **state)
         assert_int_not_equal(why.msg[0], '\0');
     }
     cd_errinfo why = {0};
-    assert_int_equal(cd_lab_bench_crypto(&out, "/nonexistent/cases.json", NULL, &ONCE, &why),
-                     CD_ENOENT);
+    assert_int_equal(cd_lab_bench_crypto(&out, "/nonexistent/cases.json", NULL, &ONCE, &why), CD_ENOENT);
     cd_buf_fini(&out);
 }
 
-/* Where a time rules, an operation that takes next to nothing is repeated many times. */
+/* Where effort gives a time, an operation that takes very little is repeated many times. */
 static void crypto_batches(void **state)
 {
     (void)state;
     cd_buf out = {0};
     cd_errinfo why = {0};
     cd_lab_effort effort = {.min_ns = 1};
-    assert_int_equal(run(&out, &why,
-                         "[{\"name\":\"x\",\"op\":\"sha256\",\"output\":\"0x" EMPTY_SHA256 "\"}]",
-                         "", &effort),
-                     CD_OK);
+    assert_int_equal(
+        run(&out, &why, "[{\"name\":\"x\",\"op\":\"sha256\",\"output\":\"0x" EMPTY_SHA256 "\"}]", "", &effort), CD_OK);
     const char *iters = strstr(cd_buf_cstr(&out), "\"iters\":");
     assert_non_null(iters);
     assert_true(strtoull(iters + 8, NULL, 10) >= 300);
@@ -170,17 +161,15 @@ static void trie_sizes(void **state)
     (void)state;
     cd_buf out = {0};
     assert_int_equal(cd_lab_bench_trie(&out, (const u64[]){0}, 1), CD_ERANGE);
-    assert_int_equal(cd_lab_bench_trie(&out, (const u64[]){CD_LAB_BENCH_TRIE_MAX + 1}, 1),
-                     CD_ERANGE);
+    assert_int_equal(cd_lab_bench_trie(&out, (const u64[]){CD_LAB_BENCH_TRIE_MAX + 1}, 1), CD_ERANGE);
     assert_int_equal(out.n, 0);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effort_rules),   cmocka_unit_test(crypto_cases),
-        cmocka_unit_test(crypto_refuses), cmocka_unit_test(crypto_batches),
-        cmocka_unit_test(trie_sizes),
+        cmocka_unit_test(effort_rules),   cmocka_unit_test(crypto_cases), cmocka_unit_test(crypto_refuses),
+        cmocka_unit_test(crypto_batches), cmocka_unit_test(trie_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
