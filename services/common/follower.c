@@ -1,9 +1,9 @@
 #include "services/common/follower.h"
 
 #include "base/hex.h"
-#include "base/list.h"
-#include "base/mem.h"
-#include "net/ws_client.h"
+#include "base/mem/mem.h"
+#include "base/table/list.h"
+#include "net/ws/client.h"
 
 #include <stdio.h>
 
@@ -14,26 +14,26 @@ enum {
     PAUSE_MAX_MS = 10000,
     DIAL_MS = 10000,
     MESSAGE_MAX = 4 << 20,
-    ASK_HEADS = 1, /* ids of requests over the WebSocket */
+    KEPT = 64,      /* hashes of blocks that were given, to know them again */
+    FAR = 64,       /* blocks to go, from which on ranges are asked for */
+    RANGE_MIN = 16, /* a node that does not answer so many at once is asked for one after the other */
+    DENSE = 64,     /* blocks that come one by one when a range has begun with transactions */
+    ASK_HEADS = 1,  /* ids of requests over the WebSocket */
     ASK_PENDING = 2,
     ASK_NO_PENDING = 3,
     SUB_MAX = 128,
     SEARCHES_MAX = 64, /* pending transactions that are being asked for */
 };
 
-typedef enum slot_state {
-    SLOT_FREE,
-    SLOT_FETCHING,
-    SLOT_FAILED,
-    SLOT_READY,
-    SLOT_GIVEN
-} slot_state;
+/* Where a block is on its way from the node to the owner. */
+typedef enum slot_state { SLOT_FREE, SLOT_FETCHING, SLOT_FAILED, SLOT_READY, SLOT_GIVEN } slot_state;
 
+/* A place for a block that is not done: at most CD_FOLLOWER_AHEAD at a time. */
 typedef struct slot {
     cd_follower *follower;
     slot_state state;
-    cd_follower_block block; /* number is set while it is not free */
-    bool has_hash;           /* of the block to be fetched */
+    cd_follower_block block; /* its number is valid unless the slot is free */
+    bool has_hash;           /* block.hash is known before the fetch, which asks for that very block */
     cd_fetch *fetch;
 } slot;
 
@@ -50,30 +50,41 @@ struct cd_follower {
     cd_follower_cfg cfg;
     const cd_follower_events *events;
     void *ctx;
-    slot slots[CD_FOLLOWER_AHEAD]; /* by number */
-    bool has_next;                 /* next, oldest and fetched are known */
-    bool has_last; /* a block was given or done before: its hash is what the next must build on */
-    u64 oldest;    /* not done */
-    u64 next;      /* to give */
-    u64 fetched;   /* to fetch next */
+    slot slots[CD_FOLLOWER_AHEAD]; /* block n is in slot n % CD_FOLLOWER_AHEAD */
+    struct {
+        cd_follower_block block; /* the run that the owner has, when is_given */
+        cd_call *call;           /* asks for blocks from f->next on; NULL: no range is being asked for */
+        cd_arena mem;            /* holds question and answer */
+        usize asked, max;        /* blocks that were asked for, and may be; max 0: this node gives no ranges */
+        u64 not_before;          /* blocks below this number are fetched one by one */
+        bool is_given;
+        cd_hash32 hashes[CD_FOLLOWER_RUN_KEPT];
+    } range;
+    bool has_next; /* next, oldest and fetched are known */
+    bool has_last; /* a block was given, or there was a cursor: the next block must build on `last` */
+    u64 oldest;    /* number of the oldest block that the owner has not given back */
+    u64 next;      /* number of the block to be given next */
+    u64 fetched;   /* number of the block to be fetched next */
     cd_hash32 last;
+    cd_hash32 kept[KEPT]; /* hashes of the last blocks that were given; number n at n % KEPT; zeros: not known */
     u64 head;
-    cd_hash32 head_hash; /* of head, when has_head_hash */
+    cd_hash32 head_hash; /* hash of block `head`, valid when has_head_hash */
     bool has_head, has_head_hash;
-    bool is_heard;
+    bool is_heard, is_behind;
     bool is_stopped;
     bool is_freed;
-    u32 pause_ms; /* before failed fetches are tried again */
+    u32 pause_ms; /* how long the next pause before another try is */
     cd_timer *retry;
 
-    cd_arena ask_mem; /* of the question for the head */
-    cd_call *ask;
+    cd_arena ask_mem; /* holds the question for the head and its answer */
+    u64 asked;        /* number of the block whose hash was asked for in the same request */
+    cd_call *ask;     /* the question for the head; NULL: none is under way */
     cd_timer *poll;
 
     cd_ws_dial *dial;
     cd_ws *ws;
-    bool wants_pending; /* subscribed, or asked to be */
-    bool hashes_only;   /* the node does not tell whole transactions */
+    bool wants_pending; /* a subscription to the mempool stands or was asked for */
+    bool hashes_only;   /* the node tells hashes of pending transactions alone */
     cd_list searches;
     usize searches_cnt;
     char heads_sub[SUB_MAX], pending_sub[SUB_MAX];
@@ -83,17 +94,31 @@ struct cd_follower {
 
 static void pump(cd_follower *f);
 
-/* ---- blocks ---- */
+/* --- blocks --- */
 
 static slot *slot_of(cd_follower *f, u64 number)
 {
     return &f->slots[number % CD_FOLLOWER_AHEAD];
 }
 
-static void stop(cd_follower *f, const char *reason)
+static void replaced(cd_follower *f)
 {
     f->is_stopped = true;
-    f->events->alarm(f->ctx, reason);
+    f->events->replaced(f->ctx);
+}
+
+/* Compares the hash of a block that the node tells of with the one that was given under that number; when they differ,
+ * the chain was replaced. */
+static void compare(cd_follower *f, u64 number, const cd_hash32 *hash)
+{
+    static const cd_hash32 any;
+    if (!f->has_last || f->is_stopped || number >= f->next || f->next - number > KEPT) {
+        return;
+    }
+    const cd_hash32 *had = &f->kept[number % KEPT];
+    if (!cd_hash32_eq(had, &any) && !cd_hash32_eq(had, hash)) {
+        replaced(f);
+    }
 }
 
 static void trouble(cd_follower *f, const char *reason)
@@ -109,6 +134,12 @@ static void slot_clear(slot *s)
     s->fetch = NULL;
 }
 
+static void pause_longer(cd_follower *f)
+{
+    f->pause_ms = f->pause_ms == 0 ? PAUSE_MIN_MS : f->pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS : 2 * f->pause_ms;
+    cd_timer_start(f->retry, f->pause_ms, 0);
+}
+
 static void slot_fail(slot *s, cd_err err, const char *reason)
 {
     cd_follower *f = s->follower;
@@ -119,10 +150,7 @@ static void slot_fail(slot *s, cd_err err, const char *reason)
     slot_clear(s);
     s->state = SLOT_FAILED;
     s->has_hash = false; /* another block may be there by now */
-    f->pause_ms = f->pause_ms == 0                 ? PAUSE_MIN_MS
-                  : f->pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS
-                                                   : 2 * f->pause_ms;
-    cd_timer_start(f->retry, f->pause_ms, 0);
+    pause_longer(f);
 }
 
 /* Number, hash and parent as the block itself says; it must be the one that was asked for. */
@@ -161,13 +189,129 @@ static void on_fetched(void *ctx, cd_err err, const char *reason)
     pump(s->follower);
 }
 
+/* --- ranges --- */
+
+/* One header of a range: it builds on what was before, and is empty. REPLACED is for the caller to say. */
+typedef enum link { LINK_EMPTY, LINK_FULL, LINK_NONE, LINK_OTHER } link;
+
+static link header_read(const cd_follower *f, cd_hash32 *hash, cd_hash32 *parent, u64 number, const cd_answer *a)
+{
+    u64 got;
+    cd_json txs = cd_json_get(a->result, "transactions");
+    if (a->is_error || cd_json_qty_u64(&got, cd_json_get(a->result, "number"), NULL) != CD_OK || got != number ||
+        cd_json_fixed(hash->b, 32, cd_json_get(a->result, "hash"), NULL) != CD_OK ||
+        cd_json_fixed(parent->b, 32, cd_json_get(a->result, "parentHash"), NULL) != CD_OK ||
+        cd_json_kind_of(txs) != CD_JSON_ARR) {
+        return LINK_NONE;
+    }
+    if (f->has_last && !cd_hash32_eq(parent, &f->last)) {
+        return LINK_OTHER;
+    }
+    return cd_json_len(txs) == 0 ? LINK_EMPTY : LINK_FULL;
+}
+
+/* Takes the empty blocks at the front; gives what came behind them. */
+static link range_take(cd_follower *f, const cd_answer *answers)
+{
+    cd_follower_block *b = &f->range.block;
+    link what = LINK_EMPTY;
+    usize cnt = 0;
+    cd_hash32 all[CD_FOLLOWER_RUN];
+    *b = (cd_follower_block){.first = f->next};
+    for (usize i = 0; i < f->range.asked; i++) {
+        cd_hash32 hash, parent;
+        what = header_read(f, &hash, &parent, f->next, &answers[i]);
+        if (what != LINK_EMPTY) {
+            break;
+        }
+        b->parent = cnt == 0 ? parent : b->parent;
+        b->hash = hash;
+        b->number = f->next;
+        all[cnt] = hash;
+        f->kept[f->next % KEPT] = hash;
+        f->last = hash;
+        f->has_last = true;
+        f->next++;
+        cnt++;
+    }
+    f->fetched = f->next;
+    b->hashes_cnt = cnt < CD_FOLLOWER_RUN_KEPT ? cnt : CD_FOLLOWER_RUN_KEPT;
+    memcpy(f->range.hashes, all + cnt - b->hashes_cnt, b->hashes_cnt * sizeof *all);
+    return what;
+}
+
+static void range_give(cd_follower *f)
+{
+    cd_follower_block *b = &f->range.block;
+    b->hashes = f->range.hashes;
+    f->range.is_given = true;
+    f->events->block(f->ctx, b);
+}
+
+static void on_range(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
+{
+    cd_follower *f = ctx;
+    f->range.call = NULL;
+    if (err != CD_OK) {
+        trouble(f, reason);
+        f->range.max = f->range.max / 2 < RANGE_MIN ? 0 : f->range.max / 2;
+        pause_longer(f);
+        return;
+    }
+    u64 began = f->next;
+    link what = range_take(f, answers);
+    f->pause_ms = 0;
+    if (what == LINK_FULL || what == LINK_NONE) {
+        f->range.not_before = f->next + (f->next - began < RANGE_MIN ? DENSE : 1);
+    }
+    if (f->next != began) {
+        range_give(f);
+    }
+    if (what == LINK_OTHER) {
+        replaced(f);
+    } else {
+        pump(f);
+    }
+}
+
+static void range_ask(cd_follower *f, u64 cnt)
+{
+    cd_ask asks[CD_FOLLOWER_RUN];
+    cd_arena_reset(&f->range.mem);
+    f->range.asked = (usize)cd_min_u64(cnt, f->range.max);
+    for (usize i = 0; i < f->range.asked; i++) {
+        unsigned long long number = f->next + i;
+        asks[i] = (cd_ask){
+            .method = "eth_getBlockByNumber",
+            .params = cd_arena_fmt(&f->range.mem, "[\"0x%llx\",false]", number),
+        };
+    }
+    f->range.call = cd_call_new(f->cfg.node, &f->range.mem, asks, f->range.asked, 0, on_range, f);
+}
+
+/* True while a range is asked for or will be: then no block is fetched for itself. */
+static bool range_run(cd_follower *f)
+{
+    u64 end = f->head >= f->cfg.confirmations ? f->head - f->cfg.confirmations : 0;
+    if (f->range.call != NULL || f->range.is_given) {
+        return true;
+    }
+    bool may = f->range.max != 0 && f->fetched >= f->range.not_before && end > f->fetched && end - f->fetched > FAR &&
+               (f->events->wants(f->ctx) & CD_FOLLOWER_EMPTY) == 0;
+    if (may && f->oldest == f->fetched) { /* nothing is under way any more */
+        range_ask(f, end - f->next + 1);
+    }
+    return may;
+}
+
+/* --- blocks, one by one --- */
+
 static void slot_fetch(cd_follower *f, slot *s)
 {
     bool traces = (f->events->wants(f->ctx) & CD_FOLLOWER_TRACES) != 0;
     s->state = SLOT_FETCHING;
-    s->fetch = cd_fetch_new(f->cfg.node, &s->block.got, s->block.number,
-                            s->has_hash ? &s->block.hash : NULL, traces ? f->cfg.trace_depth : 0,
-                            on_fetched, s);
+    s->fetch = cd_fetch_new(f->cfg.node, &s->block.got, s->block.number, s->has_hash ? &s->block.hash : NULL,
+                            traces ? f->cfg.trace_depth : 0, on_fetched, s);
 }
 
 /* Gives what is ready and in turn. */
@@ -179,11 +323,12 @@ static void give(cd_follower *f)
             return;
         }
         if (f->has_last && !cd_hash32_eq(&s->block.parent, &f->last)) {
-            stop(f, "a block does not build on the one that was followed before");
+            replaced(f);
             return;
         }
         f->has_last = true;
         f->last = s->block.hash;
+        f->kept[f->next % KEPT] = s->block.hash;
         f->next++;
         s->state = SLOT_GIVEN;
         f->events->block(f->ctx, &s->block);
@@ -192,10 +337,12 @@ static void give(cd_follower *f)
 
 static void fetch_more(cd_follower *f)
 {
-    while (f->fetched + f->cfg.confirmations <= f->head &&
-           f->fetched < f->oldest + CD_FOLLOWER_AHEAD) {
+    if (range_run(f)) {
+        return;
+    }
+    while (f->fetched + f->cfg.confirmations <= f->head && f->fetched < f->oldest + CD_FOLLOWER_AHEAD) {
         slot *s = slot_of(f, f->fetched);
-        s->block.number = f->fetched;
+        s->block.number = s->block.first = f->fetched;
         s->has_hash = f->has_head_hash && f->fetched == f->head;
         if (s->has_hash) {
             s->block.hash = f->head_hash;
@@ -225,7 +372,11 @@ static void pump(cd_follower *f)
 static void on_retry(void *ctx)
 {
     cd_follower *f = ctx;
-    for (u64 n = f->oldest; n < f->fetched && !f->is_stopped; n++) {
+    if (f->oldest == f->fetched) {
+        pump(f); /* no block is fetched for itself, so it was a range that failed */
+        return;
+    }
+    for (u64 n = f->oldest; n < f->fetched && !f->is_stopped && !f->range.is_given; n++) {
         slot *s = slot_of(f, n);
         if (s->state == SLOT_FAILED) {
             slot_fetch(f, s);
@@ -235,6 +386,14 @@ static void on_retry(void *ctx)
 
 void cd_follower_done(cd_follower *f, cd_follower_block *b)
 {
+    if (b == &f->range.block) {
+        CD_ASSERT(f->range.is_given);
+        cd_arena_fini(&b->got.mem);
+        f->range.is_given = false;
+        f->oldest = b->number + 1;
+        pump(f);
+        return;
+    }
     slot *s = cd_list_of(b, slot, block);
     CD_ASSERT(s->state == SLOT_GIVEN && b->number == f->oldest);
     slot_clear(s);
@@ -243,10 +402,13 @@ void cd_follower_done(cd_follower *f, cd_follower_block *b)
     pump(f);
 }
 
-/* ---- the head ---- */
+/* --- the head --- */
 
 static void head_set(cd_follower *f, u64 number, const cd_hash32 *hash)
 {
+    if (hash != NULL) {
+        compare(f, number, hash);
+    }
     if (!f->has_head || number >= f->head) {
         f->has_head = true;
         f->head = number;
@@ -263,6 +425,15 @@ static void poll_start(cd_follower *f)
     cd_timer_start(f->poll, (u64)f->cfg.poll_ms * (f->heads_sub[0] != '\0' ? PUSHED_FACTOR : 1), 0);
 }
 
+/* The hash of the block that was given last, if the node has one of that number. */
+static void compare_last(cd_follower *f, cd_json block)
+{
+    cd_hash32 hash;
+    if (cd_json_fixed(hash.b, 32, cd_json_get(block, "hash"), NULL) == CD_OK) {
+        compare(f, f->asked, &hash);
+    }
+}
+
 static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer *answers)
 {
     cd_follower *f = ctx;
@@ -270,15 +441,20 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
     f->ask = NULL;
     f->is_heard = false;
     poll_start(f);
-    if (err == CD_OK && !answers[0].is_error &&
-        cd_json_qty_u64(&number, answers[0].result, NULL) == CD_OK) {
-        /* What is known with its hash is not forgotten for the same number without. */
+    if (err == CD_OK && !answers[0].is_error && cd_json_qty_u64(&number, answers[0].result, NULL) == CD_OK) {
+        compare_last(f, answers[1].result);
+        if (f->is_stopped) {
+            return;
+        }
+        /* A head of the same number may be known with its hash, by the subscription: this answer has none. */
         if (!f->has_head || number > f->head) {
             head_set(f, number, NULL);
         }
-        f->is_heard = !f->has_next || number + 1 >= f->oldest;
-        if (!f->is_heard) {
+        f->is_behind = f->has_next && number + 1 < f->oldest;
+        f->is_heard = !f->is_behind;
+        if (f->is_behind) {
             trouble(f, "the node is behind what was followed already");
+            f->events->behind(f->ctx);
         }
     } else {
         trouble(f, err == CD_OK ? "the node does not tell its height" : reason);
@@ -287,11 +463,17 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
 
 static void head_ask(cd_follower *f)
 {
-    static const cd_ask ask = {.method = "eth_blockNumber", .params = "[]"};
-    if (f->ask == NULL && !f->is_stopped) {
-        cd_arena_reset(&f->ask_mem);
-        f->ask = cd_call_new(f->cfg.node, &f->ask_mem, &ask, 1, 0, on_number, f);
+    if (f->ask != NULL || f->is_stopped) {
+        return;
     }
+    cd_arena_reset(&f->ask_mem);
+    f->asked = f->has_next && f->next != 0 ? f->next - 1 : 0;
+    const cd_ask asks[] = {
+        {.method = "eth_blockNumber", .params = "[]"},
+        {.method = "eth_getBlockByNumber",
+         .params = cd_arena_fmt(&f->ask_mem, "[\"0x%llx\",false]", (unsigned long long)f->asked)},
+    };
+    f->ask = cd_call_new(f->cfg.node, &f->ask_mem, asks, CD_COUNT(asks), 0, on_number, f);
 }
 
 static void say(cd_follower *f, const char *text)
@@ -344,13 +526,12 @@ static void on_poll(void *ctx)
     head_ask(f);
 }
 
-/* ---- the WebSocket ---- */
+/* --- the WebSocket --- */
 
 static bool sub_is(const char *sub, cd_json id)
 {
     cd_bytes text;
-    return sub[0] != '\0' && cd_json_str(&text, id, NULL) == CD_OK &&
-           cd_bytes_eq(text, cd_bytes_str(sub));
+    return sub[0] != '\0' && cd_json_str(&text, id, NULL) == CD_OK && cd_bytes_eq(text, cd_bytes_str(sub));
 }
 
 /* The id of a subscription, if it is one that can be said again as it is. */
@@ -431,8 +612,7 @@ static void on_pending(cd_follower *f, cd_json tx)
     x->follower = f;
     cd_list_push_back(&f->searches, &x->link);
     f->searches_cnt++;
-    const cd_ask ask = {.method = "eth_getTransactionByHash",
-                        .params = cd_arena_fmt(&x->mem, "[\"0x%s\"]", hex)};
+    const cd_ask ask = {.method = "eth_getTransactionByHash", .params = cd_arena_fmt(&x->mem, "[\"0x%s\"]", hex)};
     x->call = cd_call_new(f->cfg.node, &x->mem, &ask, 1, 0, on_found, x);
 }
 
@@ -524,10 +704,10 @@ static void on_redial(void *ctx)
     CD_ASSERT(err == CD_OK); /* the URL was good at the start */
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
-cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *cfg,
-                       const cd_follower_events *events, void *ctx, cd_errinfo *why)
+cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *cfg, const cd_follower_events *events,
+                       void *ctx, cd_errinfo *why)
 {
     cd_follower *f = cd_new(cd_follower);
     f->loop = loop;
@@ -545,13 +725,18 @@ cd_err cd_follower_new(cd_follower **out, cd_loop *loop, const cd_follower_cfg *
     for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
         f->slots[i].follower = f;
     }
+    f->range.max = CD_FOLLOWER_RUN;
     cd_list_init(&f->searches);
     f->has_next = cfg->has_cursor;
-    f->has_last = cfg->has_cursor;
+    static const cd_hash32 any;
+    f->has_last = cfg->has_cursor && !cd_hash32_eq(&cfg->cursor_hash, &any);
     f->next = cfg->has_cursor ? cfg->cursor + 1 : 0;
     f->oldest = f->next;
     f->fetched = f->next;
     f->last = cfg->cursor_hash;
+    if (f->has_last) {
+        f->kept[cfg->cursor % KEPT] = f->last;
+    }
     f->retry = cd_timer_new(loop, on_retry, f);
     f->poll = cd_timer_new(loop, on_poll, f);
     f->redial = cd_timer_new(loop, on_redial, f);
@@ -576,6 +761,9 @@ void cd_follower_stop(cd_follower *f)
     {
         search_release(cd_list_of(it, search, link));
     }
+    cd_call_cancel(f->range.call);
+    f->range.call = NULL;
+    cd_arena_fini(&f->range.mem);
     cd_call_cancel(f->ask);
     cd_arena_fini(&f->ask_mem);
     cd_timer_free(f->retry);
@@ -598,9 +786,10 @@ void cd_follower_free(cd_follower *f)
     for (usize i = 0; i < CD_FOLLOWER_AHEAD; i++) {
         slot_clear(&f->slots[i]);
     }
+    cd_arena_fini(&f->range.block.got.mem);
     f->is_freed = true;
     if (f->ws == NULL) {
-        cd_free(f); /* else its last event does */
+        cd_free(f); /* with a connection, the event of its end frees f */
     }
 }
 
@@ -611,6 +800,7 @@ cd_follower_state cd_follower_look(const cd_follower *f)
         .given = f->has_next && f->next != 0 ? f->next - 1 : 0,
         .is_pushed = f->heads_sub[0] != '\0',
         .is_heard = f->is_heard,
+        .is_behind = f->is_behind,
         .is_stopped = f->is_stopped,
     };
 }

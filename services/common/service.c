@@ -1,8 +1,8 @@
 #include "services/common/service.h"
 
-#include "base/buf.h"
-#include "base/process.h"
-#include "base/term.h"
+#include "base/mem/buf.h"
+#include "base/os/process.h"
+#include "base/os/term.h"
 #include "base/version.h"
 
 #include <malloc.h>
@@ -86,10 +86,8 @@ static cd_err serve(const cd_service_def *def, const cd_args *args, cd_arena *me
 
 int cd_service_main(const cd_service_def *def, int argc, char **argv)
 {
-    const cd_args_info info = {.program = def->program,
-                               .purpose = def->purpose,
-                               .example = def->example,
-                               .is_plain_env = true};
+    const cd_args_info info = {
+        .program = def->program, .purpose = def->purpose, .example = def->example, .is_plain_env = true};
     cd_errinfo why = {0};
     cd_arena mem = {0};
     int code = 0;

@@ -9,22 +9,20 @@
 #ifndef CD_SERVICES_COMMON_SERVICE_H
 #define CD_SERVICES_COMMON_SERVICE_H
 
-#include "base/args.h"
-#include "base/log.h"
-#include "base/metrics.h"
+#include "base/args/args.h"
+#include "base/log/log.h"
+#include "base/log/metrics.h"
 #include "net/loop.h"
 
 /* Rows that every service's table ends with, OPT_LOG_LEVEL first. */
-#define CD_SERVICE_OPTIONS(X)                                                                      \
-    X(OPT_LOG_LEVEL, .name = "log-level", .type = CD_ARG_STR, .dflt = "info",                      \
-      .choices = "trace|debug|info|warn|error|off", .meta = "LEVEL", .group = "Process",           \
-      .help = "what is logged, on standard output")                                                \
-    X(OPT_LOG_FORMAT, .name = "log-format", .type = CD_ARG_STR, .dflt = "auto",                    \
-      .choices = "auto|plain|colors|json", .meta = "FORM",                                         \
-      .help = "auto: colours on a terminal, else JSON")                                            \
-    X(OPT_DRAIN, .name = "drain-timeout", .type = CD_ARG_DURATION, .dflt = "10s",                  \
-      .max = 3600 * CD_NS_PER_SEC, .meta = "TIME",                                                 \
-      .help = "how long running requests may take after the signal to stop")
+#define CD_SERVICE_OPTIONS(X)                                                                                          \
+    X(OPT_LOG_LEVEL, .name = "log-level", .type = CD_ARG_STR, .dflt = "info",                                          \
+      .choices = "trace|debug|info|warn|error|off", .meta = "LEVEL", .group = "Process",                               \
+      .help = "what is logged, on standard output")                                                                    \
+    X(OPT_LOG_FORMAT, .name = "log-format", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|plain|colors|json",   \
+      .meta = "FORM", .help = "auto: colours on a terminal, else JSON")                                                \
+    X(OPT_DRAIN, .name = "drain-timeout", .type = CD_ARG_DURATION, .dflt = "10s", .max = 3600 * CD_NS_PER_SEC,         \
+      .meta = "TIME", .help = "how long running requests may take after the signal to stop")
 
 /* What callbacks get. */
 typedef struct cd_service {
@@ -35,6 +33,7 @@ typedef struct cd_service {
     cd_metrics *metrics; /* cd_process_metrics brings those of the process up to date */
 } cd_service;
 
+/* What a service is. */
 typedef struct cd_service_def {
     const char *program; /* "candela-pricing" */
     const char *purpose; /* behind "candela-pricing: " in the help */

@@ -1,7 +1,7 @@
 #include "services/common/sql_priv.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
 
 static const struct {
     const char *word;
@@ -111,8 +111,7 @@ cd_err cd_sql_listen(cd_sql *q, const char *channel, const char *name, cd_errinf
     return q->ops->listen(q, channel, name, why);
 }
 
-cd_err cd_sql_hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
-                   cd_errinfo *why)
+cd_err cd_sql_hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx, cd_errinfo *why)
 {
     CD_ASSERT(q->ops->is_shared);
     return q->ops->hear(q, wake_fd, fn, ctx, why);
@@ -141,10 +140,8 @@ static cd_err migrate_in_tx(cd_sql *q, const char *const *steps, usize cnt, cd_e
     cd_sql_stmt *get = NULL;
     cd_sql_stmt *put = NULL;
     CD_TRY(cd_sql_exec(q, "@mutex", why));
-    CD_TRY(
-        cd_sql_exec(q, "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", why));
-    CD_TRY(cd_sql_prepare(
-        q, &get, "SELECT CAST(COALESCE(max(version), 0) AS BIGINT) FROM schema_version", why));
+    CD_TRY(cd_sql_exec(q, "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", why));
+    CD_TRY(cd_sql_prepare(q, &get, "SELECT CAST(COALESCE(max(version), 0) AS BIGINT) FROM schema_version", why));
     cd_err err = cd_sql_query_n(get, NULL, 0, why);
     if (err == CD_OK) {
         err = cd_sql_one(get, why);

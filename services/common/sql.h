@@ -13,20 +13,21 @@
  *   @find(a, b)  where bytes b stand in bytes a, from 1; 0: nowhere
  *   @each(?1)  rows `value` of a JSON array of integers          @norowid  keep the table in its key
  * PostgreSQL gets what has no rows without waiting for the answer: an error then comes with a later call, with
- * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at least;
- * so do not rely on constraints, use ON CONFLICT. What was wrong is in why, never the values.
- * SQLite: WAL, every commit that is not soft is on the disk before it returns. Connections that were lost are made again at the next
- * begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT; CD_EBUSY (a lock,
- * a deadlock) and CD_ECLOSED (the connection is lost, and if that was at the commit, nobody knows of what became of it) are
- * worth another try of the whole transaction. */
+ * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at
+ * least; so do not rely on constraints, use ON CONFLICT. What was wrong is in why, never the values. SQLite: WAL,
+ * every commit that is not soft is on the disk before it returns. Connections that were lost are made again at the
+ * next begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT;
+ * CD_EBUSY (a lock, a deadlock) and CD_ECLOSED (the connection is lost, and if that was at the commit, nobody knows
+ * of what became of it) are worth another try of the whole transaction. */
 #ifndef CD_SERVICES_COMMON_SQL_H
 #define CD_SERVICES_COMMON_SQL_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 
 typedef struct cd_sql cd_sql;
 typedef struct cd_sql_stmt cd_sql_stmt;
 
+/* Which database, and how it is opened. */
 typedef struct cd_sql_cfg {
     const char *url; /* sqlite:PATH, postgresql://… or postgres://… */
     bool may_write;
@@ -39,20 +40,22 @@ cd_err cd_sql_open(cd_sql **out, const cd_sql_cfg *cfg, cd_errinfo *why) CD_CHEC
 /* cd_sql_close ends statements and connection; what was not committed is undone. NULL is allowed. */
 void cd_sql_close(cd_sql *q);
 
-/* cd_sql_is_shared: other machines may use the database at the same time (PostgreSQL). cd_sql_is_shared_url: it would be. */
+/* cd_sql_is_shared: other machines may use the database at the same time (PostgreSQL). cd_sql_is_shared_url: it
+ * would be. */
 bool cd_sql_is_shared(const cd_sql *q);
 bool cd_sql_is_shared_url(const char *url);
 
-/* Of a shared database, by a connection for nothing else. cd_sql_listen takes a name, for as long as the connection lives
- * (CD_EBUSY: another process has it), and listens to a channel; anew after CD_ECLOSED. cd_sql_hear waits until something
- * was told there, gives all of it, and returns; at once when wake_fd can be read, and now and then for nothing. */
+/* Of a shared database, by a connection for nothing else. cd_sql_listen takes a name, for as long as the connection
+ * lives (CD_EBUSY: another process has it), and listens to a channel; anew after CD_ECLOSED. cd_sql_hear waits until
+ * something was told there, gives all of it, and returns; at once when wake_fd can be read, and now and then for
+ * nothing. */
 cd_err cd_sql_listen(cd_sql *q, const char *channel, const char *name, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
                    cd_errinfo *why) CD_CHECK;
 
 /* cd_sql_tidy does what the engine puts off: SQLite's log is copied into the file while others go on writing, by a
- * connection of another thread. cd_sql_untidy: pages that a connection has put off, 0 where that is nobody's business. A
- * connection that nobody tidies up behind does so itself, at 64 MB. */
+ * connection of another thread. cd_sql_untidy: pages that a connection has put off, 0 where that is nobody's
+ * business. A connection that nobody tidies up behind does so itself, at 64 MB. */
 cd_err cd_sql_tidy(cd_sql *q, cd_errinfo *why) CD_CHECK;
 u32 cd_sql_untidy(const cd_sql *q);
 
@@ -71,8 +74,9 @@ cd_err cd_sql_save(cd_sql *q, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_keep(cd_sql *q, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_undo(cd_sql *q, cd_errinfo *why) CD_CHECK;
 
-/* cd_sql_soft: commits from now on may be undone by a power cut (never by a kill, nor without all that came later), and
- * do not wait for the disk; the next one that is not soft puts all of them there. False at first; between transactions. */
+/* cd_sql_soft: commits from now on may be undone by a power cut (never by a kill, nor without all that came later),
+ * and do not wait for the disk; the next one that is not soft puts all of them there. False at first; between
+ * transactions. */
 cd_err cd_sql_soft(cd_sql *q, bool is_soft, cd_errinfo *why) CD_CHECK;
 
 /* cd_sql_flush waits for what is under way. */
@@ -82,8 +86,10 @@ cd_err cd_sql_flush(cd_sql *q, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_prepare(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why) CD_CHECK;
 void cd_sql_drop(cd_sql_stmt *st);
 
+/* Types of a value. */
 typedef enum cd_sql_kind { CD_SQL_NULL, CD_SQL_INT, CD_SQL_TEXT, CD_SQL_BLOB } cd_sql_kind;
 
+/* A parameter of a statement. */
 typedef struct cd_sql_val {
     cd_sql_kind kind;
     i64 i;
@@ -112,15 +118,15 @@ CD_INLINE cd_sql_val cd_sql_null(void)
     return (cd_sql_val){.kind = CD_SQL_NULL};
 }
 
-/* cd_sql_run_n does a statement that gives no rows; cd_sql_query_n begins one that does. CD_SQL_RUN(st, why, values…) and
- * CD_SQL_QUERY are how they are written. */
+/* cd_sql_run_n does a statement that gives no rows; cd_sql_query_n begins one that does. CD_SQL_RUN(st, why,
+ * values…) and CD_SQL_QUERY are how they are written. */
 cd_err cd_sql_run_n(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why) CD_CHECK;
 cd_err cd_sql_query_n(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why) CD_CHECK;
-#define CD_SQL_RUN(st, why, ...)                                                                   \
-    cd_sql_run_n((st), (const cd_sql_val[]){__VA_ARGS__},                                          \
+#define CD_SQL_RUN(st, why, ...)                                                                                       \
+    cd_sql_run_n((st), (const cd_sql_val[]){__VA_ARGS__},                                                              \
                  sizeof((const cd_sql_val[]){__VA_ARGS__}) / sizeof(cd_sql_val), (why))
-#define CD_SQL_QUERY(st, why, ...)                                                                 \
-    cd_sql_query_n((st), (const cd_sql_val[]){__VA_ARGS__},                                        \
+#define CD_SQL_QUERY(st, why, ...)                                                                                     \
+    cd_sql_query_n((st), (const cd_sql_val[]){__VA_ARGS__},                                                            \
                    sizeof((const cd_sql_val[]){__VA_ARGS__}) / sizeof(cd_sql_val), (why))
 
 /* cd_sql_next steps to the next row; *is_row is false behind the last. cd_sql_one wants a row: CD_ENOENT. */

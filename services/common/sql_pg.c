@@ -1,6 +1,6 @@
 #include "services/common/sql_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <libpq-fe.h>
 
@@ -18,12 +18,12 @@ enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25 };
 typedef struct pg {
     cd_sql base;
     PGconn *conn;
-    bool is_lost; /* the server has ended the connection, or was said to */
-    u64 life;     /* of the connection; statements are prepared anew in the next one */
-    u64 names;    /* of statements */
-    u64 sent;     /* without having read the answer */
-    u64 batch;    /* number of what is under way together */
-    cd_err err;   /* what one of them said first */
+    bool is_lost; /* the server has ended the connection, or an error has said so */
+    u64 life;     /* number of the connection: statements have to be prepared anew in the next one */
+    u64 names;    /* number of names that statements were given */
+    u64 sent;     /* number of statements whose answers were not read yet */
+    u64 batch;    /* number of the pipeline that they are in */
+    cd_err err;   /* the first error that one of them had */
     cd_errinfo why;
 } pg;
 
@@ -31,8 +31,8 @@ typedef struct pg_stmt {
     cd_sql_stmt base;
     char *text;
     char name[24];
-    u64 life;  /* in which it is prepared */
-    u64 batch; /* with which it was */
+    u64 life;  /* number of the connection that it is prepared in; 0: none */
+    u64 batch; /* number of the pipeline that it was prepared in */
     PGresult *rows;
     int row, cnt;
 } pg_stmt;
@@ -55,8 +55,8 @@ static cd_err err_of(const char *state)
     return CD_EIO;
 }
 
-/* The first line of what the server says, which has no values in it. What it has not said itself is said of the connection,
- * which libpq does not always take for lost by itself. */
+/* The first line of what the server says, which has no values in it. What it has not said itself is said of the
+ * connection, which libpq does not always take for lost by itself. */
 static cd_err fail(const PGresult *r, pg *p, cd_errinfo *why)
 {
     const char *text = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
@@ -83,7 +83,7 @@ static void name_it(pg *p, pg_stmt *s)
 }
 
 /* Sends the end of what is under way and reads all answers; the rows of the last statement that gave some. */
-static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
+static cd_err drain(pg *p, PGresult **rows, cd_errinfo *why)
 {
     bool is_over = p->sent == 0;
     if (!is_over && PQpipelineSync(p->conn) != 1) {
@@ -114,8 +114,7 @@ static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
     p->sent = 0;
     cd_err err = p->err;
     for (cd_sql_stmt *st = err == CD_OK ? NULL : p->base.stmts; st != NULL; st = st->next) {
-        if (((pg_stmt *)st)->batch ==
-            p->batch) { /* nobody knows whether it came before the error */
+        if (((pg_stmt *)st)->batch == p->batch) { /* nobody knows whether it came before the error */
             name_it(p, (pg_stmt *)st);
         }
     }
@@ -129,7 +128,7 @@ static cd_err settle(pg *p, PGresult **rows, cd_errinfo *why)
 
 static cd_err flush(cd_sql *q, cd_errinfo *why)
 {
-    return settle((pg *)q, NULL, why);
+    return drain((pg *)q, NULL, why);
 }
 
 /* The server does it. */
@@ -143,8 +142,7 @@ static cd_err tidy(cd_sql *q, cd_errinfo *why)
 static cd_err soft(cd_sql *q, bool is_soft, cd_errinfo *why)
 {
     CD_TRY(q->ops->ready(q, why));
-    return q->ops->exec(q, is_soft ? "SET synchronous_commit = off" : "SET synchronous_commit = on",
-                        why);
+    return q->ops->exec(q, is_soft ? "SET synchronous_commit = off" : "SET synchronous_commit = on", why);
 }
 
 static void rest(cd_sql *q)
@@ -226,8 +224,7 @@ static cd_err ready(cd_sql *q, cd_errinfo *why)
 /* Names are of a schema: others may use the same in theirs. */
 static cd_err take_name(pg *p, const char *name, cd_errinfo *why)
 {
-    static const char text[] =
-        "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || $1, 0))";
+    static const char text[] = "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || $1, 0))";
     PGresult *r = PQexecParams(p->conn, text, 1, NULL, &name, NULL, NULL, 0);
     cd_err err = CD_OK;
     if (PQresultStatus(r) != PGRES_TUPLES_OK) {
@@ -254,12 +251,10 @@ static cd_err listen_to(cd_sql *q, const char *channel, const char *name, cd_err
 }
 
 /* Without anything to hear the server is asked for a sign of life now and then. */
-static cd_err hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
-                   cd_errinfo *why)
+static cd_err hear(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx, cd_errinfo *why)
 {
     pg *p = (pg *)q;
-    struct pollfd fds[] = {{.fd = PQsocket(p->conn), .events = POLLIN},
-                           {.fd = wake_fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = PQsocket(p->conn), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     int n = poll(fds, CD_COUNT(fds), HEAR_MS);
     if (n == 0) {
         CD_TRY(exec(q, "SELECT 1", why));
@@ -348,7 +343,7 @@ static cd_err run(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo
 {
     pg *p = (pg *)st->q;
     CD_TRY(send((pg_stmt *)st, vals, cnt, why));
-    return p->sent < SENT_MAX ? CD_OK : settle(p, NULL, why);
+    return p->sent < SENT_MAX ? CD_OK : drain(p, NULL, why);
 }
 
 static cd_err query(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why)
@@ -359,7 +354,7 @@ static cd_err query(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errin
     s->row = -1;
     s->cnt = 0;
     CD_TRY(send(s, vals, cnt, why));
-    CD_TRY(settle((pg *)st->q, &s->rows, why));
+    CD_TRY(drain((pg *)st->q, &s->rows, why));
     s->cnt = PQntuples(s->rows);
     return CD_OK;
 }
@@ -427,7 +422,10 @@ cd_err cd__sql_pg(cd_sql **out, const char *url, const cd_sql_cfg *cfg, cd_errin
     (void)cfg;
     pg *p = cd_new(pg);
     p->base.ops = &ops;
-    p->conn = PQconnectdb(url);
+    /* What the URL says of these is what counts; by themselves they would be for ever. */
+    static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
+    const char *const values[] = {"5", "10000", url, NULL};
+    p->conn = PQconnectdbParams(names, values, 1);
     cd_err err = connected(p, why);
     if (err != CD_OK) {
         close_it(&p->base);

@@ -1,6 +1,6 @@
 #include "services/common/sql_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <sqlite3.h>
 
@@ -50,8 +50,7 @@ static cd_err err_of(int rc)
 
 static cd_err fail(sqlite3 *db, int rc, cd_errinfo *why)
 {
-    return cd_fail(why, err_of(rc), "database: %s",
-                   db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(db));
+    return cd_fail(why, err_of(rc), "database: %s", db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(db));
 }
 
 static void close_it(cd_sql *q)
@@ -105,8 +104,7 @@ static int on_log(void *ctx, sqlite3 *db, const char *name, int pages)
 static void rest(cd_sql *q)
 {
     sqlite3 *db = ((lite *)q)->db;
-    for (sqlite3_stmt *st = sqlite3_next_stmt(db, NULL); st != NULL;
-         st = sqlite3_next_stmt(db, st)) {
+    for (sqlite3_stmt *st = sqlite3_next_stmt(db, NULL); st != NULL; st = sqlite3_next_stmt(db, st)) {
         if (sqlite3_stmt_busy(st)) {
             sqlite3_reset(st);
         }
@@ -250,8 +248,7 @@ static cd_err make_file(const char *path, cd_errinfo *why)
         return CD_OK;
     }
     if (fd < 0) {
-        return cd_fail(why, errno == EACCES || errno == EROFS ? CD_EACCES : CD_EIO, "%s: %s", path,
-                       strerror(errno));
+        return cd_fail(why, errno == EACCES || errno == EROFS ? CD_EACCES : CD_EIO, "%s: %s", path, strerror(errno));
     }
     (void)close(fd);
     return CD_OK;

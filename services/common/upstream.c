@@ -1,6 +1,6 @@
 #include "services/common/upstream.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ enum {
 
 #define ANSWER_MAX ((usize)128 << 20)
 
-/* ---- calls ---- */
+/* --- calls --- */
 
 struct cd_call {
     cd_http_call *http;
@@ -27,8 +27,8 @@ struct cd_call {
 
 bool cd_answer_is_unknown(const cd_answer *a)
 {
-    static const char *const words[] = {"does not exist", "not found", "not available",
-                                        "not supported", "unsupported method"};
+    static const char *const words[] = {"does not exist", "not found", "not available", "not supported",
+                                        "unsupported method"};
     for (usize i = 0; a->is_error && i < CD_COUNT(words); i++) {
         if (strstr(a->message, "ethod") != NULL && strstr(a->message, words[i]) != NULL) {
             return true;
@@ -48,8 +48,7 @@ static cd_err answer_read(cd_answer *out, cd_arena *mem, cd_json v)
     if (!out->is_error) {
         return cd_json_kind_of(out->result) == CD_JSON_NONE ? CD_EPROTO : CD_OK;
     }
-    if (cd_json_f64(&code, cd_json_get(error, "code"), NULL) == CD_OK && code > -1e9 &&
-        code < 1e9) {
+    if (cd_json_f64(&code, cd_json_get(error, "code"), NULL) == CD_OK && code > -1e9 && code < 1e9) {
         out->code = (i64)code;
     }
     if (cd_json_str(&message, cd_json_get(error, "message"), NULL) == CD_OK) {
@@ -68,8 +67,8 @@ static cd_err answers_read(cd_answer *out, const cd_call *c, cd_json doc)
     bool *is_there = cd_arena_array(c->mem, bool, c->cnt);
     for (cd_json_it it = cd_json_iter(doc); cd_json_next(&it); found++) {
         u64 id;
-        if (it.key.n != 0 || cd_json_u64(&id, cd_json_get(it.val, "id"), NULL) != CD_OK ||
-            id >= c->cnt || is_there[id]) {
+        if (it.key.n != 0 || cd_json_u64(&id, cd_json_get(it.val, "id"), NULL) != CD_OK || id >= c->cnt ||
+            is_there[id]) {
             return CD_EPROTO;
         }
         is_there[id] = true;
@@ -103,8 +102,8 @@ static void on_http(void *ctx, const cd_http_result *r)
     cd_free(c);
 }
 
-cd_call *cd_call_new(cd_upstream *node, cd_arena *mem, const cd_ask *asks, usize cnt, u32 depth_max,
-                     cd_call_fn *fn, void *ctx)
+cd_call *cd_call_new(cd_upstream *node, cd_arena *mem, const cd_ask *asks, usize cnt, u32 depth_max, cd_call_fn *fn,
+                     void *ctx)
 {
     static const char *const headers[] = {"Content-Type: application/json"};
     cd_call *c = cd_new(cd_call);
@@ -117,8 +116,8 @@ cd_call *cd_call_new(cd_upstream *node, cd_arena *mem, const cd_ask *asks, usize
     c->ctx = ctx;
     cd_buf_str(&body, cnt == 1 ? "" : "[");
     for (usize i = 0; i < cnt; i++) {
-        cd_buf_fmt(&body, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s\",\"params\":%s}",
-                   i == 0 ? "" : ",", i, asks[i].method, asks[i].params);
+        cd_buf_fmt(&body, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s\",\"params\":%s}", i == 0 ? "" : ",", i,
+                   asks[i].method, asks[i].params);
     }
     cd_buf_str(&body, cnt == 1 ? "" : "]");
     const cd_http_ask ask = {
@@ -143,7 +142,7 @@ void cd_call_cancel(cd_call *c)
     }
 }
 
-/* ---- blocks ---- */
+/* --- blocks --- */
 
 struct cd_fetch {
     cd_upstream *node;
@@ -151,10 +150,10 @@ struct cd_fetch {
     cd_call *call;
     cd_fetch_fn *fn;
     void *ctx;
-    bool wants_receipts; /* with the block */
+    bool wants_receipts; /* eth_getBlockReceipts is in the same request as the block */
     bool wants_traces;
-    cd_json_it txs;  /* whose receipts are still to be asked for */
-    cd_buf receipts; /* those that are there, as text */
+    cd_json_it txs;  /* at the transactions whose receipts were not asked for yet */
+    cd_buf receipts; /* the receipts that have come, as JSON text */
     usize receipts_cnt;
 };
 
@@ -215,8 +214,7 @@ static void receipts_ask(cd_fetch *f)
     }
     cd_buf_u8(&f->receipts, ']');
     cd_errinfo why = {0};
-    cd_err err =
-        cd_json_parse(&f->out->receipts, &f->out->mem, cd_buf_bytes(&f->receipts), 0, &why);
+    cd_err err = cd_json_parse(&f->out->receipts, &f->out->mem, cd_buf_bytes(&f->receipts), 0, &why);
     fetch_tell(f, err, why.msg);
 }
 
@@ -265,8 +263,8 @@ static void on_block(void *ctx, cd_err err, const char *reason, const cd_answer 
     receipts_ask(f);
 }
 
-cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_hash32 *hash,
-                       u32 trace_depth, cd_fetch_fn *fn, void *ctx)
+cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_hash32 *hash, u32 trace_depth,
+                       cd_fetch_fn *fn, void *ctx)
 {
     cd_fetch *f = cd_new(cd_fetch);
     cd_buf id = {0};
@@ -290,8 +288,7 @@ cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_
         .params = cd_arena_fmt(&out->mem, "[%s,true]", which),
     };
     if (f->wants_receipts) {
-        asks[n++] = (cd_ask){.method = "eth_getBlockReceipts",
-                             .params = cd_arena_fmt(&out->mem, "[%s]", which)};
+        asks[n++] = (cd_ask){.method = "eth_getBlockReceipts", .params = cd_arena_fmt(&out->mem, "[%s]", which)};
     }
     if (f->wants_traces) {
         asks[n++] = (cd_ask){

@@ -1,5 +1,5 @@
-/* services/common/upstream.h - JSON-RPC calls to a node, one or several in one request, and blocks with all that belongs
- * to them.
+/* services/common/upstream.h - JSON-RPC calls to a node, one or several in one request, and blocks with all that
+ * belongs to them.
  *
  *   asks ─► one POST (a batch) ─► answers in the order of the asks, in the caller's arena
  *   cd_fetch: block + receipts + traces ─► one answer; what a node cannot do is noticed once and got otherwise
@@ -10,7 +10,7 @@
 #define CD_SERVICES_COMMON_UPSTREAM_H
 
 #include "codec/json.h"
-#include "net/http_client.h"
+#include "net/http/client.h"
 
 /* A node. Strings are borrowed. Zero in a number means its default. */
 typedef struct cd_upstream {
@@ -22,11 +22,13 @@ typedef struct cd_upstream {
     bool no_traces;   /* found out: it does not know debug_traceBlock… */
 } cd_upstream;
 
+/* A call to an upstream node. */
 typedef struct cd_ask {
     const char *method;
     const char *params; /* a JSON array */
 } cd_ask;
 
+/* Its answer, borrowed as cd_upstream says. */
 typedef struct cd_answer {
     cd_json result;
     bool is_error;
@@ -44,8 +46,8 @@ typedef void cd_call_fn(void *ctx, cd_err err, const char *reason, const cd_answ
 
 /* cd_call_new asks; nesting of the answer may be depth_max (0: as cd_json_parse). fn is called once, not before this
  * returns. cd_call_cancel: before that, it will not be. NULL is allowed. */
-cd_call *cd_call_new(cd_upstream *node, cd_arena *mem, const cd_ask *asks, usize cnt, u32 depth_max,
-                     cd_call_fn *fn, void *ctx);
+cd_call *cd_call_new(cd_upstream *node, cd_arena *mem, const cd_ask *asks, usize cnt, u32 depth_max, cd_call_fn *fn,
+                     void *ctx);
 void cd_call_cancel(cd_call *c);
 
 /* A block as the node tells it. */
@@ -53,18 +55,18 @@ typedef struct cd_fetched {
     cd_arena mem;     /* holds the rest */
     cd_json block;    /* with full transactions */
     cd_json receipts; /* an array */
-    cd_json
-        traces; /* of debug_traceBlock… with callTracer; none: not wanted, or the node has none */
+    cd_json traces;   /* of debug_traceBlock… with callTracer; none: not wanted, or the node has none */
 } cd_fetched;
 
 typedef struct cd_fetch cd_fetch;
+/* Told once how a fetch ended; reason in words when err is none of CD_OK. */
 typedef void cd_fetch_fn(void *ctx, cd_err err, const char *reason);
 
 /* cd_fetch_new gets block number, by its hash when that is not NULL, into *out, which must be empty and stay; its
  * arena is the caller's to release. CD_ENOENT: the node does not have the block yet. Traces may nest trace_depth levels
  * of JSON; 0: they are not wanted. */
-cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_hash32 *hash,
-                       u32 trace_depth, cd_fetch_fn *fn, void *ctx);
+cd_fetch *cd_fetch_new(cd_upstream *node, cd_fetched *out, u64 number, const cd_hash32 *hash, u32 trace_depth,
+                       cd_fetch_fn *fn, void *ctx);
 void cd_fetch_cancel(cd_fetch *f); /* NULL is allowed */
 
 #endif
