@@ -1,4 +1,4 @@
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "services/pricing/prices_priv.h"
 #include "services/pricing/record.h"
 
@@ -28,8 +28,7 @@ static cd__price_entry *find(const cd_prices *p, u64 hash, cd_bytes id, cd_bytes
 {
     cd__price_entry **at = cd_hmap_get(&p->table, &hash);
     cd__price_entry *e = at == NULL ? NULL : *at;
-    while (e != NULL &&
-           !(cd_bytes_eq(cd__price_id(e), id) && cd_bytes_eq(cd__price_currency(e), currency))) {
+    while (e != NULL && !(cd_bytes_eq(cd__price_id(e), id) && cd_bytes_eq(cd__price_currency(e), currency))) {
         e = e->same_hash;
     }
     return e;
@@ -41,8 +40,7 @@ cd__price_entry *cd__price_find(const cd_prices *p, cd_bytes id, cd_bytes curren
 }
 
 /* Replaces the texts of e; id and currency may be its own. */
-static void set_text(cd__price_entry *e, cd_bytes id, cd_bytes currency, cd_bytes symbol,
-                     cd_bytes name)
+static void set_text(cd__price_entry *e, cd_bytes id, cd_bytes currency, cd_bytes symbol, cd_bytes name)
 {
     char *text = cd_alloc(id.n + currency.n + symbol.n + name.n);
     char *at = text;
@@ -101,7 +99,7 @@ static void drop(cd_prices *p, cd__price_entry *e)
     if (*at == NULL) {
         (void)cd_hmap_del(&p->table, &e->hash);
     }
-    p->there_cnt -= e->kind == CD__PRICE_THERE;
+    p->there_cnt -= e->kind == CD__PRICE_THERE && !e->is_passing;
     p->unknown_cnt -= e->kind == CD__PRICE_UNKNOWN;
     cd_list_del(&e->lru);
     entry_free(e);
@@ -114,12 +112,12 @@ static bool is_needed(const cd__price_entry *e)
 
 void cd__price_tidy(cd_prices *p, cd__price_entry *e)
 {
-    if (e->kind == CD__PRICE_EMPTY && !is_needed(e)) {
+    if ((e->kind == CD__PRICE_EMPTY || e->is_passing) && !is_needed(e)) {
         drop(p, e);
     }
 }
 
-/* Makes room in a list that has grown beyond max. Entries somebody needs stay, so it may be a little longer for a while. */
+/* Makes room in a list that has grown beyond max. Entries somebody needs stay. */
 static void evict(cd_prices *p, cd_list *list, usize cnt, usize max)
 {
     cd_list *at = list->prev;
@@ -136,7 +134,7 @@ static void evict(cd_prices *p, cd_list *list, usize cnt, usize max)
 void cd__price_used(cd_prices *p, cd__price_entry *e)
 {
     e->hit_s = (u32)(cd__prices_now(p) / CD_NS_PER_SEC);
-    if (e->kind == CD__PRICE_THERE || e->kind == CD__PRICE_UNKNOWN) {
+    if (!e->is_passing && (e->kind == CD__PRICE_THERE || e->kind == CD__PRICE_UNKNOWN)) {
         cd_list *list = e->kind == CD__PRICE_THERE ? &p->there : &p->unknown;
         cd_list_del(&e->lru);
         cd_list_push_front(list, &e->lru);
@@ -145,8 +143,9 @@ void cd__price_used(cd_prices *p, cd__price_entry *e)
 
 static void set_kind(cd_prices *p, cd__price_entry *e, cd__price_kind kind)
 {
-    p->there_cnt -= e->kind == CD__PRICE_THERE;
+    p->there_cnt -= e->kind == CD__PRICE_THERE && !e->is_passing;
     p->unknown_cnt -= e->kind == CD__PRICE_UNKNOWN;
+    e->is_passing = false;
     e->kind = (u8)kind;
     p->there_cnt += kind == CD__PRICE_THERE;
     p->unknown_cnt += kind == CD__PRICE_UNKNOWN;
@@ -172,14 +171,32 @@ void cd__price_point_add(cd__price_entry *e, u32 wall_s, float price)
     }
 }
 
-static bool is_same(const cd__price_entry *e, const cd_market_row *row)
+/* Into the cache, where it takes the place of what was not used for longest; with all of that in use it is there for
+ * who waits, and no longer: the cache never holds more than it may. */
+static void join(cd_prices *p, cd__price_entry *e)
 {
-    return e->price == row->price && e->change_24h == row->change_24h &&
-           e->market_cap == row->market_cap && e->volume_24h == row->volume_24h;
+    if (e->kind != CD__PRICE_THERE || e->is_passing) {
+        evict(p, &p->there, p->there_cnt, p->cfg.entries_max - 1);
+    }
+    bool is_new = e->kind != CD__PRICE_THERE || e->is_passing;
+    if (is_new && p->there_cnt >= p->cfg.entries_max) {
+        set_kind(p, e, CD__PRICE_EMPTY);
+        e->kind = CD__PRICE_THERE;
+        e->is_passing = true;
+    } else {
+        set_kind(p, e, CD__PRICE_THERE);
+        p->changes++;
+    }
 }
 
-void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row, u8 source,
-                     u64 stored_wall_ns, u64 age_ns)
+static bool is_same(const cd__price_entry *e, const cd_market_row *row)
+{
+    return e->price == row->price && e->change_24h == row->change_24h && e->market_cap == row->market_cap &&
+           e->volume_24h == row->volume_24h;
+}
+
+void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row, u8 source, u64 stored_wall_ns,
+                     u64 age_ns)
 {
     cd_bytes old_symbol = cd_bytes_of(e->text + e->id_n + e->currency_n, e->symbol_n);
     cd_bytes old_name = cd_bytes_of(e->text + e->id_n + e->currency_n + e->symbol_n, e->name_n);
@@ -202,9 +219,7 @@ void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row,
     cd_free(e->slot);
     e->slot = NULL;
     if (e->kind != CD__PRICE_STATIC) {
-        set_kind(p, e, CD__PRICE_THERE);
-        evict(p, &p->there, p->there_cnt, p->cfg.entries_max);
-        p->changes++;
+        join(p, e);
     }
     if (is_change && p->changed != NULL) {
         cd_price view;
@@ -231,8 +246,8 @@ static bool is_within(i64 since_ns, u64 now_ns, u32 s)
 
 bool cd__price_is_fresh(const cd_prices *p, const cd__price_entry *e, u64 now_ns)
 {
-    return e->kind == CD__PRICE_STATIC || (e->kind == CD__PRICE_THERE && !e->is_missing &&
-                                           is_within(e->stored_ns, now_ns, p->cfg.ttl_s));
+    return e->kind == CD__PRICE_STATIC ||
+           (e->kind == CD__PRICE_THERE && !e->is_missing && is_within(e->stored_ns, now_ns, p->cfg.ttl_s));
 }
 
 bool cd__price_is_settled(const cd_prices *p, const cd__price_entry *e, u64 now_ns)
@@ -278,25 +293,22 @@ u8 cd__price_source(cd_prices *p, cd_bytes name)
     return (u8)p->sources_cnt++;
 }
 
-/* --- records ------------------------------------------------------------------------------------ */
+/* --- records --- */
 
 static usize points_of(const cd__price_entry *e)
 {
-    return e->kind == CD__PRICE_THERE || e->kind == CD__PRICE_STATIC ? e->history_cnt + (usize)1
-                                                                     : 0;
+    return e->kind == CD__PRICE_THERE || e->kind == CD__PRICE_STATIC ? e->history_cnt + (usize)1 : 0;
 }
 
 static cd_prices_point point_of(const cd__price_entry *e, usize i)
 {
     if (i == e->history_cnt) {
-        return (cd_prices_point){.wall_s = (u32)(e->stored_wall_ns / CD_NS_PER_SEC),
-                                 .price = (float)e->price};
+        return (cd_prices_point){.wall_s = (u32)(e->stored_wall_ns / CD_NS_PER_SEC), .price = (float)e->price};
     }
     return e->history[e->history_cnt == HISTORY_OLD ? (e->history_at + i) % HISTORY_OLD : i];
 }
 
-usize cd_prices_history(const cd_prices *p, cd_prices_point out[CD_PRICES_HISTORY], cd_bytes id,
-                        cd_bytes currency)
+usize cd_prices_history(const cd_prices *p, cd_prices_point out[CD_PRICES_HISTORY], cd_bytes id, cd_bytes currency)
 {
     bool is_name = cd__price_is_name(id) && cd__price_is_name(currency);
     const cd__price_entry *e = is_name ? cd__price_find(p, id, currency) : NULL;

@@ -1,7 +1,7 @@
-/* How entries get their prices: lanes gather what one call can bring, jobs make the calls. */
-#include "base/mem.h"
+/* How entries get their prices: queues gather what one call can bring, jobs make the calls. */
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 #include "services/pricing/prices_priv.h"
 
 #include <math.h>
@@ -42,17 +42,16 @@ struct cd__price_job {
     usize cnt;
     call calls[CD_PRICES_PROVIDERS_MAX];
     u32 pending;
-    bool has_claims;  /* in the shared store */
-    bool has_failed;  /* a provider did, otherwise than by 429 */
-    bool was_refused; /* a provider does not take the question */
+    bool has_claims;  /* the shared store has claims of ours: other gateways wait for this job */
+    bool has_failed;  /* a provider has failed otherwise than by status 429 */
+    bool was_refused; /* a provider has refused the question itself (400, 422) */
 };
 
 static const char *outcome_name(outcome o)
 {
     static const char *const names[OUT_CNT] = {
-        [OUT_OK] = "ok",           [OUT_LIMITED] = "rate_limited", [OUT_REFUSED] = "refused",
-        [OUT_STATUS] = "status",   [OUT_TIMEOUT] = "timeout",      [OUT_NETWORK] = "network",
-        [OUT_BODY] = "bad_answer",
+        [OUT_OK] = "ok",           [OUT_LIMITED] = "rate_limited", [OUT_REFUSED] = "refused", [OUT_STATUS] = "status",
+        [OUT_TIMEOUT] = "timeout", [OUT_NETWORK] = "network",      [OUT_BODY] = "bad_answer",
     };
     return names[o];
 }
@@ -62,66 +61,67 @@ const char *cd__price_outcome_name(u32 o)
     return outcome_name((outcome)o);
 }
 
-/* --- lanes -------------------------------------------------------------------------------------- */
+/* --- queues --- */
 
-static u64 lane_hash(const cd_prices *p, const cd__price_entry *e)
+static u64 queue_hash(const cd_prices *p, const cd__price_entry *e)
 {
     return cd_siphash13(p->sipkey, cd__price_currency(e));
 }
 
-static void lane_due(cd_prices *p, cd__price_lane *lane, u64 at_ns)
+static void queue_due(cd_prices *p, cd__price_queue *queue, u64 at_ns)
 {
-    lane->due_ns = cd_min_u64(lane->due_ns, at_ns);
-    p->lanes_due_ns = cd_min_u64(p->lanes_due_ns, at_ns);
+    queue->due_ns = cd_min_u64(queue->due_ns, at_ns);
+    p->queues_due_ns = cd_min_u64(p->queues_due_ns, at_ns);
 }
 
 static void queue_at(cd_prices *p, cd__price_entry *e, u64 at_ns)
 {
-    u64 hash = lane_hash(p, e);
-    cd__price_lane **at = cd_hmap_put(&p->lanes, NULL, &hash);
+    u64 hash = queue_hash(p, e);
+    cd__price_queue **at = cd_hmap_put(&p->queues, NULL, &hash);
     if (*at == NULL) {
-        cd__price_lane *fresh = cd_new(cd__price_lane);
+        cd__price_queue *fresh = cd_new(cd__price_queue);
         fresh->hash = hash;
         fresh->due_ns = UINT64_MAX;
-        cd_list_init(&fresh->entries);
-        cd_list_push_back(&p->lane_list, &fresh->link);
+        for (usize i = 0; i < CD_COUNT(fresh->entries); i++) {
+            cd_list_init(&fresh->entries[i]);
+        }
+        cd_list_push_back(&p->queue_list, &fresh->link);
         *at = fresh;
     }
-    cd__price_lane *lane = *at;
-    cd_list_push_back(&lane->entries, &e->queued);
-    lane->cnt++;
+    cd__price_queue *queue = *at;
+    cd_list_push_back(&queue->entries[e->kind == CD__PRICE_THERE ? CD__PRICE_KNOWN : e->rank], &e->queued);
+    queue->cnt++;
     e->phase = CD__PRICE_QUEUED;
-    lane_due(p, lane, at_ns);
+    queue_due(p, queue, at_ns);
 }
 
 void cd__prices_queue(cd_prices *p, cd__price_entry *e, u64 now_ns)
 {
-    u64 window =
-        p->cfg.batch_window_ms == CD_PRICES_NO_WINDOW ? 0 : p->cfg.batch_window_ms * CD_NS_PER_MS;
+    u64 window = p->cfg.batch_window_ms == CD_PRICES_NO_WINDOW ? 0 : p->cfg.batch_window_ms * CD_NS_PER_MS;
     queue_at(p, e, now_ns + window);
 }
 
-static void lane_drop(cd_prices *p, cd__price_lane *lane)
+static void queue_drop(cd_prices *p, cd__price_queue *queue)
 {
-    (void)cd_hmap_del(&p->lanes, &lane->hash);
-    cd_list_del(&lane->link);
-    cd_free(lane);
+    (void)cd_hmap_del(&p->queues, &queue->hash);
+    cd_list_del(&queue->link);
+    cd_free(queue);
 }
 
 void cd__prices_unqueue(cd_prices *p, cd__price_entry *e)
 {
-    u64 hash = lane_hash(p, e);
-    cd__price_lane **at = cd_hmap_get(&p->lanes, &hash);
+    u64 hash = queue_hash(p, e);
+    cd__price_queue **at = cd_hmap_get(&p->queues, &hash);
     CD_ASSERT(at != NULL && e->phase == CD__PRICE_QUEUED);
-    cd__price_lane *lane = *at;
+    cd__price_queue *queue = *at;
     cd_list_del(&e->queued);
     e->phase = CD__PRICE_IDLE;
-    if (--lane->cnt == 0) {
-        lane_drop(p, lane);
+    if (--queue->cnt == 0) {
+        queue_drop(p, queue);
     }
 }
 
-/* --- what comes of a job ------------------------------------------------------------------------ */
+/* --- what comes of a job --- */
 
 /* e leaves its job; it may be gone afterwards. */
 static void release(cd_prices *p, cd__price_entry *e, cd_price_state state, u32 retry_after_s)
@@ -142,9 +142,7 @@ static u32 seconds_of(u64 ns)
 /* What to answer of e when it cannot be fetched. */
 static cd_price_state fallback_of(const cd__price_entry *e, cd_price_state otherwise)
 {
-    return e->kind == CD__PRICE_THERE     ? CD_PRICE_STALE
-           : e->kind == CD__PRICE_UNKNOWN ? CD_PRICE_UNKNOWN
-                                          : otherwise;
+    return e->kind == CD__PRICE_THERE ? CD_PRICE_STALE : e->kind == CD__PRICE_UNKNOWN ? CD_PRICE_UNKNOWN : otherwise;
 }
 
 /* The keys of a job's entries in the shared store: "usd/bitcoin". */
@@ -153,9 +151,8 @@ static void share_keys(const cd__price_job *job, cd_arena *mem, cd_bytes *keys)
     for (usize i = 0; i < job->cnt; i++) {
         cd_bytes id = cd__price_id(job->entries[i]);
         cd_bytes currency = cd__price_currency(job->entries[i]);
-        keys[i] =
-            cd_bytes_str(cd_arena_fmt(mem, "%.*s/%.*s", (int)currency.n, (const char *)currency.p,
-                                      (int)id.n, (const char *)id.p));
+        keys[i] = cd_bytes_str(
+            cd_arena_fmt(mem, "%.*s/%.*s", (int)currency.n, (const char *)currency.p, (int)id.n, (const char *)id.p));
     }
 }
 
@@ -219,7 +216,7 @@ static void job_fail(cd__price_job *job, cd_price_state otherwise, u32 retry_aft
     job_free(job);
 }
 
-/* Back into the lane, to wait for the budget; who has an old price gets that. */
+/* Back into the queue, to wait for the budget; who has an old price gets that. */
 static void job_wait(cd__price_job *job, u64 at_ns)
 {
     cd_prices *p = job->prices;
@@ -250,8 +247,7 @@ static double median_of(double *v, usize n)
 
 /* The row of entry i: the preferred provider's; with three or more answers its price is the median of those that lie
  * near the median of all. NULL: nobody named it. */
-static const cd_market_row *row_of(const cd__price_job *job, cd_market_row *mixed, u8 *source,
-                                   usize i)
+static const cd_market_row *row_of(const cd__price_job *job, cd_market_row *mixed, u8 *source, usize i)
 {
     const cd_market_row *first = NULL;
     double prices[CD_PRICES_PROVIDERS_MAX];
@@ -306,7 +302,7 @@ static void job_done(cd__price_job *job)
     job_free(job);
 }
 
-/* --- calls -------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static void job_next(cd__price_job *job);
 
@@ -356,9 +352,7 @@ static outcome outcome_of(call *c, const cd_prices_result *r)
     if (r->status == STATUS_OK) {
         return read_rows(c, r->body) ? OUT_OK : OUT_BODY;
     }
-    return r->status == STATUS_LIMITED            ? OUT_LIMITED
-           : r->status == 400 || r->status == 422 ? OUT_REFUSED
-                                                  : OUT_STATUS;
+    return r->status == STATUS_LIMITED ? OUT_LIMITED : r->status == 400 || r->status == 422 ? OUT_REFUSED : OUT_STATUS;
 }
 
 static void learn(cd_prices *p, cd__price_provider *to, outcome o, const cd_prices_result *r)
@@ -377,8 +371,7 @@ static void learn(cd_prices *p, cd__price_provider *to, outcome o, const cd_pric
         cd_gate_void(&to->gate);
         break;
     case OUT_STATUS:
-        cd_gate_bad(&to->gate, now_ns,
-                    r->status == STATUS_UNAVAILABLE ? stay_ns(p, r->retry_after) : 0);
+        cd_gate_bad(&to->gate, now_ns, r->status == STATUS_UNAVAILABLE ? stay_ns(p, r->retry_after) : 0);
         break;
     case OUT_TIMEOUT:
     case OUT_NETWORK:
@@ -393,9 +386,8 @@ static void learn(cd_prices *p, cd__price_provider *to, outcome o, const cd_pric
     }
     if (o != OUT_OK) {
         to->calls_failed++;
-        cd_log_warn(p->cfg.log, "provider failed", CD_F("provider", to->cfg.name),
-                    CD_F("outcome", outcome_name(o)), CD_F("status", r->status),
-                    CD_F("failures", to->gate.failures));
+        cd_log_warn(p->cfg.log, "provider failed", CD_F("provider", to->cfg.name), CD_F("outcome", outcome_name(o)),
+                    CD_F("status", r->status), CD_F("failures", to->gate.failures));
     }
 }
 
@@ -503,7 +495,7 @@ static void job_next(cd__price_job *job)
     }
 }
 
-/* --- the shared store --------------------------------------------------------------------------- */
+/* --- the shared store --- */
 
 static void on_taken(void *ctx, const cd_share_taken *taken)
 {
@@ -515,12 +507,14 @@ static void on_taken(void *ctx, const cd_share_taken *taken)
     for (usize i = 0; i < job->cnt; i++) {
         cd__price_entry *e = job->entries[i];
         cd_share_verdict v = taken == NULL ? CD_SHARE_MINE : taken[i].verdict;
-        if (v == CD_SHARE_FRESH && cd__price_record_take(p, e, taken[i].value) &&
-            cd__price_is_fresh(p, e, now_ns)) {
+        if (v == CD_SHARE_FRESH && cd__price_record_take(p, e, taken[i].value) && cd__price_is_fresh(p, e, now_ns)) {
             release(p, e, e->has_waited ? CD_PRICE_FETCHED : CD_PRICE_HIT, 0);
         } else if (v == CD_SHARE_THEIRS) {
             e->job = NULL;
             e->has_waited = true;
+            if (e->kind == CD__PRICE_THERE) { /* who fetches it may be slow, or dead */
+                cd__prices_settle(p, e, CD_PRICE_STALE, 0);
+            }
             queue_at(p, e, now_ns + SHARE_LOOK_NS);
         } else {
             e->job_idx = (u16)mine;
@@ -550,7 +544,7 @@ static void job_begin(cd__price_job *job)
     }
 }
 
-/* --- from lanes to jobs ------------------------------------------------------------------------- */
+/* --- from queues to jobs --- */
 
 cd_gate_verdict cd__prices_gate(cd_prices *p, u64 *wait_ns, u64 now_ns)
 {
@@ -565,20 +559,29 @@ cd_gate_verdict cd__prices_gate(cd_prices *p, u64 *wait_ns, u64 now_ns)
     return best;
 }
 
+static cd__price_entry *queue_first(const cd__price_queue *queue)
+{
+    usize i = 0;
+    while (cd_list_is_empty(&queue->entries[i])) {
+        i++;
+    }
+    return cd_list_of(queue->entries[i].next, cd__price_entry, queued);
+}
+
 /* One job out of the entries in front. */
-static cd__price_job *job_of(cd_prices *p, cd__price_lane *lane)
+static cd__price_job *job_of(cd_prices *p, cd__price_queue *queue)
 {
     cd__price_job *job = cd_new(cd__price_job);
     usize bytes = 0;
     job->prices = p;
-    while (!cd_list_is_empty(&lane->entries) && job->cnt < CD_MARKET_IDS_MAX) {
-        cd__price_entry *e = cd_list_of(lane->entries.next, cd__price_entry, queued);
+    while (queue->cnt != 0 && job->cnt < CD_MARKET_IDS_MAX) {
+        cd__price_entry *e = queue_first(queue);
         bytes += e->id_n + (usize)1;
         if (bytes > CD_MARKET_IDS_BYTES_MAX) {
             break;
         }
         cd_list_del(&e->queued);
-        lane->cnt--;
+        queue->cnt--;
         e->phase = CD__PRICE_TAKEN;
         e->job = job;
         e->job_idx = (u16)job->cnt;
@@ -588,17 +591,17 @@ static cd__price_job *job_of(cd_prices *p, cd__price_lane *lane)
     return job;
 }
 
-static void lane_run(cd_prices *p, cd__price_lane *lane)
+static void queue_run(cd_prices *p, cd__price_queue *queue)
 {
     cd_list jobs;
     cd_list_init(&jobs);
-    /* All jobs are made before the first begins: what a job cannot do goes back into a lane. */
-    while (lane->cnt != 0) {
-        cd__price_job *job = job_of(p, lane);
+    /* All jobs are made before the first begins: what a job cannot do goes back into a queue. */
+    while (queue->cnt != 0) {
+        cd__price_job *job = job_of(p, queue);
         cd_list_del(&job->link);
         cd_list_push_back(&jobs, &job->link);
     }
-    lane_drop(p, lane);
+    queue_drop(p, queue);
     while (!cd_list_is_empty(&jobs)) {
         cd__price_job *job = cd_list_of(jobs.next, cd__price_job, link);
         cd_list_del(&job->link);
@@ -609,24 +612,24 @@ static void lane_run(cd_prices *p, cd__price_lane *lane)
 
 void cd__prices_fetch_run(cd_prices *p, u64 now_ns)
 {
-    if (p->lanes_due_ns > now_ns) {
+    if (p->queues_due_ns > now_ns) {
         return;
     }
     cd_list due;
     cd_list_init(&due);
-    p->lanes_due_ns = UINT64_MAX;
-    cd_list_each_safe(it, &p->lane_list)
+    p->queues_due_ns = UINT64_MAX;
+    cd_list_each_safe(it, &p->queue_list)
     {
-        cd__price_lane *lane = cd_list_of(it, cd__price_lane, link);
-        if (lane->due_ns <= now_ns || lane->cnt >= CD_MARKET_IDS_MAX) {
+        cd__price_queue *queue = cd_list_of(it, cd__price_queue, link);
+        if (queue->due_ns <= now_ns || queue->cnt >= CD_MARKET_IDS_MAX) {
             cd_list_del(it);
             cd_list_push_back(&due, it);
         } else {
-            p->lanes_due_ns = cd_min_u64(p->lanes_due_ns, lane->due_ns);
+            p->queues_due_ns = cd_min_u64(p->queues_due_ns, queue->due_ns);
         }
     }
     while (!cd_list_is_empty(&due)) {
-        lane_run(p, cd_list_of(due.next, cd__price_lane, link));
+        queue_run(p, cd_list_of(due.next, cd__price_queue, link));
     }
 }
 
@@ -642,9 +645,9 @@ void cd__prices_fetch_fini(cd_prices *p)
         }
         job_free(job);
     }
-    cd_list_each_safe(lane, &p->lane_list)
+    cd_list_each_safe(queue, &p->queue_list)
     {
-        cd_free(cd_list_of(lane, cd__price_lane, link));
+        cd_free(cd_list_of(queue, cd__price_queue, link));
     }
-    cd_hmap_fini(&p->lanes);
+    cd_hmap_fini(&p->queues);
 }

@@ -1,9 +1,9 @@
 /* Requests in, answers out: the table of routes and what every answer has. */
 #include "services/pricing/front_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "base/process.h"
+#include "base/os/process.h"
 
 #include <stdio.h>
 
@@ -27,14 +27,14 @@ static const struct {
     const char *label; /* of the metric */
     void (*handler)(cd_front *f, cd_http_req *r, cd_bytes rest);
 } routes[] = {
-#define CD_ROUTE(name, path, template, params, answers, summary)                                   \
+#define CD_ROUTE(name, path, template, params, answers, summary)                                                       \
     [CD__ROUTE_##name] = {path, template, cd__front_##name},
 #include "services/pricing/routes.def"
 #undef CD_ROUTE
     [CD__ROUTE_OTHER] = {"", "other", NULL},
 };
 
-/* ---- answers ---- */
+/* --- answers --- */
 
 static void count(cd_front *f, cd__route route, u32 status)
 {
@@ -52,8 +52,8 @@ static void count(cd_front *f, cd__route route, u32 status)
     code[cd_u64_fmt(code, status)] = '\0';
     const cd_label labels[] = {{"route", routes[route].label}, {"code", code}};
     c->status[c->cnt] = status;
-    c->counter[c->cnt] = cd_metrics_counter(f->cfg.metrics, "requests_total", "Requests answered",
-                                            labels, CD_COUNT(labels));
+    c->counter[c->cnt] =
+        cd_metrics_counter(f->cfg.metrics, "requests_total", "Requests answered", labels, CD_COUNT(labels));
     cd_counter_add(c->counter[c->cnt++], 1);
 }
 
@@ -63,10 +63,8 @@ void cd__front_note(cd_front *f, cd_http_req *r, cd__route route, u32 status)
         count(f, route, status);
     }
     /* Without the query: clients of the provider may have put a key there. */
-    cd_log_info(f->cfg.access_log, "request",
-                CD_F("method", cd_http_method_name(cd_http_req_method(r))),
-                CD_F("path", cd_http_req_path(r)), CD_F("status", status),
-                CD_F("bytes", cd_http_req_out(r)->n));
+    cd_log_info(f->cfg.access_log, "request", CD_F("method", cd_http_method_name(cd_http_req_method(r))),
+                CD_F("path", cd_http_req_path(r)), CD_F("status", status), CD_F("bytes", cd_http_req_out(r)->n));
 }
 
 void cd__front_send(cd_front *f, cd_http_req *r, cd__route route, u32 status)
@@ -81,15 +79,14 @@ void cd__front_fail(cd_front *f, cd_http_req *r, cd__route route, u32 status, cd
     cd_buf_clear(out);
     cd_json_w w = {.out = out};
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "error");
-    cd_json_w_str(&w, text);
+    cd_json_put_str(&w, "error", text);
     cd_json_w_obj_end(&w);
     cd_buf_u8(out, '\n');
     cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
     cd__front_send(f, r, route, status);
 }
 
-/* ---- routes ---- */
+/* --- routes --- */
 
 static void on_health_time(cd_json_w *w, const cd_clock *clock)
 {
@@ -103,8 +100,7 @@ void cd__front_HEALTH(cd_front *f, cd_http_req *r, cd_bytes rest)
     cd_json_w w = {.out = cd_http_req_out(r)};
     (void)rest;
     cd_json_w_obj(&w);
-    cd_json_w_key(&w, "status");
-    cd_json_w_cstr(&w, "ok");
+    cd_json_put_cstr(&w, "status", "ok");
     on_health_time(&w, f->cfg.clock);
     cd_json_w_obj_end(&w);
     cd_buf_u8(w.out, '\n');
@@ -115,8 +111,7 @@ void cd__front_READY(cd_front *f, cd_http_req *r, cd_bytes rest)
 {
     bool is_ready = cd_prices_is_ready(f->cfg.prices);
     (void)rest;
-    cd_buf_str(cd_http_req_out(r),
-               is_ready ? "{\"status\":\"ready\"}\n" : "{\"status\":\"starting\"}\n");
+    cd_buf_str(cd_http_req_out(r), is_ready ? "{\"status\":\"ready\"}\n" : "{\"status\":\"starting\"}\n");
     cd_http_req_add_lines(r, cd_bytes_str("Cache-Control: no-store\r\n"));
     cd__front_send(f, r, CD__ROUTE_READY, is_ready ? 200 : 503);
 }
@@ -140,7 +135,7 @@ void cd__front_OPENAPI(cd_front *f, cd_http_req *r, cd_bytes rest)
     cd__front_send(f, r, CD__ROUTE_OPENAPI, 200);
 }
 
-/* ---- events ---- */
+/* --- events --- */
 
 /* What a listener wants, sorted. */
 typedef struct topics {
@@ -188,8 +183,7 @@ void cd__front_EVENTS(cd_front *f, cd_http_req *r, cd_bytes rest)
     char name[CD_PRICE_NAME_MAX];
     topics *t = NULL;
     (void)rest;
-    if (cd_query_get(&list, &a, query, "ids") != CD_OK ||
-        cd_query_get(&currency, &a, query, "currency") != CD_OK) {
+    if (cd_query_get(&list, &a, query, "ids") != CD_OK || cd_query_get(&currency, &a, query, "currency") != CD_OK) {
         cd__front_fail(f, r, CD__ROUTE_EVENTS, 400, cd_bytes_str(CD__BAD_ESCAPE));
     } else if (cd_query_names(&ids, &cnt, &a, list, CD__TOPICS_MAX) != CD_OK) {
         cd__front_fail(f, r, CD__ROUTE_EVENTS, 400, cd_bytes_str("more than 1000 ids"));
@@ -217,7 +211,7 @@ void cd__front_EVENTS(cd_front *f, cd_http_req *r, cd_bytes rest)
     cd_arena_fini(&a);
 }
 
-/* ---- what comes in ---- */
+/* --- what comes in --- */
 
 /* The path without empty, "." and ".." segments, in the arena; borrowed when it is clean already. */
 static cd_bytes path_clean(cd_arena *a, cd_bytes path)
@@ -280,8 +274,7 @@ static cd__route route_of(cd_bytes path, cd_bytes *rest)
     for (u32 i = 0; i < CD__ROUTE_OTHER; i++) {
         cd_bytes own = cd_bytes_str(routes[i].path);
         bool takes_more = own.p[own.n - 1] == '/';
-        if (path.n >= own.n && memcmp(path.p, own.p, own.n) == 0 &&
-            (takes_more || path.n == own.n)) {
+        if (path.n >= own.n && memcmp(path.p, own.p, own.n) == 0 && (takes_more || path.n == own.n)) {
             *rest = cd_bytes_sub(path, own.n, path.n - own.n);
             return (cd__route)i;
         }
@@ -300,8 +293,7 @@ static void on_request(void *ctx, cd_http_req *r)
     if (method == CD_HTTP_OPTIONS) {
         cd__front_send(f, r, route, 200);
     } else if (reads &&
-               (route != CD__ROUTE_PRICE || memchr(rest.p, '/', rest.n) != NULL ||
-                (rest.n != 0 && rest.p[0] == '.')) &&
+               (route != CD__ROUTE_PRICE || memchr(rest.p, '/', rest.n) != NULL || (rest.n != 0 && rest.p[0] == '.')) &&
                redirect(f, r, path)) {
         return;
     } else if (route == CD__ROUTE_OTHER) {
@@ -321,7 +313,7 @@ static void on_refused(void *ctx, cd_http_req *r, u32 status, const char *text)
     cd__front_fail(ctx, r, CD__ROUTE_OTHER, status, cd_bytes_str(text));
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 cd_front *cd_front_new(const cd_front_cfg *cfg)
 {

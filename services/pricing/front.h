@@ -10,9 +10,9 @@
 #ifndef CD_SERVICES_PRICING_FRONT_H
 #define CD_SERVICES_PRICING_FRONT_H
 
-#include "base/log.h"
-#include "base/metrics.h"
-#include "net/http_server.h"
+#include "base/log/log.h"
+#include "base/log/metrics.h"
+#include "net/http/server.h"
 #include "services/pricing/prices.h"
 
 typedef struct cd_front cd_front;

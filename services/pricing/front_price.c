@@ -1,9 +1,9 @@
 /* The routes that tell prices. */
 #include "services/pricing/front_priv.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 
 enum {
     IDS_MAX = 10000,
@@ -50,16 +50,20 @@ static void fail(ask *k, u32 status, const char *text)
 }
 
 /* Asks the engine; k is gone when everything was at hand. */
-static void ask_prices(ask *k, const cd_prices_query *q, cd_prices_done *done)
+static void ask_prices(ask *k, const cd_prices_query *what, cd_prices_done *done)
 {
-    cd_prices_ask *waiting = cd_prices_get(k->f->cfg.prices, q, done, k);
+    char client[CD_TCP_PEER_MAX];
+    cd_prices_query q = *what;
+    cd_http_req_peer(k->r, client);
+    q.client = cd_bytes_str(client);
+    cd_prices_ask *waiting = cd_prices_get(k->f->cfg.prices, &q, done, k);
     if (waiting != NULL) {
         k->waiting = waiting;
         cd_list_push_back(&k->f->waiting, &k->link);
     }
 }
 
-/* ---- what every price answer has ---- */
+/* --- what every price answer has --- */
 
 static void put(cd_http_req *r, const char *text)
 {
@@ -126,7 +130,7 @@ void cd__front_give_up(cd_front *f)
     }
 }
 
-/* ---- /price/{token_id} ---- */
+/* --- /price/{token_id} --- */
 
 static void send_unknown(ask *k)
 {
@@ -236,7 +240,7 @@ void cd__front_PRICE(cd_front *f, cd_http_req *r, cd_bytes rest)
     }
 }
 
-/* ---- /prices, /simple/price ---- */
+/* --- /prices, /simple/price --- */
 
 /* What the items of an answer have in common. */
 typedef struct summary {
@@ -362,8 +366,7 @@ static void on_simple(void *ctx, const cd_prices_answer *a)
     if (!take_items(k, &items, &cnt, a)) {
         return;
     }
-    const cd_simple_key *keys =
-        cd_simple_keys(&keys_cnt, &k->arena, &k->form, k->currencies, k->currencies_cnt);
+    const cd_simple_key *keys = cd_simple_keys(&keys_cnt, &k->arena, &k->form, k->currencies, k->currencies_cnt);
     cd_json_w w = {.out = cd_http_req_out(k->r)};
     cd_json_w_obj(&w);
     for (usize i = 0; i < cnt; i += k->currencies_cnt) {
@@ -439,8 +442,7 @@ void cd__front_SIMPLE(cd_front *f, cd_http_req *r, cd_bytes rest)
     cd_bytes ids;
     cd_bytes list;
     (void)rest;
-    if (cd_query_get(&ids, a, query, "ids") != CD_OK ||
-        cd_query_get(&list, a, query, "vs_currencies") != CD_OK ||
+    if (cd_query_get(&ids, a, query, "ids") != CD_OK || cd_query_get(&list, a, query, "vs_currencies") != CD_OK ||
         cd_query_flag(&k->form.market_cap, a, query, "include_market_cap") != CD_OK ||
         cd_query_flag(&k->form.volume_24h, a, query, "include_24hr_vol") != CD_OK ||
         cd_query_flag(&k->form.change_24h, a, query, "include_24hr_change") != CD_OK ||

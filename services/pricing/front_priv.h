@@ -7,9 +7,9 @@
 #ifndef CD_SERVICES_PRICING_FRONT_PRIV_H
 #define CD_SERVICES_PRICING_FRONT_PRIV_H
 
-#include "base/list.h"
-#include "base/siphash.h"
-#include "net/http_sse.h"
+#include "base/table/list.h"
+#include "base/table/siphash.h"
+#include "net/http/sse.h"
 #include "services/pricing/front.h"
 #include "services/pricing/query.h"
 #include "services/pricing/render.h"
@@ -45,7 +45,7 @@ struct cd_front {
 };
 
 /* The handlers; rest is what follows the path of a route that takes more. */
-#define CD_ROUTE(name, path, template, params, answers, summary)                                   \
+#define CD_ROUTE(name, path, template, params, answers, summary)                                                       \
     void cd__front_##name(cd_front *f, cd_http_req *r, cd_bytes rest);
 #include "services/pricing/routes.def"
 #undef CD_ROUTE

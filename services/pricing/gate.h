@@ -10,19 +10,20 @@
 #ifndef CD_SERVICES_PRICING_GATE_H
 #define CD_SERVICES_PRICING_GATE_H
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 #include "services/pricing/prices.h"
 
+/* What is known of one provider: its tokens and its breaker. */
 typedef struct cd_gate {
     u32 rate_per_min;
-    double burst;  /* most tokens there can be */
-    double per_ns; /* tokens that come back */
-    double tokens;
-    u64 filled_ns;     /* when tokens was true */
-    u64 backoff_ns;    /* no call before */
-    u32 backoffs;      /* in a row */
-    u64 open_until_ns; /* breaker */
-    u32 failures;      /* in a row */
+    double burst;  /* how many tokens there can be at most; a call takes one */
+    double per_ns; /* how many come back in a nanosecond */
+    double tokens; /* how many there were at filled_ns */
+    u64 filled_ns;
+    u64 backoff_ns;    /* no call is made before this time */
+    u32 backoffs;      /* answers in a row that wanted to be left alone */
+    u64 open_until_ns; /* the breaker lets no call through before this time */
+    u32 failures;      /* calls in a row that failed */
     cd_breaker_state breaker;
     cd_rng rng;
 } cd_gate;

@@ -1,13 +1,13 @@
 #include "services/pricing/gateway.h"
 
-#include "base/buf.h"
-#include "base/fileio.h"
-#include "base/mbox.h"
-#include "base/mem.h"
-#include "base/pool.h"
-#include "base/rng.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
+#include "base/os/fileio.h"
+#include "base/os/rng.h"
+#include "base/thread/mbox.h"
+#include "base/thread/pool.h"
 #include "base/version.h"
-#include "net/http_client.h"
+#include "net/http/client.h"
 #include "services/pricing/market.h"
 #include "services/pricing/share_redis.h"
 #include "services/pricing/snapshot.h"
@@ -47,7 +47,7 @@ struct cd_gateway {
     bool is_saving;
 };
 
-/* --- calls to providers ------------------------------------------------------------------------- */
+/* --- calls to providers --- */
 
 typedef struct upstream_call {
     cd_http_call *http;
@@ -70,8 +70,7 @@ static void on_http(void *ctx, const cd_http_result *r)
     fn(fn_ctx, &result);
 }
 
-static void *net_get(void *ctx, const char *url, const cd_prices_provider *to,
-                     cd_prices_result_fn *fn, void *fn_ctx)
+static void *net_get(void *ctx, const char *url, const cd_prices_provider *to, cd_prices_result_fn *fn, void *fn_ctx)
 {
     cd_gateway *g = ctx;
     upstream_call *c = cd_new(upstream_call);
@@ -107,7 +106,7 @@ static void net_cancel(void *ctx, void *call)
     cd_free(c);
 }
 
-/* --- time --------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 static void on_alarm(void *ctx)
 {
@@ -120,13 +119,12 @@ static void alarm_set(void *ctx, u64 delay_ns)
     cd_timer_start(g->alarm, (delay_ns + CD_NS_PER_MS - 1) / CD_NS_PER_MS, 0);
 }
 
-/* --- the snapshot ------------------------------------------------------------------------------- */
+/* --- the snapshot --- */
 
 static void write_snapshot(saved *out, const save *s)
 {
     *out = (saved){.changes = s->changes};
-    out->err =
-        cd_fs_replace_file(cd_fs_real(), s->path, cd_buf_bytes(&s->bytes), FILE_MODE, &out->why);
+    out->err = cd_fs_replace_file(cd_fs_real(), s->path, cd_buf_bytes(&s->bytes), FILE_MODE, &out->why);
 }
 
 static void save_free(save *s)
@@ -225,19 +223,16 @@ static void load(cd_gateway *g)
     cd_buf_fini(&bytes);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static cd_err prices_open(cd_gateway *g, const cd_gateway_cfg *cfg, cd_errinfo *why)
 {
     const cd_prices_net net = {.ctx = g, .get = net_get, .cancel = net_cancel};
     cd_rng rng = cd_rng_os();
     cd_prices_cfg c = cfg->prices;
-    /* A claim outlives a call to every provider, one after the other. */
-    u32 claim_ms = (u32)(cfg->prices.providers_cnt + 1) * g->timeout_ms;
     cd_prices_share share;
     if (cfg->shared_cache != NULL) {
-        CD_TRY(cd_share_redis_open(&g->share, &share, g->loop, cfg->shared_cache, claim_ms, g->log,
-                                   why));
+        CD_TRY(cd_share_redis_open(&g->share, &share, g->loop, cfg->shared_cache, g->log, why));
         c.share = &share;
     }
     c.net = &net;

@@ -11,6 +11,7 @@
 
 typedef struct cd_gateway cd_gateway;
 
+/* What a gateway works with. */
 typedef struct cd_gateway_cfg {
     cd_loop *loop;
     cd_prices_cfg prices;     /* without clock, net, share, alarm: they are set here */

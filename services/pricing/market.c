@@ -2,12 +2,12 @@
 
 #include "codec/json.h"
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static bool is_plain(u8 c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
 }
 
 static void put_escaped(cd_buf *out, cd_bytes text)
@@ -32,11 +32,10 @@ void cd_market_target(cd_buf *out, cd_bytes currency, const cd_bytes *ids, usize
         }
         put_escaped(out, ids[i]);
     }
-    cd_buf_fmt(out, "&order=market_cap_desc&per_page=%d&page=1&sparkline=false",
-               cnt == 1 ? 1 : CD_MARKET_IDS_MAX);
+    cd_buf_fmt(out, "&order=market_cap_desc&per_page=%d&page=1&sparkline=false", cnt == 1 ? 1 : CD_MARKET_IDS_MAX);
 }
 
-/* --- times -------------------------------------------------------------------------------------- */
+/* --- times --- */
 
 /* n digits at *at; moves it behind them. */
 static bool take_digits(u64 *out, cd_bytes text, usize *at, usize n)
@@ -84,9 +83,8 @@ static bool take_zone(i64 *out, cd_bytes text, usize *at)
         return true;
     }
     bool is_west = *at < text.n && text.p[*at] == '-';
-    if (!take_char(text, at, "+-") || !take_digits(&hours, text, at, 2) ||
-        !take_char(text, at, ":") || !take_digits(&minutes, text, at, 2) || hours > 23 ||
-        minutes > 59) {
+    if (!take_char(text, at, "+-") || !take_digits(&hours, text, at, 2) || !take_char(text, at, ":") ||
+        !take_digits(&minutes, text, at, 2) || hours > 23 || minutes > 59) {
         return false;
     }
     i64 east = (i64)(hours * 3600 + minutes * 60);
@@ -104,20 +102,18 @@ cd_err cd_market_time_parse(u64 *out, cd_bytes text)
     u64 s;
     i64 east;
     usize at = 0;
-    bool is_good = take_digits(&year, text, &at, 4) && take_char(text, &at, "-") &&
-                   take_digits(&month, text, &at, 2) && take_char(text, &at, "-") &&
-                   take_digits(&day, text, &at, 2) && take_char(text, &at, "Tt ") &&
-                   take_digits(&h, text, &at, 2) && take_char(text, &at, ":") &&
-                   take_digits(&m, text, &at, 2) && take_char(text, &at, ":") &&
-                   take_digits(&s, text, &at, 2);
+    bool is_good = take_digits(&year, text, &at, 4) && take_char(text, &at, "-") && take_digits(&month, text, &at, 2) &&
+                   take_char(text, &at, "-") && take_digits(&day, text, &at, 2) && take_char(text, &at, "Tt ") &&
+                   take_digits(&h, text, &at, 2) && take_char(text, &at, ":") && take_digits(&m, text, &at, 2) &&
+                   take_char(text, &at, ":") && take_digits(&s, text, &at, 2);
     if (is_good && take_char(text, &at, ".")) {
         usize begin = at;
         while (take_char(text, &at, "0123456789")) {
         }
         is_good = at != begin;
     }
-    if (!is_good || !take_zone(&east, text, &at) || at != text.n || month < 1 || month > 12 ||
-        day < 1 || day > 31 || h > 23 || m > 59 || s > 60) {
+    if (!is_good || !take_zone(&east, text, &at) || at != text.n || month < 1 || month > 12 || day < 1 || day > 31 ||
+        h > 23 || m > 59 || s > 60) {
         return CD_EFORMAT;
     }
     i64 t = days_of(year, month, day) * 86400 + (i64)(h * 3600 + m * 60 + s) - east;
@@ -128,7 +124,7 @@ cd_err cd_market_time_parse(u64 *out, cd_bytes text)
     return CD_OK;
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers --- */
 
 static cd_err take_number(double *out, cd_json row, const char *key, cd_errinfo *why)
 {
@@ -176,8 +172,7 @@ static cd_err take_row(cd_market_row *out, cd_json row, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd_market_parse(const cd_market_row **out, usize *cnt, cd_arena *a, cd_bytes body,
-                       cd_errinfo *why)
+cd_err cd_market_parse(const cd_market_row **out, usize *cnt, cd_arena *a, cd_bytes body, cd_errinfo *why)
 {
     cd_json doc;
     CD_TRY(cd_json_parse(&doc, a, body, CD_MARKET_BODY_MAX, why));

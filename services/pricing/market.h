@@ -6,8 +6,8 @@
 #ifndef CD_SERVICES_PRICING_MARKET_H
 #define CD_SERVICES_PRICING_MARKET_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
 
 /* One call takes so many ids at most, and so many bytes of them, so that no server finds the line too long. */
 enum { CD_MARKET_IDS_MAX = 250, CD_MARKET_IDS_BYTES_MAX = 6000 };
@@ -32,8 +32,7 @@ typedef struct cd_market_row {
 void cd_market_target(cd_buf *out, cd_bytes currency, const cd_bytes *ids, usize cnt);
 
 /* cd_market_parse reads an answer into the arena. Errors: CD_EFORMAT, CD_EDEPTH, CD_ELIMIT, CD_ETYPE, CD_ERANGE. */
-cd_err cd_market_parse(const cd_market_row **out, usize *cnt, cd_arena *a, cd_bytes body,
-                       cd_errinfo *why) CD_CHECK;
+cd_err cd_market_parse(const cd_market_row **out, usize *cnt, cd_arena *a, cd_bytes body, cd_errinfo *why) CD_CHECK;
 
 /* cd_market_time_parse reads "2025-01-24T12:00:00.000Z" (RFC 3339) into Unix seconds. Errors: CD_EFORMAT, CD_ERANGE
  * before 1970. */

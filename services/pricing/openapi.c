@@ -44,8 +44,7 @@ typedef struct param {
 static const param params[] = {
     {PARAM_TOKEN, "token_id", "path", true, "{\"type\":\"string\",\"minLength\":1}",
      "The provider's id of the token, in any case."},
-    {PARAM_IDS, "ids", "query", true, "{\"type\":\"string\",\"minLength\":1}",
-     "Ids of tokens, separated by commas."},
+    {PARAM_IDS, "ids", "query", true, "{\"type\":\"string\",\"minLength\":1}", "Ids of tokens, separated by commas."},
     {PARAM_SOME_IDS, "ids", "query", false, TEXT, "Only these tokens; all when absent."},
     {PARAM_CURRENCY, "currency", "query", false, "{\"type\":\"string\",\"default\":\"usd\"}",
      "The currency of the prices."},
@@ -56,17 +55,15 @@ static const param params[] = {
     {PARAM_SIMPLE, "include_24hr_change", "query", false, FLAG, "Adds <currency>_24h_change."},
     {PARAM_SIMPLE, "include_last_updated_at", "query", false, FLAG,
      "Adds last_updated_at, the provider's time in Unix seconds."},
-    {PARAM_SIMPLE, "precision", "query", false,
-     "{\"type\":\"string\",\"pattern\":\"^(full|[0-9]|1[0-8])?$\"}",
+    {PARAM_SIMPLE, "precision", "query", false, "{\"type\":\"string\",\"pattern\":\"^(full|[0-9]|1[0-8])?$\"}",
      "Digits behind the point, 0 to 18, or full."},
-    {PARAM_LAST_EVENT, "Last-Event-ID", "header", false, TEXT,
-     "The last event that was seen, to go on behind it."},
+    {PARAM_LAST_EVENT, "Last-Event-ID", "header", false, TEXT, "The last event that was seen, to go on behind it."},
 };
 
-#define PRICE_HEADERS                                                                              \
-    "{\"Age\":{\"schema\":{\"type\":\"string\",\"pattern\":\"^[0-9]+$\"}},"                        \
-    "\"ETag\":{\"schema\":{\"type\":\"string\"}},"                                                 \
-    "\"X-Cache\":{\"schema\":{\"type\":\"string\",\"enum\":[\"HIT\",\"MISS\",\"STALE\"]}},"        \
+#define PRICE_HEADERS                                                                                                  \
+    "{\"Age\":{\"schema\":{\"type\":\"string\",\"pattern\":\"^[0-9]+$\"}},"                                            \
+    "\"ETag\":{\"schema\":{\"type\":\"string\"}},"                                                                     \
+    "\"X-Cache\":{\"schema\":{\"type\":\"string\",\"enum\":[\"HIT\",\"MISS\",\"STALE\"]}},"                            \
     "\"X-Price-Source\":{\"schema\":{\"type\":\"string\"}}}"
 #define RETRY "{\"Retry-After\":{\"schema\":{\"type\":\"string\",\"pattern\":\"^[0-9]+$\"}}}"
 
@@ -88,17 +85,14 @@ static const answer answers[] = {
     {ANSWER_EVENTS, "200", "Events, until the client leaves.", "text/event-stream", NULL, NULL},
     {ANSWER_METRICS, "200", "Metrics.", "text/plain", NULL, NULL},
     {ANSWER_OPENAPI, "200", "OpenAPI 3.1.", "application/json", "Any", NULL},
-    {ANSWER_PRICE, "301", "The path is written with empty or dot segments; Location has it clean.",
-     NULL, NULL, NULL},
+    {ANSWER_PRICE, "301", "The path is written with empty or dot segments; Location has it clean.", NULL, NULL, NULL},
     {ANSWER_SAME, "304", "What If-None-Match names is still so.", NULL, NULL, NULL},
     {ANSWER_BAD, "400", "A parameter is missing or wrong.", "application/json", "Error", NULL},
     {ANSWER_UNKNOWN, "404", "The provider knows no such token.", "application/json", "Error", NULL},
     {~0u, "405", "Only GET, HEAD and OPTIONS.", "application/json", "Error",
      "{\"Allow\":{\"schema\":{\"type\":\"string\"}}}"},
-    {ANSWER_PROVIDER, "502", "Nothing is known, and no provider answered well.", "application/json",
-     "Error", NULL},
-    {ANSWER_PROVIDER, "503", "Nothing is known, and no provider may be asked now.",
-     "application/json", "Error", RETRY},
+    {ANSWER_PROVIDER, "502", "Nothing is known, and no provider answered well.", "application/json", "Error", NULL},
+    {ANSWER_PROVIDER, "503", "Nothing is known, and no provider may be asked now.", "application/json", "Error", RETRY},
     {ANSWER_READY, "503", "Not yet.", "application/json", "Status", NULL},
     {ANSWER_BUSY, "503", "Too many listen already.", "application/json", "Error", RETRY},
 };
@@ -130,18 +124,6 @@ static const char schemas[] =
     "\"Error\":{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{"
     "\"error\":{\"type\":\"string\"}}}}";
 
-static void put_raw(cd_json_w *w, const char *key, const char *json)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_raw(w, cd_bytes_str(json));
-}
-
-static void put_str(cd_json_w *w, const char *key, const char *text)
-{
-    cd_json_w_key(w, key);
-    cd_json_w_cstr(w, text);
-}
-
 static void put_params(cd_json_w *w, u32 bits)
 {
     cd_json_w_key(w, "parameters");
@@ -150,12 +132,11 @@ static void put_params(cd_json_w *w, u32 bits)
         const param *p = &params[i];
         if ((bits & p->bit) != 0) {
             cd_json_w_obj(w);
-            put_str(w, "name", p->name);
-            put_str(w, "in", p->in);
-            put_str(w, "description", p->text);
-            cd_json_w_key(w, "required");
-            cd_json_w_bool(w, p->is_required);
-            put_raw(w, "schema", p->schema);
+            cd_json_put_cstr(w, "name", p->name);
+            cd_json_put_cstr(w, "in", p->in);
+            cd_json_put_cstr(w, "description", p->text);
+            cd_json_put_bool(w, "required", p->is_required);
+            cd_json_put_raw(w, "schema", cd_bytes_str(p->schema));
             cd_json_w_obj_end(w);
         }
     }
@@ -171,11 +152,11 @@ static void put_body(cd_json_w *w, const answer *a)
     cd_json_w_key(w, "schema");
     cd_json_w_obj(w);
     if (a->schema == NULL) {
-        put_str(w, "type", "string");
+        cd_json_put_cstr(w, "type", "string");
     } else {
         cd_buf ref = {0};
         cd_buf_fmt(&ref, "#/components/schemas/%s", a->schema);
-        put_str(w, "$ref", cd_buf_cstr(&ref));
+        cd_json_put_cstr(w, "$ref", cd_buf_cstr(&ref));
         cd_buf_fini(&ref);
     }
     cd_json_w_obj_end(w);
@@ -192,9 +173,9 @@ static void put_answers(cd_json_w *w, u32 bits)
         if ((bits & a->bits) != 0) {
             cd_json_w_key(w, a->status);
             cd_json_w_obj(w);
-            put_str(w, "description", a->text);
+            cd_json_put_cstr(w, "description", a->text);
             if (a->headers != NULL) {
-                put_raw(w, "headers", a->headers);
+                cd_json_put_raw(w, "headers", cd_bytes_str(a->headers));
             }
             if (a->type != NULL) {
                 put_body(w, a);
@@ -214,18 +195,17 @@ void cd_front_openapi(cd_buf *out)
         u32 answers;
         const char *summary;
     } routes[] = {
-#define CD_ROUTE(name, path, template, params, answers, summary)                                   \
-    {template, #name, params, answers, summary},
+#define CD_ROUTE(name, path, template, params, answers, summary) {template, #name, params, answers, summary},
 #include "services/pricing/routes.def"
 #undef CD_ROUTE
     };
     cd_json_w w = {.out = out};
     cd_json_w_obj(&w);
-    put_str(&w, "openapi", "3.1.0");
+    cd_json_put_cstr(&w, "openapi", "3.1.0");
     cd_json_w_key(&w, "info");
     cd_json_w_obj(&w);
-    put_str(&w, "title", "Candela pricing gateway");
-    put_str(&w, "version", CD_VERSION);
+    cd_json_put_cstr(&w, "title", "Candela pricing gateway");
+    cd_json_put_cstr(&w, "version", CD_VERSION);
     cd_json_w_obj_end(&w);
     cd_json_w_key(&w, "paths");
     cd_json_w_obj(&w);
@@ -234,8 +214,8 @@ void cd_front_openapi(cd_buf *out)
         cd_json_w_obj(&w);
         cd_json_w_key(&w, "get");
         cd_json_w_obj(&w);
-        put_str(&w, "operationId", routes[i].name);
-        put_str(&w, "summary", routes[i].summary);
+        cd_json_put_cstr(&w, "operationId", routes[i].name);
+        cd_json_put_cstr(&w, "summary", routes[i].summary);
         put_params(&w, routes[i].params);
         put_answers(&w, routes[i].answers);
         cd_json_w_obj_end(&w);
@@ -244,7 +224,7 @@ void cd_front_openapi(cd_buf *out)
     cd_json_w_obj_end(&w);
     cd_json_w_key(&w, "components");
     cd_json_w_obj(&w);
-    put_raw(&w, "schemas", schemas);
+    cd_json_put_raw(&w, "schemas", cd_bytes_str(schemas));
     cd_json_w_obj_end(&w);
     cd_json_w_obj_end(&w);
     cd_buf_u8(out, '\n');

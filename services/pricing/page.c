@@ -1,8 +1,9 @@
 #include "services/pricing/page.h"
 
-#include "base/args.h"
-#include "base/list.h"
-#include "base/mem.h"
+#include "base/args/args.h"
+#include "base/mem/mem.h"
+#include "base/table/list.h"
+#include "base/text.h"
 #include "services/pricing/page_priv.h"
 #include "web/serve.h"
 
@@ -54,7 +55,7 @@ void cd_pricing_page_free(cd_pricing_page *page)
     cd_free(page);
 }
 
-/* --- what is asked ----------------------------------------------------------------------------------------------- */
+/* --- what is asked --- */
 
 static cd_bytes query_value(visit *v, const char *name, usize max)
 {
@@ -83,13 +84,13 @@ static cd_bytes host_of(const visit *v)
     bool is_good = host.n != 0 && host.n <= 260;
     for (usize i = 0; is_good && i < host.n; i++) {
         u8 c = host.p[i];
-        is_good = (u8)((c | 0x20) - 'a') < 26 || (u8)(c - '0') < 10 || c == '.' || c == '-' ||
-                  c == ':' || c == '[' || c == ']';
+        is_good = (u8)((c | 0x20) - 'a') < 26 || (u8)(c - '0') < 10 || c == '.' || c == '-' || c == ':' || c == '[' ||
+                  c == ']';
     }
     return is_good ? host : cd_bytes_str("localhost");
 }
 
-/* --- what there is ----------------------------------------------------------------------------------------------- */
+/* --- what there is --- */
 
 /* A price whose texts outlive the visit of its entry. */
 static cd_price keep(cd_arena *a, const cd_price *p)
@@ -118,14 +119,11 @@ static bool on_row(void *ctx, const cd_price *price, cd_price_state state)
 static void collect(visit *v)
 {
     cd__page_view *view = &v->view;
-    view->rows =
-        cd_arena_array(&v->mem, cd__page_row, view->all ? CD__PAGE_ROWS_ALL : CD__PAGE_ROWS);
+    view->rows = cd_arena_array(&v->mem, cd__page_row, view->all ? CD__PAGE_ROWS_ALL : CD__PAGE_ROWS);
     cd_prices_recent(view->prices, on_row, view);
     cd_prices_state_get(view->prices, &view->state);
-    while (view->providers_cnt < view->state.providers_cnt &&
-           view->providers_cnt < CD__PAGE_PROVIDERS_MAX) {
-        cd_prices_provider_get(view->prices, &view->providers[view->providers_cnt],
-                               view->providers_cnt);
+    while (view->providers_cnt < view->state.providers_cnt && view->providers_cnt < CD__PAGE_PROVIDERS_MAX) {
+        cd_prices_provider_get(view->prices, &view->providers[view->providers_cnt], view->providers_cnt);
         view->providers_cnt++;
     }
 }
@@ -154,7 +152,7 @@ static void find_close(visit *v)
     v->view.close_cnt = cd_args_closest(v->view.close, typed, n->name, n->cnt);
 }
 
-/* --- the answer -------------------------------------------------------------------------------------------------- */
+/* --- the answer --- */
 
 static void on_done(void *ctx, const cd_prices_answer *answer)
 {
@@ -188,20 +186,6 @@ typedef struct search {
     bool is_id;
 } search;
 
-static bool same_folded(cd_bytes a, cd_bytes lower)
-{
-    if (a.n != lower.n) {
-        return false;
-    }
-    for (usize i = 0; i < a.n; i++) {
-        u8 c = (u8)(a.p[i] - 'A') < 26 ? (u8)(a.p[i] | 0x20) : a.p[i];
-        if (c != lower.p[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool on_found(void *ctx, const cd_price *price, cd_price_state state)
 {
     search *s = ctx;
@@ -210,8 +194,7 @@ static bool on_found(void *ctx, const cd_price *price, cd_price_state state)
         s->is_id = true;
         return false;
     }
-    if (s->id.n == 0 &&
-        (same_folded(price->symbol, s->text) || same_folded(price->name, s->text))) {
+    if (s->id.n == 0 && (cd_text_same(price->symbol, s->text) || cd_text_same(price->name, s->text))) {
         s->id = cd_arena_dup(s->a, price->id);
     }
     return true;
@@ -232,7 +215,7 @@ static cd_bytes lower(cd_arena *a, cd_bytes text)
 {
     u8 *p = cd_arena_alloc(a, text.n + 1);
     for (usize i = 0; i < text.n; i++) {
-        p[i] = (u8)(text.p[i] - 'A') < 26 ? (u8)(text.p[i] | 0x20) : text.p[i];
+        p[i] = cd_text_lower(text.p[i]);
     }
     return cd_bytes_of(p, text.n);
 }
@@ -244,9 +227,7 @@ static void read_query(visit *v)
     cd_bytes use = query_value(v, "use", 8);
     view->typed = query_value(v, "id", TYPED_MAX);
     view->currency = lower(&v->mem, query_value(v, "currency", CD_PRICE_NAME_MAX));
-    view->range = is(range, "1h")   ? CD__RANGE_HOUR
-                  : is(range, "7d") ? CD__RANGE_WEEK
-                                    : CD__RANGE_DAY;
+    view->range = is(range, "1h") ? CD__RANGE_HOUR : is(range, "7d") ? CD__RANGE_WEEK : CD__RANGE_DAY;
     view->use = is(use, "many") ? CD__USE_MANY : is(use, "simple") ? CD__USE_SIMPLE : CD__USE_ONE;
     view->all = is(query_value(v, "list", 4), "all");
     char folded[CD_PRICE_NAME_MAX];
@@ -274,8 +255,7 @@ void cd_pricing_page_reply(cd_pricing_page *page, cd_http_req *r)
     search s = {.a = &v->mem, .text = lower(&v->mem, v->view.typed)};
     cd_prices_search(page->prices, s.text, on_found, &s);
     cd_bytes id = s.is_id || s.id.n == 0 ? s.text : s.id;
-    const cd_prices_query q = {
-        .ids = &id, .ids_cnt = 1, .currencies = &v->view.currency, .currencies_cnt = 1};
+    const cd_prices_query q = {.ids = &id, .ids_cnt = 1, .currencies = &v->view.currency, .currencies_cnt = 1};
     cd_prices_ask *ask = cd_prices_get(page->prices, &q, on_done, v);
     if (ask != NULL) { // NULL: it is answered, and v is gone
         v->ask = ask;
@@ -284,8 +264,7 @@ void cd_pricing_page_reply(cd_pricing_page *page, cd_http_req *r)
 
 bool cd_pricing_page_take(cd_pricing_page *page, cd_http_req *r)
 {
-    static const cd_bytes assets = {.p = (const u8 *)CD_PRICING_ASSETS,
-                                    .n = sizeof CD_PRICING_ASSETS - 1};
+    static const cd_bytes assets = {.p = (const u8 *)CD_PRICING_ASSETS, .n = sizeof CD_PRICING_ASSETS - 1};
     cd_bytes path = cd_http_req_path(r);
     if (path.n == 1) {
         cd_pricing_page_reply(page, r);

@@ -6,7 +6,7 @@
 #ifndef CD_SERVICES_PRICING_PAGE_H
 #define CD_SERVICES_PRICING_PAGE_H
 
-#include "net/http_server.h"
+#include "net/http/server.h"
 #include "services/pricing/prices.h"
 
 /* Where the page finds its style sheet and script: cd_web_reply_asset answers below it. */
@@ -24,7 +24,8 @@ void cd_pricing_page_free(cd_pricing_page *page);
 /* cd_pricing_page_reply answers a GET of "/", at once or when the price has arrived. */
 void cd_pricing_page_reply(cd_pricing_page *page, cd_http_req *r);
 
-/* cd_pricing_page_take answers "/" and the files below CD_PRICING_ASSETS. False: r is another's, and still to be answered. */
+/* cd_pricing_page_take answers "/" and the files below CD_PRICING_ASSETS. False: r is another's, and still to be
+ * answered. */
 bool cd_pricing_page_take(cd_pricing_page *page, cd_http_req *r);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef CD_SERVICES_PRICING_PAGE_PRIV_H
 #define CD_SERVICES_PRICING_PAGE_PRIV_H
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "services/pricing/prices.h"
 #include "web/html.h"
 

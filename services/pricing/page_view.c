@@ -1,4 +1,4 @@
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "codec/json.h"
 #include "services/pricing/page.h"
 #include "services/pricing/page_priv.h"
@@ -30,7 +30,7 @@ static const cd_page_site site = {
 static const char *const range_words[] = {"1h", "24h", "7d"};
 static const char *const use_words[] = {"one", "many", "simple"};
 
-/* --- helpers ----------------------------------------------------------------------------------------------------- */
+/* --- helpers --- */
 
 static cd_bytes upper(cd_arena *a, cd_bytes text)
 {
@@ -75,8 +75,8 @@ static u64 stored_s(const cd_price *p)
     return p->stored_ns / CD_NS_PER_SEC;
 }
 
-/* What was seen between now - span and now at cnt equal distances. Between two fetches the line is straight, unless they
- * lie further apart than prices are fresh: then the gap stays a gap. */
+/* What was seen between now - span and now at cnt equal distances. Between two fetches the line is straight, unless
+ * they lie further apart than prices are fresh: then the gap stays a gap. */
 static usize samples(double *out, usize cnt, const cd__page_view *v, const cd_price *p, u64 span)
 {
     cd_prices_point at[CD_PRICES_HISTORY];
@@ -95,11 +95,9 @@ static usize samples(double *out, usize cnt, const cd__page_view *v, const cd_pr
         usize i = (usize)((double)(at[k].wall_s - from) / step + 0.5);
         out[i < cnt ? i : cnt - 1] = (double)at[k].price;
         there++;
-        if (k + 1 < n && at[k + 1].wall_s > at[k].wall_s &&
-            at[k + 1].wall_s - at[k].wall_s <= gap) {
+        if (k + 1 < n && at[k + 1].wall_s > at[k].wall_s && at[k + 1].wall_s - at[k].wall_s <= gap) {
             double width = (double)(at[k + 1].wall_s - at[k].wall_s);
-            for (usize j = i + 1; j < cnt && (double)j * step + (double)from < at[k + 1].wall_s;
-                 j++) {
+            for (usize j = i + 1; j < cnt && (double)j * step + (double)from < at[k + 1].wall_s; j++) {
                 double share = ((double)j * step + (double)from - at[k].wall_s) / width;
                 out[j] = (double)at[k].price * (1 - share) + (double)at[k + 1].price * share;
             }
@@ -114,7 +112,7 @@ static cd_bytes y_text(cd_arena *a, double v)
                                              : cd_bytes_str(cd_arena_fmt(a, "%.6g", v));
 }
 
-/* --- the question ------------------------------------------------------------------------------------------------ */
+/* --- the question --- */
 
 static void ask(cd_html *h, const cd__page_view *v)
 {
@@ -143,13 +141,12 @@ static void ask(cd_html *h, const cd__page_view *v)
         }
     }
     if (!is_usual) {
-        cd_html_put(h, "<option value=\"{}\" selected>{}</option>", v->currency,
-                    upper(v->a, v->currency));
+        cd_html_put(h, "<option value=\"{}\" selected>{}</option>", v->currency, upper(v->a, v->currency));
     }
     cd_html_put(h, "</select><button class=\"btn go\">Show price</button></form>");
 }
 
-/* --- notes ------------------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static bool is_answering(const cd_prices_provider_state *p)
 {
@@ -205,8 +202,7 @@ static void note_quote(cd_html *h, const cd__page_view *v)
         return;
     case CD_PRICE_UNKNOWN:
         title = "No such token";
-        cd_html_put(&b, "The provider knows no token {} in {}.", cd_foreign_of(v->typed),
-                    upper(v->a, v->currency));
+        cd_html_put(&b, "The provider knows no token {} in {}.", cd_foreign_of(v->typed), upper(v->a, v->currency));
         for (usize i = 0; i < v->close_cnt; i++) {
             cd_bytes id = cd_bytes_str(v->close[i]);
             cd_html_put(&b, "{}<a href=\"{}\">{}</a>", i == 0 ? " Close to it: " : ", ",
@@ -223,15 +219,14 @@ static void note_quote(cd_html *h, const cd__page_view *v)
         cd_html_put(&b,
                     "No call to the provider is allowed at the moment, and {} is not stored here. "
                     "Ask again in {}.",
-                    cd_foreign_of(v->typed),
-                    cd_fmt_duration(v->a, 1000ull * v->quote.retry_after_s));
+                    cd_foreign_of(v->typed), cd_fmt_duration(v->a, 1000ull * v->quote.retry_after_s));
         break;
     }
     cd_ui_note(h, CD_NOTE_INFO, title, cd_markup_of(&b));
     cd_buf_fini(&text);
 }
 
-/* --- the price --------------------------------------------------------------------------------------------------- */
+/* --- the price --- */
 
 static cd_pill change_kind(double change)
 {
@@ -249,14 +244,12 @@ static void quote_facts(cd_html *h, const cd__page_view *v)
                 "<div class=\"stack\"><div class=\"row\"><span class=\"coin\" "
                 "aria-hidden=\"true\">{}</span>",
                 upper(a, cd_bytes_sub(p->symbol, 0, p->symbol.n < 4 ? p->symbol.n : 4)));
-    cd_html_put(h, "<div><b>{}</b><span class=\"sub\">{}</span></div>", cd_foreign_of(name_of(p)),
-                p->id);
+    cd_html_put(h, "<div><b>{}</b><span class=\"sub\">{}</span></div>", cd_foreign_of(name_of(p)), p->id);
     cd_ui_pill(h, change_kind(p->change_24h), join(a, cd_fmt_change(a, p->change_24h), " in 24 h"));
     if (v->quote.state == CD_PRICE_STALE) {
         cd_ui_pill(h, CD_PILL_WARN, cd_bytes_str("Stale"));
     }
-    cd_html_put(h, "</div><div><p class=\"price\">{}</p><p class=\"mut\">{} per ",
-                cd_fmt_price(a, p->price), code);
+    cd_html_put(h, "</div><div><p class=\"price\">{}</p><p class=\"mut\">{} per ", cd_fmt_price(a, p->price), code);
     if (p->symbol.n != 0) {
         cd_html_put(h, "{}</p></div>", cd_foreign_of(upper(a, p->symbol)));
     } else {
@@ -267,13 +260,11 @@ static void quote_facts(cd_html *h, const cd__page_view *v)
                 "<dd title=\"{}\">{}</dd>",
                 cd_fmt_price(a, p->market_cap),
                 p->market_cap > 0
-                    ? cd_arena_fmt(a, "%s %s", cd_arena_str(a, cd_fmt_money(a, p->market_cap)),
-                                   cd_arena_str(a, code))
+                    ? cd_arena_fmt(a, "%s %s", cd_arena_str(a, cd_fmt_money(a, p->market_cap)), cd_arena_str(a, code))
                     : CD_FMT_NONE,
                 cd_fmt_price(a, p->volume_24h),
                 p->volume_24h > 0
-                    ? cd_arena_fmt(a, "%s %s", cd_arena_str(a, cd_fmt_money(a, p->volume_24h)),
-                                   cd_arena_str(a, code))
+                    ? cd_arena_fmt(a, "%s %s", cd_arena_str(a, cd_fmt_money(a, p->volume_24h)), cd_arena_str(a, code))
                     : CD_FMT_NONE);
     cd_html_put(h, "<dt>Stored</dt><dd>");
     cd_ui_time(h, a, stored_s(p), v->now_s);
@@ -303,8 +294,7 @@ static void quote_chart(cd_html *h, const cd__page_view *v)
     cd_ui_seg(h, "Time shown", ranges, CD_COUNT(ranges), v->range);
     cd_html_put(h, "</div>");
     if (seen == 0) {
-        cd_ui_empty(h, "Nothing seen in this time", "Each call to the provider adds a point.",
-                    (cd_markup){0});
+        cd_ui_empty(h, "Nothing seen in this time", "Each call to the provider adds a point.", (cd_markup){0});
     } else {
         double low = INFINITY;
         double high = -INFINITY;
@@ -314,18 +304,18 @@ static void quote_chart(cd_html *h, const cd__page_view *v)
         }
         cd_bytes from = y_text(a, low);
         cd_bytes to = y_text(a, high);
-        cd_chart_area_put(h, a,
-                          &(cd_chart_area){
-                              .s = {y, SAMPLES},
-                              .colour = 4,
-                              .label = cd_bytes_str(cd_arena_fmt(
-                                  a, "Price seen at %zu moments since %s, between %.*s and %.*s",
-                                  seen, marks[v->range][0], (int)from.n, (const char *)from.p,
-                                  (int)to.n, (const char *)to.p)),
-                              .y = y_text,
-                              .x = marks[v->range],
-                              .x_cnt = 5,
-                          });
+        cd_chart_area_put(
+            h, a,
+            &(cd_chart_area){
+                .s = {y, SAMPLES},
+                .colour = 4,
+                .label = cd_bytes_str(cd_arena_fmt(a, "Price seen at %zu moments since %s, between %.*s and %.*s", seen,
+                                                   marks[v->range][0], (int)from.n, (const char *)from.p, (int)to.n,
+                                                   (const char *)to.p)),
+                .y = y_text,
+                .x = marks[v->range],
+                .x_cnt = 5,
+            });
     }
     cd_html_put(h, "</div>");
 }
@@ -334,8 +324,7 @@ static void quote(cd_html *h, const cd__page_view *v)
 {
     if (!v->has_quote) {
         cd_html_put(h, "<section class=\"panel\">");
-        cd_ui_empty(h, "No prices yet", "The first question brings one, for instance for bitcoin.",
-                    (cd_markup){0});
+        cd_ui_empty(h, "No prices yet", "The first question brings one, for instance for bitcoin.", (cd_markup){0});
         cd_html_put(h, "</section>");
     } else if (cd_price_is_there(v->quote.state)) {
         cd_html_put(h, "<section class=\"panel quote\" aria-label=\"Price\">");
@@ -345,7 +334,7 @@ static void quote(cd_html *h, const cd__page_view *v)
     }
 }
 
-/* --- cache and providers ----------------------------------------------------------------------------------------- */
+/* --- cache and providers --- */
 
 static void row(cd_html *h, const cd__page_view *v, const cd__page_row *r, const cd_ui_col *cols)
 {
@@ -354,8 +343,7 @@ static void row(cd_html *h, const cd__page_view *v, const cd__page_row *r, const
     const cd_price *p = &r->price;
     cd_html_put(h, "<tr><td><a href=\"{}\">{}</a><span class=\"sub\">{}</span></td>",
                 link_to(v, p->id, CD__RANGE_DAY, CD__USE_ONE), cd_foreign_of(name_of(p)), p->id);
-    cd_html_put(h, "<td class=\"num\">{}</td><td class=\"num {}\">{}</td>",
-                cd_fmt_price(a, p->price),
+    cd_html_put(h, "<td class=\"num\">{}</td><td class=\"num {}\">{}</td>", cd_fmt_price(a, p->price),
                 p->change_24h >= 0.005    ? "up"
                 : p->change_24h <= -0.005 ? "down"
                                           : "mut",
@@ -393,16 +381,15 @@ static void cache(cd_html *h, const cd__page_view *v)
                 cd_fmt_count(v->a, v->state.entries), v->state.entries == 1 ? "price" : "prices",
                 cd_fmt_count(v->a, v->state.fresh));
     if (v->rows_cnt == 0) {
-        cd_ui_empty(h, "Nothing in this currency", "Prices that were asked for once stand here.",
-                    (cd_markup){0});
+        cd_ui_empty(h, "Nothing in this currency", "Prices that were asked for once stand here.", (cd_markup){0});
     } else {
         cd_ui_table_begin(h, "Prices in the cache", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < v->rows_cnt; i++) {
             row(h, v, &v->rows[i], cols);
         }
         cd_ui_table_end(h);
-        cd_html_put(h, "<footer><span>Asked for last first, {} of {}</span>",
-                    cd_fmt_count(v->a, v->rows_cnt), cd_fmt_count(v->a, v->in_currency));
+        cd_html_put(h, "<footer><span>Asked for last first, {} of {}</span>", cd_fmt_count(v->a, v->rows_cnt),
+                    cd_fmt_count(v->a, v->in_currency));
         if (v->rows_cnt < v->in_currency && !v->all) {
             cd_html_put(h, "<a class=\"push\" href=\"/?list=all&amp;currency={}\">More tokens</a>",
                         cd_url_part_of(v->currency));
@@ -432,8 +419,7 @@ static void provider(cd_html *h, const cd__page_view *v, const cd_prices_provide
         cd_ui_time(h, a, p->last_ok_wall_ns / CD_NS_PER_SEC, v->now_s);
         cd_html_put(h, " <span class=\"mut\">{}</span>", cd_fmt_duration(a, p->last_ms));
     }
-    cd_html_put(h,
-                "</dd><dt>Budget</dt><dd>{} of {} calls a minute left</dd><dt>Breaker</dt><dd>{} ",
+    cd_html_put(h, "</dd><dt>Budget</dt><dd>{} of {} calls a minute left</dd><dt>Breaker</dt><dd>{} ",
                 (u64)fmax(p->tokens, 0), p->rate_per_min,
                 p->breaker == CD_BREAKER_CLOSED ? "closed"
                 : p->breaker == CD_BREAKER_OPEN ? "open"
@@ -441,11 +427,10 @@ static void provider(cd_html *h, const cd__page_view *v, const cd_prices_provide
     cd_html_put(h, "<span class=\"mut\">{} {} in a row</span></dd>", p->failures,
                 p->failures == 1 ? "failure" : "failures");
     if (p->blocked_s != 0) {
-        cd_html_put(h, "<dt>Next call</dt><dd>in {}</dd>",
-                    cd_fmt_duration(a, 1000ull * p->blocked_s));
+        cd_html_put(h, "<dt>Next call</dt><dd>in {}</dd>", cd_fmt_duration(a, 1000ull * p->blocked_s));
     }
-    cd_html_put(h, "<dt>Calls</dt><dd>{} <span class=\"mut\">{} failed</span></dd></dl>",
-                cd_fmt_count(a, p->calls), cd_fmt_count(a, p->calls_failed));
+    cd_html_put(h, "<dt>Calls</dt><dd>{} <span class=\"mut\">{} failed</span></dd></dl>", cd_fmt_count(a, p->calls),
+                cd_fmt_count(a, p->calls_failed));
 }
 
 static void providers(cd_html *h, const cd__page_view *v)
@@ -453,27 +438,22 @@ static void providers(cd_html *h, const cd__page_view *v)
     cd_arena *a = v->a;
     const cd_prices_state *s = &v->state;
     u64 answers = s->hits + s->stales + s->misses;
-    cd_html_put(h,
-                "<section class=\"panel\"><header><h2>{}</h2></header><div class=\"body stack\">",
+    cd_html_put(h, "<section class=\"panel\"><header><h2>{}</h2></header><div class=\"body stack\">",
                 v->providers_cnt == 1 ? "Provider" : "Providers");
     for (usize i = 0; i < v->providers_cnt; i++) {
         provider(h, v, &v->providers[i]);
     }
     if (v->providers_cnt == 0) {
-        cd_html_put(h,
-                    "<p class=\"mut\">None: only prices that the operator set are answered.</p>");
+        cd_html_put(h, "<p class=\"mut\">None: only prices that the operator set are answered.</p>");
     }
-    cd_html_put(
-        h, "<dl class=\"kv\"><dt>From cache</dt><dd>{} <span class=\"mut\">of {} answers since ",
-        cd_fmt_percent(a, s->hits + s->stales, answers), cd_fmt_count(a, answers));
+    cd_html_put(h, "<dl class=\"kv\"><dt>From cache</dt><dd>{} <span class=\"mut\">of {} answers since ",
+                cd_fmt_percent(a, s->hits + s->stales, answers), cd_fmt_count(a, answers));
     cd_ui_time(h, a, s->started_wall_ns / CD_NS_PER_SEC, v->now_s);
-    cd_html_put(
-        h, "</span></dd><dt>Waiting</dt><dd>{}</dd><dt>Shared</dt><dd>{}</dd></dl></div></section>",
-        cd_fmt_count(a, s->waiting),
-        s->is_shared ? "with other instances" : "no, this instance alone");
+    cd_html_put(h, "</span></dd><dt>Waiting</dt><dd>{}</dd><dt>Shared</dt><dd>{}</dd></dl></div></section>",
+                cd_fmt_count(a, s->waiting), s->is_shared ? "with other instances" : "no, this instance alone");
 }
 
-/* --- how to use it ----------------------------------------------------------------------------------------------- */
+/* --- how to use it --- */
 
 /* What the route answers, with this page's price in it. */
 static void example(cd_buf *out, const cd__page_view *v)
@@ -522,13 +502,11 @@ static void example(cd_buf *out, const cd__page_view *v)
             cd_json_w_str(&w, fields[i].text);
         }
     }
-    cd_json_w_key(&w, "cached");
-    cd_json_w_bool(&w, true);
+    cd_json_put_bool(&w, "cached", true);
     if (v->use == CD__USE_MANY) {
         cd_json_w_obj_end(&w);
         cd_json_w_obj_end(&w);
-        cd_json_w_key(&w, "updated_at");
-        cd_json_w_str(&w, cd_fmt_iso(a, v->now_s));
+        cd_json_put_str(&w, "updated_at", cd_fmt_iso(a, v->now_s));
     }
     cd_json_w_obj_end(&w);
 }
@@ -547,8 +525,8 @@ static void use_it(cd_html *h, const cd__page_view *v)
     cd_json doc;
     bool is_stale = v->quote.state == CD_PRICE_STALE;
     static const char *const paths[] = {"/price/", "/prices?ids=", "/simple/price?ids="};
-    cd_buf_fmt(&curl, "curl 'http://%.*s%s%.*s", (int)v->host.n, (const char *)v->host.p,
-               paths[v->use], (int)p->id.n, (const char *)p->id.p);
+    cd_buf_fmt(&curl, "curl 'http://%.*s%s%.*s", (int)v->host.n, (const char *)v->host.p, paths[v->use], (int)p->id.n,
+               (const char *)p->id.p);
     cd_buf_fmt(&curl, "%s%.*s'",
                v->use == CD__USE_ONE    ? "?currency="
                : v->use == CD__USE_MANY ? "&currency="
@@ -588,8 +566,7 @@ void cd__page_write(cd_html *h, const cd__page_view *v)
     }
     const cd_page page = {
         .site = &site,
-        .title =
-            is_there ? join(v->a, name_of(&v->quote.price), ", price") : cd_bytes_str("Prices"),
+        .title = is_there ? join(v->a, name_of(&v->quote.price), ", price") : cd_bytes_str("Prices"),
         .bar_end = cd_markup_of(&e),
     };
     cd_page_begin(h, &page);

@@ -1,6 +1,7 @@
 #include "services/pricing/prices.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/text.h"
 #include "services/pricing/prices_priv.h"
 
 enum {
@@ -12,10 +13,13 @@ enum {
     ENTRIES_MAX = 100000,
     WAITING_MAX = 100000,
     RATE_PER_MIN = 30,
-    SWEEPS = 40, /* looks for what to refresh early, in one time to live */
+    NEW_IDS_PART = 4,    /* of what providers bring in a minute, for one client; and of that at once */
+    CLIENTS_MAX = 10000, /* whose budgets are remembered */
+    FEW = 25,            /* ids of a request that asks for little */
+    SWEEPS = 40,         /* looks for what to refresh early, in one time to live */
 };
 
-/* --- names -------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static bool is_name_char(u8 c, bool is_first)
 {
@@ -52,7 +56,7 @@ bool cd_price_name_fold(char out[CD_PRICE_NAME_MAX], cd_bytes text)
     return true;
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static char *dup_str(const char *s)
 {
@@ -68,24 +72,23 @@ static void metrics_open(cd_prices *p, cd_metrics *m)
     u64 bounds[CD_COUNT(bounds_ms)];
     for (usize i = 0; i < CD_COUNT(results); i++) {
         const cd_label label = {"result", results[i]};
-        *counters[i] = cd_metrics_counter(m, "cache_total",
-                                          "Prices asked for, by how they were found", &label, 1);
+        *counters[i] = cd_metrics_counter(m, "cache_total", "Prices asked for, by how they were found", &label, 1);
     }
     for (u32 i = 0; i < CD__PRICE_OUTCOMES; i++) {
         const cd_label label = {"outcome", cd__price_outcome_name(i)};
-        p->m_outcomes[i] = cd_metrics_counter(m, "upstream_requests_total",
-                                              "Calls to providers, by how they ended", &label, 1);
+        p->m_outcomes[i] =
+            cd_metrics_counter(m, "upstream_requests_total", "Calls to providers, by how they ended", &label, 1);
     }
     for (usize i = 0; i < CD_COUNT(bounds); i++) {
         bounds[i] = bounds_ms[i] * CD_NS_PER_MS;
     }
-    p->m_seconds = cd_metrics_hist(m, "upstream_seconds", "How long calls to providers took", NULL,
-                                   0, bounds, CD_COUNT(bounds), 1e9);
+    p->m_seconds = cd_metrics_hist(m, "upstream_seconds", "How long calls to providers took", NULL, 0, bounds,
+                                   CD_COUNT(bounds), 1e9);
     p->m_entries = cd_metrics_gauge(m, "cache_entries", "Prices in the cache", NULL, 0);
     for (usize i = 0; i < p->providers_cnt; i++) {
         const cd_label label = {"provider", p->providers[i].cfg.name};
-        p->providers[i].breaker = cd_metrics_gauge(
-            m, "breaker_state", "0 closed, 1 open, 2 one call on trial", &label, 1);
+        p->providers[i].breaker =
+            cd_metrics_gauge(m, "breaker_state", "0 closed, 1 open, 2 one call on trial", &label, 1);
     }
 }
 
@@ -120,9 +123,20 @@ static void statics_open(cd_prices *p, const cd_prices_cfg *cfg)
             e->kind = CD__PRICE_STATIC;
             cd_list_push_back(&p->statics, &e->lru);
         }
-        cd__price_store(p, e, &row, cd__price_source(p, cd_bytes_str("static")), p->started_wall_ns,
-                        0);
+        cd__price_store(p, e, &row, cd__price_source(p, cd_bytes_str("static")), p->started_wall_ns, 0);
     }
+}
+
+/* Ids that a client may still ask for the first time. */
+typedef struct client {
+    double left;
+    u64 at_ns;
+} client;
+
+static void client_drop(void *ctx, void *val)
+{
+    (void)ctx;
+    cd_free(val);
 }
 
 static u32 or_default(u32 v, u32 dflt)
@@ -144,6 +158,7 @@ cd_prices *cd_prices_new(const cd_prices_cfg *cfg)
     p->cfg.waiting_max = or_default(cfg->waiting_max, WAITING_MAX);
     p->cfg.providers = NULL;
     p->cfg.statics = NULL;
+    p->cfg.allowed = NULL;
     p->unknown_max = p->cfg.entries_max / 8 + 1;
     p->has_share = cfg->share != NULL;
     if (cfg->share != NULL) {
@@ -154,17 +169,26 @@ cd_prices *cd_prices_new(const cd_prices_cfg *cfg)
     }
     p->sipkey = (cd_sipkey){.k0 = cd_rng_u64(&rng), .k1 = cd_rng_u64(&rng)};
     cd_hmap_init(&p->table, CD_HASH_IDENTITY, sizeof(u64), sizeof(cd__price_entry *));
-    cd_hmap_init(&p->lanes, CD_HASH_IDENTITY, sizeof(u64), sizeof(cd__price_lane *));
-    cd_list *const lists[] = {&p->there, &p->unknown, &p->statics, &p->lane_list,
-                              &p->jobs,  &p->waiting, &p->ready};
+    p->clients = cd_lru_new(CD_HASH_KEYED, sizeof(u64), CLIENTS_MAX, client_drop, NULL);
+    cd_hmap_init(&p->allowed, CD_HASH_IDENTITY, sizeof(u64), 0);
+    for (usize i = 0; i < cfg->allowed_cnt; i++) {
+        u64 hash = cd_siphash13(p->sipkey, cfg->allowed[i]);
+        (void)cd_hmap_put(&p->allowed, NULL, &hash);
+    }
+    cd_hmap_init(&p->queues, CD_HASH_IDENTITY, sizeof(u64), sizeof(cd__price_queue *));
+    cd_list *const lists[] = {&p->there, &p->unknown, &p->statics, &p->queue_list, &p->jobs, &p->waiting, &p->ready};
     for (usize i = 0; i < CD_COUNT(lists); i++) {
         cd_list_init(lists[i]);
     }
-    p->lanes_due_ns = UINT64_MAX;
+    p->queues_due_ns = UINT64_MAX;
     p->armed_ns = UINT64_MAX;
     p->sweep_ns = cd__prices_now(p) + p->cfg.ttl_s * CD_NS_PER_SEC / SWEEPS;
     p->started_wall_ns = cd_clock_wall_ns(p->clock);
     providers_open(p, cfg);
+    if (p->cfg.new_ids_per_min == 0) {
+        u64 calls = p->providers_cnt == 0 ? 1 : p->providers[0].cfg.rate_per_min;
+        p->cfg.new_ids_per_min = (u32)cd_min_u64(calls * CD_MARKET_IDS_MAX / NEW_IDS_PART, UINT32_MAX);
+    }
     statics_open(p, cfg);
     if (cfg->metrics != NULL) {
         metrics_open(p, cfg->metrics);
@@ -194,6 +218,8 @@ void cd_prices_free(cd_prices *p)
     }
     cd__prices_fetch_fini(p);
     cd__prices_entries_fini(p);
+    cd_lru_free(p->clients);
+    cd_hmap_fini(&p->allowed);
     for (usize i = 0; i < p->providers_cnt; i++) {
         const cd_prices_provider *c = &p->providers[i].cfg;
         cd_free((char *)(uintptr_t)c->name);
@@ -204,7 +230,7 @@ void cd_prices_free(cd_prices *p)
     cd_free(p);
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers --- */
 
 usize cd_prices_answer_cnt(const cd_prices_answer *a)
 {
@@ -215,8 +241,7 @@ void cd_prices_answer_at(const cd_prices_answer *a, cd_prices_item *out, usize i
 {
     CD_ASSERT(idx < a->cnt);
     const cd__price_item *item = &a->items[idx];
-    *out = (cd_prices_item){.state = (cd_price_state)item->state,
-                            .retry_after_s = item->retry_after_s};
+    *out = (cd_prices_item){.state = (cd_price_state)item->state, .retry_after_s = item->retry_after_s};
     if (item->entry != NULL) {
         cd__price_view(a->prices, &out->price, item->entry);
     }
@@ -274,7 +299,7 @@ static void answer_tell(const cd_prices_answer *a, cd_prices_done *done, void *c
     answer_fini(a);
 }
 
-/* --- settling ----------------------------------------------------------------------------------- */
+/* --- settling --- */
 
 static void item_settle(cd_prices *p, cd__price_item *item, cd_price_state state, u32 retry_after_s)
 {
@@ -327,7 +352,7 @@ static void ask_expire(cd_prices *p, cd_prices_ask *a, u64 now_ns)
 
 static void arm(cd_prices *p)
 {
-    u64 at = p->lanes_due_ns;
+    u64 at = p->queues_due_ns;
     cd_list *first = cd_list_first(&p->waiting);
     if (first != NULL) {
         at = cd_min_u64(at, cd_list_of(first, cd_prices_ask, link)->deadline_ns);
@@ -398,21 +423,59 @@ void cd_prices_run(cd_prices *p)
     cd__prices_flush(p);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
-/* How things stand while one query is looked at. */
+/* What is known while the items of one query are looked at. */
 typedef struct look {
     cd_prices *prices;
     u64 now_ns;
-    bool is_blocked; /* no call can be made now; wait_ns until one can */
+    bool is_blocked; /* no provider can be called before wait_ns have passed */
     bool has_token;
     u64 wait_ns;
-    usize waits; /* items of the query that have to */
+    usize waits; /* number of items of the query that have to wait */
+    const cd_prices_query *query;
+    client *client; /* who asks; NULL: clients are not counted, or it was not looked up yet */
 } look;
 
-static void look_begin(look *l, cd_prices *p)
+static void look_begin(look *l, cd_prices *p, const cd_prices_query *q)
 {
-    *l = (look){.prices = p, .now_ns = cd__prices_now(p), .has_token = true};
+    *l = (look){.prices = p, .now_ns = cd__prices_now(p), .has_token = true, .query = q};
+}
+
+static client *client_of(look *l)
+{
+    cd_prices *p = l->prices;
+    u64 hash = cd_siphash13(p->sipkey, l->query->client);
+    client *c = cd_lru_get(p->clients, &hash);
+    double per_min = p->cfg.new_ids_per_min;
+    double call = per_min < CD_MARKET_IDS_MAX ? per_min : CD_MARKET_IDS_MAX;
+    double most = per_min / NEW_IDS_PART > call ? per_min / NEW_IDS_PART : call;
+    if (c == NULL) {
+        c = cd_new(client);
+        *c = (client){.left = most, .at_ns = l->now_ns};
+        if (!cd_lru_put(p->clients, &hash, c, 1)) {
+            CD_UNREACHABLE();
+        }
+    }
+    double now = c->left + (double)(l->now_ns - c->at_ns) / 60e9 * per_min;
+    c->left = now < most ? now : most;
+    c->at_ns = l->now_ns;
+    return c;
+}
+
+/* An id that was never found costs a call of all; who asks for many such has a budget of his own. Seconds until there
+ * is some, 0: now. */
+static u32 new_id_wait_s(look *l)
+{
+    if (l->query->client.n == 0) {
+        return 0;
+    }
+    l->client = l->client != NULL ? l->client : client_of(l);
+    if (l->client->left < 1) {
+        return (u32)(60 / (double)l->prices->cfg.new_ids_per_min) + 1;
+    }
+    l->client->left -= 1;
+    return 0;
 }
 
 /* The gates are asked only when something has to be fetched. */
@@ -445,11 +508,18 @@ static void look_miss(look *l, cd__price_item *item)
     }
     bool is_full = p->items_waiting + l->waits >= p->cfg.waiting_max;
     if ((l->is_blocked && e->phase != CD__PRICE_TAKEN) || is_full) {
-        item->state = (u8)(is_there                       ? CD_PRICE_STALE
-                           : e->kind == CD__PRICE_UNKNOWN ? CD_PRICE_UNKNOWN
-                                                          : CD_PRICE_BUSY);
+        item->state = (u8)(is_there ? CD_PRICE_STALE : e->kind == CD__PRICE_UNKNOWN ? CD_PRICE_UNKNOWN : CD_PRICE_BUSY);
         item->retry_after_s = (u32)cd_min_u64(l->wait_ns / CD_NS_PER_SEC + 1, 3600);
         return;
+    }
+    u32 wait_s = e->kind == CD__PRICE_EMPTY && e->phase == CD__PRICE_IDLE ? new_id_wait_s(l) : 0;
+    if (wait_s != 0) {
+        item->state = CD_PRICE_BUSY;
+        item->retry_after_s = wait_s;
+        return;
+    }
+    if (e->phase == CD__PRICE_IDLE) {
+        e->rank = l->query->ids_cnt <= FEW ? CD__PRICE_FEW : CD__PRICE_MANY;
     }
     item->state = e->phase == CD__PRICE_IDLE ? CD_PRICE_FETCHED : CD_PRICE_COALESCED;
     item->is_waiting = true;
@@ -459,11 +529,21 @@ static void look_miss(look *l, cd__price_item *item)
     }
 }
 
+static bool is_allowed(const cd_prices *p, cd_bytes id, cd_bytes currency)
+{
+    u64 hash = cd_siphash13(p->sipkey, id);
+    if (cd_hmap_cnt(&p->allowed) == 0 || cd_hmap_get(&p->allowed, &hash) != NULL) {
+        return true;
+    }
+    const cd__price_entry *e = cd__price_find(p, id, currency);
+    return e != NULL && e->kind == CD__PRICE_STATIC;
+}
+
 static void look_item(look *l, cd__price_item *item, cd_bytes id, cd_bytes currency)
 {
     cd_prices *p = l->prices;
     *item = (cd__price_item){.state = CD_PRICE_UNKNOWN};
-    if (!cd__price_is_name(id) || !cd__price_is_name(currency)) {
+    if (!cd__price_is_name(id) || !cd__price_is_name(currency) || !is_allowed(p, id, currency)) {
         return;
     }
     cd__price_entry *e = cd__price_make(p, id, currency);
@@ -480,8 +560,8 @@ static void look_item(look *l, cd__price_item *item, cd_bytes id, cd_bytes curre
 }
 
 /* The request waits: its items move to where entries can find them. */
-static cd_prices_ask *ask_new(const look *l, const cd_prices_answer *answer,
-                              const cd_prices_query *q, cd_prices_done *done, void *ctx)
+static cd_prices_ask *ask_new(const look *l, const cd_prices_answer *answer, const cd_prices_query *q,
+                              cd_prices_done *done, void *ctx)
 {
     cd_prices *p = l->prices;
     cd_prices_ask *a = cd_alloc(sizeof *a + answer->cnt * sizeof *answer->items);
@@ -510,8 +590,7 @@ static cd_prices_ask *ask_new(const look *l, const cd_prices_answer *answer,
     return a;
 }
 
-cd_prices_ask *cd_prices_get(cd_prices *p, const cd_prices_query *q, cd_prices_done *done,
-                             void *ctx)
+cd_prices_ask *cd_prices_get(cd_prices *p, const cd_prices_query *q, cd_prices_done *done, void *ctx)
 {
     cd__price_item few[STACK_ITEMS];
     usize cnt = q->ids_cnt * q->currencies_cnt;
@@ -520,10 +599,9 @@ cd_prices_ask *cd_prices_get(cd_prices *p, const cd_prices_query *q, cd_prices_d
     cd_prices_answer answer = {.prices = p, .cnt = cnt};
     answer.items = cnt <= STACK_ITEMS ? few : cd_new_array(cd__price_item, cnt);
     look l;
-    look_begin(&l, p);
+    look_begin(&l, p, q);
     for (usize i = 0; i < cnt; i++) {
-        look_item(&l, &answer.items[i], q->ids[i / q->currencies_cnt],
-                  q->currencies[i % q->currencies_cnt]);
+        look_item(&l, &answer.items[i], q->ids[i / q->currencies_cnt], q->currencies[i % q->currencies_cnt]);
     }
     cd_prices_ask *a = NULL;
     if (l.waits == 0) {
@@ -534,7 +612,7 @@ cd_prices_ask *cd_prices_get(cd_prices *p, const cd_prices_query *q, cd_prices_d
     if (answer.items != few) {
         cd_free(answer.items);
     }
-    if (p->lanes_due_ns != UINT64_MAX && !p->is_calling_back) {
+    if (p->queues_due_ns != UINT64_MAX && !p->is_calling_back) {
         arm(p);
     }
     return a;
@@ -556,7 +634,7 @@ void cd_prices_cancel(cd_prices_ask *a)
     cd_free(a);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- looking --- */
 
 void cd_prices_on_change(cd_prices *p, cd_prices_changed *fn, void *ctx)
 {
@@ -564,16 +642,11 @@ void cd_prices_on_change(cd_prices *p, cd_prices_changed *fn, void *ctx)
     p->changed_ctx = ctx;
 }
 
-static u8 lower(u8 c)
-{
-    return c >= 'A' && c <= 'Z' ? (u8)(c + ('a' - 'A')) : c;
-}
-
 static bool holds(cd_bytes in, cd_bytes text)
 {
     for (usize at = 0; at + text.n <= in.n; at++) {
         usize i = 0;
-        while (i < text.n && lower(in.p[at + i]) == lower(text.p[i])) {
+        while (i < text.n && cd_text_lower(in.p[at + i]) == cd_text_lower(text.p[i])) {
             i++;
         }
         if (i == text.n) {
@@ -594,8 +667,7 @@ void cd_prices_search(cd_prices *p, cd_bytes text, cd_prices_visit *visit, void 
             cd_price view;
             cd__price_view(p, &view, e);
             if (holds(view.id, text) || holds(view.symbol, text) || holds(view.name, text)) {
-                goes_on = visit(ctx, &view,
-                                cd__price_is_fresh(p, e, now_ns) ? CD_PRICE_HIT : CD_PRICE_STALE);
+                goes_on = visit(ctx, &view, cd__price_is_fresh(p, e, now_ns) ? CD_PRICE_HIT : CD_PRICE_STALE);
             }
         }
     }
@@ -606,7 +678,7 @@ void cd_prices_recent(cd_prices *p, cd_prices_visit *visit, void *ctx)
     cd_prices_search(p, (cd_bytes){0}, visit, ctx);
 }
 
-/* --- the state of it all ------------------------------------------------------------------------ */
+/* --- the state of it all --- */
 
 void cd_prices_state_get(cd_prices *p, cd_prices_state *out)
 {

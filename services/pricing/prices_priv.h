@@ -1,6 +1,6 @@
 /* services/pricing/prices_priv.h - the parts of cd_prices: entries, requests that wait, and jobs that fetch.
  *
- *   cd_prices_ask ─ items ──► entry ◄── lane (one a currency, entries that wait for a call)
+ *   cd_prices_ask ─ items ──► entry ◄── queue (one a currency, entries that wait for a call)
  *                  (waits)      │  ▲
  *                               ▼  │
  *                              job ┴─ calls to providers, one after the other or (median) all at once
@@ -9,17 +9,18 @@
 #ifndef CD_SERVICES_PRICING_PRICES_PRIV_H
 #define CD_SERVICES_PRICING_PRICES_PRIV_H
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/hmap.h"
-#include "base/list.h"
-#include "base/siphash.h"
+#include "base/mem/arena.h"
+#include "base/mem/buf.h"
+#include "base/table/hmap.h"
+#include "base/table/list.h"
+#include "base/table/lru.h"
+#include "base/table/siphash.h"
 #include "services/pricing/gate.h"
 #include "services/pricing/market.h"
 #include "services/pricing/prices.h"
 
 typedef struct cd__price_job cd__price_job;
-typedef struct cd__price_lane cd__price_lane;
+typedef struct cd__price_queue cd__price_queue;
 
 typedef enum cd__price_kind {
     CD__PRICE_EMPTY,   /* nothing known yet; lives only while somebody waits or a job has it */
@@ -30,7 +31,7 @@ typedef enum cd__price_kind {
 
 typedef enum cd__price_phase {
     CD__PRICE_IDLE,
-    CD__PRICE_QUEUED, /* in its lane */
+    CD__PRICE_QUEUED, /* in its queue */
     CD__PRICE_TAKEN,  /* in a job */
 } cd__price_phase;
 
@@ -38,7 +39,7 @@ typedef enum cd__price_phase {
 typedef struct cd__price_entry {
     cd_list lru;    /* in the list of its kind, used last in front */
     cd_list waits;  /* cd__price_item */
-    cd_list queued; /* in its lane */
+    cd_list queued; /* in its queue */
     u64 hash;
     struct cd__price_entry *same_hash;
     cd__price_job *job;
@@ -62,12 +63,14 @@ typedef struct cd__price_entry {
     u8 symbol_n;
     u8 source;
     u8 kind;  /* cd__price_kind */
+    u8 rank;  /* cd__price_rank */
     u8 phase; /* cd__price_phase */
     u8 history_at;
     u8 history_cnt;
     u8 history_cap;
     bool has_waited; /* for what another instance fetches */
     bool is_missing; /* has a price, but the provider's newest answer did not name it */
+    bool is_passing; /* has a price for who waits; the cache is full of what others look at */
 } cd__price_entry;
 
 typedef struct cd__price_item {
@@ -94,10 +97,14 @@ struct cd_prices_ask {
     usize left; /* items that wait */
 };
 
+/* In which order entries get a call: those that are known to exist, then those of requests that ask for little, then
+ * the rest. */
+typedef enum cd__price_rank { CD__PRICE_KNOWN, CD__PRICE_FEW, CD__PRICE_MANY, CD__PRICE_RANKS } cd__price_rank;
+
 /* Entries of one currency that wait for a call. */
-struct cd__price_lane {
+struct cd__price_queue {
     cd_list link;
-    cd_list entries;
+    cd_list entries[CD__PRICE_RANKS];
     usize cnt;
     u64 due_ns;
     u64 hash; /* of the currency */
@@ -130,9 +137,11 @@ struct cd_prices {
     usize there_cnt;
     usize unknown_cnt;
     u32 unknown_max;
-    cd_hmap lanes; /* hash of the currency -> cd__price_lane * */
-    cd_list lane_list;
-    u64 lanes_due_ns; /* no lane is due before */
+    cd_hmap queues; /* hash of the currency -> cd__price_queue * */
+    cd_list queue_list;
+    u64 queues_due_ns; /* no queue is due before */
+    cd_hmap allowed;   /* SHA-256 of ids, when there are any */
+    cd_lru *clients;   /* hash of a client -> what it may still ask for the first time */
     cd_list jobs;
     cd_list waiting; /* asks by deadline */
     cd_list ready;   /* asks to call back */
@@ -167,7 +176,7 @@ CD_INLINE u64 cd__prices_now(const cd_prices *p)
     return cd_clock_mono_ns(p->clock);
 }
 
-/* --- entries.c ---------------------------------------------------------------------------------- */
+/* --- entries.c --- */
 
 cd_bytes cd__price_id(const cd__price_entry *e);
 cd_bytes cd__price_currency(const cd__price_entry *e);
@@ -185,9 +194,10 @@ void cd__price_tidy(cd_prices *p, cd__price_entry *e);
 /* cd__price_used moves e to the front. */
 void cd__price_used(cd_prices *p, cd__price_entry *e);
 
-/* cd__price_store keeps what was learned of e, tells whoever wants to know, and makes room. age_ns: since it was true. */
-void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row, u8 source,
-                     u64 stored_wall_ns, u64 age_ns);
+/* cd__price_store keeps what was learned of e, tells whoever wants to know, and makes room. age_ns: since it was
+ * true. */
+void cd__price_store(cd_prices *p, cd__price_entry *e, const cd_market_row *row, u8 source, u64 stored_wall_ns,
+                     u64 age_ns);
 
 /* cd__price_store_unknown keeps that there is no such token; a price that is there stays, and is asked for anew only
  * after the negative time. */
@@ -214,12 +224,12 @@ void cd__prices_entries_fini(cd_prices *p);
 /* cd__price_source gives the number of a source's name. */
 u8 cd__price_source(cd_prices *p, cd_bytes name);
 
-/* --- fetch.c ------------------------------------------------------------------------------------ */
+/* --- fetch.c --- */
 
 /* What stands in the way of a call, if there is none that may be made now; *wait_ns until there may. */
 cd_gate_verdict cd__prices_gate(cd_prices *p, u64 *wait_ns, u64 now_ns);
 
-/* cd__prices_queue puts an idle entry into its lane. */
+/* cd__prices_queue puts an idle entry into its queue. */
 void cd__prices_queue(cd_prices *p, cd__price_entry *e, u64 now_ns);
 void cd__prices_unqueue(cd_prices *p, cd__price_entry *e);
 
@@ -230,7 +240,7 @@ void cd__prices_fetch_fini(cd_prices *p);
 /* cd__price_outcome_name: how calls end, below CD__PRICE_OUTCOMES. */
 const char *cd__price_outcome_name(u32 o);
 
-/* --- prices.c ----------------------------------------------------------------------------------- */
+/* --- prices.c --- */
 
 /* cd__prices_settle answers all items that wait for e. state CD_PRICE_FETCHED leaves what each was to become. */
 void cd__prices_settle(cd_prices *p, cd__price_entry *e, cd_price_state state, u32 retry_after_s);

@@ -1,17 +1,18 @@
 /* services/pricing/record.h - one entry as bytes, for the snapshot and for the shared store.
  *
- *   u8 1 | id | currency | symbol | name | source (each u16 length and bytes) | price, change, cap, volume (IEEE doubles) |
+ *   u8 1 | id | currency | symbol | name | source (each u16 length and bytes) | price, change, cap, volume (doubles) |
  *   u64 last updated (s) | u64 stored (wall clock, ns) | u8 cnt | cnt × (u32 wall s, float)     all big-endian
  *
  * Threading: pure. [spec:pricing#6] */
 #ifndef CD_SERVICES_PRICING_RECORD_H
 #define CD_SERVICES_PRICING_RECORD_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "base/rd.h"
 #include "services/pricing/market.h"
 #include "services/pricing/prices.h"
 
+/* A price with its past, as snapshots and the shared store keep it. */
 typedef struct cd_price_record {
     cd_bytes currency;
     cd_bytes source;

@@ -1,6 +1,6 @@
 #include "services/pricing/render.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +25,12 @@ void cd_render_time(cd_json_w *w, u64 wall_ns)
 void cd_render_price(cd_json_w *w, const cd_price *p, bool is_cached)
 {
     cd_json_w_obj(w);
-    cd_json_w_key(w, "id");
-    cd_json_w_str(w, p->id);
-    cd_json_w_key(w, "symbol");
-    cd_json_w_str(w, p->symbol);
-    cd_json_w_key(w, "name");
-    cd_json_w_str(w, p->name);
+    cd_json_put_str(w, "id", p->id);
+    cd_json_put_str(w, "symbol", p->symbol);
+    cd_json_put_str(w, "name", p->name);
     cd_json_w_key(w, "price");
     cd_json_w_f64(w, p->price);
-    cd_json_w_key(w, "currency");
-    cd_json_w_str(w, p->currency);
+    cd_json_put_str(w, "currency", p->currency);
     cd_json_w_key(w, "change_24h");
     cd_json_w_f64(w, p->change_24h);
     cd_json_w_key(w, "market_cap");
@@ -43,8 +39,7 @@ void cd_render_price(cd_json_w *w, const cd_price *p, bool is_cached)
     cd_json_w_f64(w, p->volume_24h);
     cd_json_w_key(w, "updated_at");
     cd_render_time(w, p->stored_ns);
-    cd_json_w_key(w, "cached");
-    cd_json_w_bool(w, is_cached);
+    cd_json_put_bool(w, "cached", is_cached);
     cd_json_w_obj_end(w);
 }
 
@@ -65,7 +60,7 @@ const cd_rendered *cd_render_kept(const cd_price *p)
     return *p->slot;
 }
 
-/* ---- /simple/price ---- */
+/* --- /simple/price --- */
 
 enum {
     WHAT_PRICE,
@@ -80,8 +75,8 @@ static int by_name(const void *a, const void *b)
     return cd_bytes_cmp(((const cd_simple_key *)a)->name, ((const cd_simple_key *)b)->name);
 }
 
-cd_simple_key *cd_simple_keys(usize *out_cnt, cd_arena *a, const cd_simple_form *form,
-                              const cd_bytes *currencies, usize currencies_cnt)
+cd_simple_key *cd_simple_keys(usize *out_cnt, cd_arena *a, const cd_simple_form *form, const cd_bytes *currencies,
+                              usize currencies_cnt)
 {
     const struct {
         u32 what;
@@ -171,8 +166,8 @@ static void put_key(cd_json_w *w, const cd_simple_key *key, const cd_price *p, i
     }
 }
 
-void cd_render_simple(cd_json_w *w, const cd_simple_key *keys, usize keys_cnt,
-                      const cd_prices_item *items, usize items_cnt, i32 precision)
+void cd_render_simple(cd_json_w *w, const cd_simple_key *keys, usize keys_cnt, const cd_prices_item *items,
+                      usize items_cnt, i32 precision)
 {
     const cd_price *any = NULL;
     for (usize i = 0; i < items_cnt && any == NULL; i++) {

@@ -5,7 +5,7 @@
 #define CD_SERVICES_PRICING_RENDER_H
 
 #include "codec/json.h"
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 #include "services/pricing/prices.h"
 
 /* The body of a price that was not fetched for this request, with the line end, and its tag. */
@@ -41,12 +41,12 @@ typedef struct cd_simple_key {
 } cd_simple_key;
 
 /* cd_simple_keys gives the keys of each id's object, in byte order, from the arena. */
-cd_simple_key *cd_simple_keys(usize *out_cnt, cd_arena *a, const cd_simple_form *form,
-                              const cd_bytes *currencies, usize currencies_cnt);
+cd_simple_key *cd_simple_keys(usize *out_cnt, cd_arena *a, const cd_simple_form *form, const cd_bytes *currencies,
+                              usize currencies_cnt);
 
 /* cd_render_simple writes one id with what is known of it in the currencies, unless that is nothing; items are
  * those of the id, one for each currency. */
-void cd_render_simple(cd_json_w *w, const cd_simple_key *keys, usize keys_cnt,
-                      const cd_prices_item *items, usize items_cnt, i32 precision);
+void cd_render_simple(cd_json_w *w, const cd_simple_key *keys, usize keys_cnt, const cd_prices_item *items,
+                      usize items_cnt, i32 precision);
 
 #endif

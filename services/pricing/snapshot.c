@@ -1,6 +1,6 @@
 #include "services/pricing/snapshot.h"
 
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 #include "services/pricing/prices_priv.h"
 #include "services/pricing/record.h"
 

@@ -7,7 +7,7 @@
 #ifndef CD_SERVICES_PRICING_SNAPSHOT_H
 #define CD_SERVICES_PRICING_SNAPSHOT_H
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "services/pricing/prices.h"
 
 /* Largest file that is read. */

@@ -1,7 +1,7 @@
 /* Every route over a loopback socket, with prices that are given and with providers that the test plays. */
 #include "services/pricing/front.h"
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "codec/json.h"
 #include "services/pricing/query.h"
 #include "services/pricing/render.h"
@@ -134,12 +134,10 @@ static const char *ask_raw(const rig *g, cd_buf *out, cd_bytes text)
     return cd_buf_cstr(out);
 }
 
-static const char *ask(const rig *g, cd_buf *out, const char *method, const char *target,
-                       const char *lines)
+static const char *ask(const rig *g, cd_buf *out, const char *method, const char *target, const char *lines)
 {
     cd_buf text = {0};
-    cd_buf_fmt(&text, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, target,
-               lines);
+    cd_buf_fmt(&text, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, target, lines);
     const char *got = ask_raw(g, out, cd_buf_bytes(&text));
     cd_buf_fini(&text);
     return got;
@@ -196,7 +194,7 @@ static void assert_json(const char *text)
     cd_arena_fini(&a);
 }
 
-/* ---- the routes ---- */
+/* --- the routes --- */
 
 static void test_table(void **state)
 {
@@ -204,9 +202,9 @@ static void test_table(void **state)
     rig g;
     cd_buf b = {0};
     rig_open(&g);
-#define LUX                                                                                        \
-    "{\"id\":\"lux\",\"symbol\":\"lux\",\"name\":\"lux\",\"price\":1.234e-8,\"currency\":\"usd\"," \
-    "\"change_24h\":0,\"market_cap\":0,\"volume_24h\":0,\"updated_at\":\"2023-11-14T22:13:20Z\","  \
+#define LUX                                                                                                            \
+    "{\"id\":\"lux\",\"symbol\":\"lux\",\"name\":\"lux\",\"price\":1.234e-8,\"currency\":\"usd\","                     \
+    "\"change_24h\":0,\"market_cap\":0,\"volume_24h\":0,\"updated_at\":\"2023-11-14T22:13:20Z\","                      \
     "\"cached\":true}"
     static const struct {
         const char *method;
@@ -227,37 +225,30 @@ static void test_table(void **state)
         {"GET", "/price/a%2", 400, "{\"error\":\"malformed percent-encoding\"}\n", "no-store"},
         {"GET", "/price/lux?a=%", 400, "{\"error\":\"malformed percent-encoding\"}\n", "no-store"},
         {"GET", "/price/a/b", 404, "{\"error\":\"token not found: a/b\"}\n", "no-store"},
-        {"GET", "/price/bit%20coin%26x=1", 404, "{\"error\":\"token not found: bit coin&x=1\"}\n",
-         "no-store"},
-        {"GET", "/price/%22%0a%ff", 404, "{\"error\":\"token not found: \\\"\\n\xef\xbf\xbd\"}\n",
-         "no-store"},
-        {"GET", "/price/lux?currency=a%20b", 404, "{\"error\":\"token not found: lux\"}\n",
-         "no-store"},
+        {"GET", "/price/bit%20coin%26x=1", 404, "{\"error\":\"token not found: bit coin&x=1\"}\n", "no-store"},
+        {"GET", "/price/%22%0a%ff", 404, "{\"error\":\"token not found: \\\"\\n\xef\xbf\xbd\"}\n", "no-store"},
+        {"GET", "/price/lux?currency=a%20b", 404, "{\"error\":\"token not found: lux\"}\n", "no-store"},
         {"GET", "/prices?ids=lux,abc,LUX,,%20,%22", 200, "{\"prices\":{\"abc\":{\"id\":\"abc\",*",
          "public, max-age=3600"},
-        {"GET", "/prices?ids=,", 200, "{\"prices\":{},\"updated_at\":\"2023-*",
-         "public, max-age=3600"},
-        {"GET", "/prices?ids=lux&currency=%ff", 200, "{\"prices\":{},\"updated_at\":\"2023-*",
-         "public, max-age=3600"},
+        {"GET", "/prices?ids=,", 200, "{\"prices\":{},\"updated_at\":\"2023-*", "public, max-age=3600"},
+        {"GET", "/prices?ids=lux&currency=%ff", 200, "{\"prices\":{},\"updated_at\":\"2023-*", "public, max-age=3600"},
         {"GET", "/prices", 400, "{\"error\":\"ids query parameter required\"}\n", "no-store"},
         {"GET", "/prices?ids=", 400, "{\"error\":\"ids query parameter required\"}\n", "no-store"},
         {"GET", "/prices?ids=%g0", 400, "{\"error\":\"malformed percent-encoding\"}\n", "no-store"},
-        {"GET", "/simple/price?ids=lux&vs_currencies=usd,eur", 200,
-         "{\"lux\":{\"eur\":1.5e+22,\"usd\":1.234e-8}}\n", "public, max-age=3600"},
-        {"GET", "/simple/price?ids=lux,abc", 200,
-         "{\"abc\":{\"usd\":0.125},\"lux\":{\"usd\":1.234e-8}}\n", "public, max-age=3600"},
-        {"GET", "/simple/price?ids=abc&precision=2&include_24hr_vol=true&include_market_cap=true",
-         200, "{\"abc\":{\"usd\":0.12,\"usd_24h_vol\":0,\"usd_market_cap\":0}}\n",
+        {"GET", "/simple/price?ids=lux&vs_currencies=usd,eur", 200, "{\"lux\":{\"eur\":1.5e+22,\"usd\":1.234e-8}}\n",
          "public, max-age=3600"},
+        {"GET", "/simple/price?ids=lux,abc", 200, "{\"abc\":{\"usd\":0.125},\"lux\":{\"usd\":1.234e-8}}\n",
+         "public, max-age=3600"},
+        {"GET", "/simple/price?ids=abc&precision=2&include_24hr_vol=true&include_market_cap=true", 200,
+         "{\"abc\":{\"usd\":0.12,\"usd_24h_vol\":0,\"usd_market_cap\":0}}\n", "public, max-age=3600"},
         {"GET",
          "/simple/price?ids=abc&precision=full&include_24hr_change=true&include_last_updated_at="
          "true",
-         200, "{\"abc\":{\"last_updated_at\":null,\"usd\":0.125,\"usd_24h_change\":0}}\n",
+         200, "{\"abc\":{\"last_updated_at\":null,\"usd\":0.125,\"usd_24h_change\":0}}\n", "public, max-age=3600"},
+        {"GET", "/simple/price?ids=abc&precision=0&include_market_cap=1", 200, "{\"abc\":{\"usd\":0}}\n",
          "public, max-age=3600"},
-        {"GET", "/simple/price?ids=abc&precision=0&include_market_cap=1", 200,
-         "{\"abc\":{\"usd\":0}}\n", "public, max-age=3600"},
-        {"GET", "/simple/price?ids=abc&precision=19", 400,
-         "{\"error\":\"precision must be full or 0 to 18\"}\n", "no-store"},
+        {"GET", "/simple/price?ids=abc&precision=19", 400, "{\"error\":\"precision must be full or 0 to 18\"}\n",
+         "no-store"},
         {"GET", "/simple/price?ids=%00", 200, "{}\n", "public, max-age=3600"},
         {"GET", "/simple/price?ids=abc&vs_currencies=,", 200, "{}\n", "public, max-age=3600"},
         {"GET", "/simple/price", 400, "{\"error\":\"ids query parameter required\"}\n", "no-store"},
@@ -307,8 +298,7 @@ static void test_table(void **state)
         }
     }
     assert_header(ask(&g, &b, "GET", "/price?a=%2f", ""), "Location", "/price/?a=%2f");
-    assert_header(ask(&g, &b, "GET", "//evil.example/..//price/lux/.", ""), "Location",
-                  "/price/lux/");
+    assert_header(ask(&g, &b, "GET", "//evil.example/..//price/lux/.", ""), "Location", "/price/lux/");
     cd_buf_fini(&b);
     rig_close(&g);
 }
@@ -433,14 +423,13 @@ static void test_cache(void **state)
 
     assert_int_equal(status_of(ask(&g, &b, "GET", "/ready", "")), 200);
     got = ask(&g, &b, "GET", "/metrics", "");
-    assert_non_null(
-        strstr(got, "pricing_requests_total{route=\"/price/{token_id}\",code=\"502\"} 1"));
+    assert_non_null(strstr(got, "pricing_requests_total{route=\"/price/{token_id}\",code=\"502\"} 1"));
     assert_non_null(strstr(got, "pricing_cache_total{result=\"hit\"}"));
     cd_buf_fini(&b);
     rig_close(&g);
 }
 
-/* ---- the parts ---- */
+/* --- the parts --- */
 
 static void test_query(void **state)
 {
@@ -450,6 +439,16 @@ static void test_query(void **state)
     cd_bytes q = cd_bytes_str("a=1&b=x+y%2bz&a=2&=e&c&%64=4");
     assert_int_equal(cd_query_get(&v, &a, q, "a"), CD_OK);
     assert_true(cd_bytes_eq(v, cd_bytes_str("1")));
+    cd_bytes *every;
+    usize every_cnt;
+    assert_int_equal(cd_query_all(&every, &every_cnt, &a, cd_bytes_str("t=1&u=2&t=%33&t&tt=4"), "t"), CD_OK);
+    assert_int_equal(every_cnt, 3);
+    assert_true(cd_bytes_eq(every[0], cd_bytes_str("1")));
+    assert_true(cd_bytes_eq(every[1], cd_bytes_str("3")));
+    assert_int_equal(every[2].n, 0);
+    assert_int_equal(cd_query_all(&every, &every_cnt, &a, cd_bytes_str(""), "t"), CD_OK);
+    assert_int_equal(every_cnt, 0);
+    assert_int_equal(cd_query_all(&every, &every_cnt, &a, cd_bytes_str("t=%3"), "t"), CD_EFORMAT);
     assert_int_equal(cd_query_get(&v, &a, q, "b"), CD_OK);
     assert_true(cd_bytes_eq(v, cd_bytes_str("x y+z")));
     assert_int_equal(cd_query_get(&v, &a, q, "c"), CD_OK);
@@ -461,8 +460,7 @@ static void test_query(void **state)
     assert_int_equal(cd_query_get(&v, &a, cd_bytes_str("a=%aG"), "a"), CD_EFORMAT);
     cd_bytes *names;
     usize cnt;
-    assert_int_equal(cd_query_names(&names, &cnt, &a, cd_bytes_str("b, B,a\t,-x,,c d,a.b"), 7),
-                     CD_OK);
+    assert_int_equal(cd_query_names(&names, &cnt, &a, cd_bytes_str("b, B,a\t,-x,,c d,a.b"), 7), CD_OK);
     assert_int_equal(cnt, 3);
     assert_true(cd_bytes_eq(names[0], cd_bytes_str("a")));
     assert_true(cd_bytes_eq(names[1], cd_bytes_str("a.b")));

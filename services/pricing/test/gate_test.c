@@ -93,7 +93,7 @@ static void test_breaker(void **state)
     assert_true(may(&g, 30 * S));
     cd_gate_enter(&g, 30 * S);
     assert_int_equal(cd_gate_ask(&g, &wait_ns, 30 * S, 0), CD_GATE_BLOCKED); /* one probe */
-    cd_gate_void(&g); /* which told nothing */
+    cd_gate_void(&g);                                                        /* which told nothing */
     assert_true(may(&g, 30 * S));
     fail_once(&g, 30 * S);
     assert_false(may(&g, 60 * S - 1));

@@ -13,14 +13,12 @@ static void test_target(void **state)
     cd_buf out = {0};
     const cd_bytes ids[] = {cd_bytes_str("bitcoin"), cd_bytes_str("bit coin&x=1,")};
     cd_market_target(&out, cd_bytes_str("usd"), ids, 1);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "/coins/markets?vs_currency=usd&ids=bitcoin&order=market_cap_desc&per_page="
-                        "1&page=1&sparkline=false");
+    assert_string_equal(cd_buf_cstr(&out), "/coins/markets?vs_currency=usd&ids=bitcoin&order=market_cap_desc&per_page="
+                                           "1&page=1&sparkline=false");
     cd_buf_clear(&out);
     cd_market_target(&out, cd_bytes_str("e#r"), ids, 2);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "/coins/markets?vs_currency=e%23r&ids=bitcoin,bit%20coin%26x%3D1%2C&order="
-                        "market_cap_desc&per_page=250&page=1&sparkline=false");
+    assert_string_equal(cd_buf_cstr(&out), "/coins/markets?vs_currency=e%23r&ids=bitcoin,bit%20coin%26x%3D1%2C&order="
+                                           "market_cap_desc&per_page=250&page=1&sparkline=false");
     cd_buf_fini(&out);
 }
 
@@ -37,14 +35,12 @@ static void test_good(void **state)
     usize cnt = 0;
     assert_int_equal(parse(&rows, &cnt, &a, "[]"), CD_OK);
     assert_int_equal(cnt, 0);
-    assert_int_equal(
-        parse(
-            &rows, &cnt, &a,
-            "[{\"id\":\"shib\",\"symbol\":\"shib\",\"name\":\"Shib <&> Inu\",\"current_price\":"
-            "1.234e-8,\"market_cap\":1.5e22,\"total_volume\":null,\"price_change_percentage_24h\":"
-            "null,\"last_updated\":null,\"roi\":{\"times\":[1]}},"
-            "{\"current_price\":3,\"id\":\"b\",\"last_updated\":\"2025-01-24T12:00:00.000Z\"}]"),
-        CD_OK);
+    assert_int_equal(parse(&rows, &cnt, &a,
+                           "[{\"id\":\"shib\",\"symbol\":\"shib\",\"name\":\"Shib <&> Inu\",\"current_price\":"
+                           "1.234e-8,\"market_cap\":1.5e22,\"total_volume\":null,\"price_change_percentage_24h\":"
+                           "null,\"last_updated\":null,\"roi\":{\"times\":[1]}},"
+                           "{\"current_price\":3,\"id\":\"b\",\"last_updated\":\"2025-01-24T12:00:00.000Z\"}]"),
+                     CD_OK);
     assert_int_equal(cnt, 2);
     assert_true(rows[0].price == 1.234e-8 && rows[0].market_cap == 1.5e22);
     assert_true(rows[0].volume_24h == 0 && rows[0].change_24h == 0);

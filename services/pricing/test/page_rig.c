@@ -1,6 +1,6 @@
 #include "page_rig.h"
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "web/serve.h"
 
 #include <stdio.h>
@@ -30,8 +30,7 @@ static double price_at(usize token, u64 hour)
 {
     u64 x = hour * 2654435761u + token * 40503u;
     double wave = (double)(x / 7 % 200) / 10000 - 0.01;
-    return tokens[token].price *
-           (1 - tokens[token].change / 100 * (double)hour / 24 + (hour == 0 ? 0 : wave));
+    return tokens[token].price * (1 - tokens[token].change / 100 * (double)hour / 24 + (hour == 0 ? 0 : wave));
 }
 
 static u64 hour_of(const page_rig *g)
@@ -54,8 +53,7 @@ static void body_of(cd_buf *out, const page_rig *g, const char *url)
                    "%s{\"id\":\"%s\",%s,\"current_price\":%.17g,\"market_cap\":1923456789012,"
                    "\"total_volume\":"
                    "45678901234,\"price_change_percentage_24h\":%.17g,\"last_updated\":null}",
-                   out->n == 1 ? "" : ",", tokens[t].id, tokens[t].json, price_at(t, hour_of(g)),
-                   tokens[t].change);
+                   out->n == 1 ? "" : ",", tokens[t].id, tokens[t].json, price_at(t, hour_of(g)), tokens[t].change);
     }
     cd_buf_u8(out, ']');
 }
@@ -76,8 +74,7 @@ static void on_deliver(void *ctx)
     }
 }
 
-static void *net_get(void *ctx, const char *url, const cd_prices_provider *to,
-                     cd_prices_result_fn *fn, void *fn_ctx)
+static void *net_get(void *ctx, const char *url, const cd_prices_provider *to, cd_prices_result_fn *fn, void *fn_ctx)
 {
     page_rig *g = ctx;
     (void)to;
@@ -147,8 +144,7 @@ static void see(page_rig *g, u32 hours)
     for (u32 hour = hours; hour-- != 0;) {
         for (usize t = 0; t < CD_COUNT(tokens); t++) {
             cd_bytes id = cd_bytes_str(tokens[t].id);
-            const cd_prices_query q = {
-                .ids = &id, .ids_cnt = 1, .currencies = &usd, .currencies_cnt = 1};
+            const cd_prices_query q = {.ids = &id, .ids_cnt = 1, .currencies = &usd, .currencies_cnt = 1};
             (void)cd_prices_get(g->prices, &q, on_nothing, NULL);
         }
         cd_clock_virtual_advance(&g->clock, 10 * CD_NS_PER_MS);
@@ -167,10 +163,8 @@ void page_rig_open(page_rig *g, u16 port, u64 now_s, u32 hours)
     CD_ASSERT(cd_loop_new(&g->loop, NULL) == CD_OK);
     g->alarm = cd_timer_new(g->loop, on_alarm, g);
     g->deliver = cd_timer_new(g->loop, on_deliver, g);
-    cd_clock_virtual_init(&g->clock,
-                          (now_s - 3601ull * (hours == 0 ? 0 : hours - 1)) * CD_NS_PER_SEC);
-    const cd_prices_provider provider = {
-        .name = "market-data", .base = "http://secret.example/api", .key = "SECRET"};
+    cd_clock_virtual_init(&g->clock, (now_s - 3601ull * (hours == 0 ? 0 : hours - 1)) * CD_NS_PER_SEC);
+    const cd_prices_provider provider = {.name = "market-data", .base = "http://secret.example/api", .key = "SECRET"};
     const cd_prices_net net = {.ctx = g, .get = net_get, .cancel = net_cancel};
     const cd_prices_cfg cfg = {.clock = &g->clock.clock,
                                .providers = &provider,

@@ -3,7 +3,7 @@
 #ifndef CD_SERVICES_PRICING_TEST_PAGE_RIG_H
 #define CD_SERVICES_PRICING_TEST_PAGE_RIG_H
 
-#include "net/http_server.h"
+#include "net/http/server.h"
 #include "net/loop.h"
 #include "services/pricing/page.h"
 

@@ -1,7 +1,7 @@
 /* The page over a real server. With "serve PORT" as arguments it goes on serving, for a browser. */
 #include "page_rig.h"
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -90,10 +90,8 @@ static const char *ask(const char *method, const char *path)
     addr.sin_port = htons(cd_http_server_port(rig.server));
     assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof addr), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
-    cd_buf_fmt(
-        &text,
-        "%s %s HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-        method, path);
+    cd_buf_fmt(&text, "%s %s HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+               method, path);
     assert_int_equal(send(fd, text.p, text.n, MSG_NOSIGNAL), text.n);
     cd_buf_clear(&got);
     for (;;) {

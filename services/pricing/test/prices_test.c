@@ -30,9 +30,8 @@ static void test_miss_hit_stale_refresh(void **state)
     assert_true(a.price[0] == price_of(w, "bitcoin"));
     assert_string_equal(a.source[0], "p0");
     assert_true(cd_prices_is_ready(p));
-    assert_string_equal(w->calls[0].url,
-                        "http://p0/api/coins/markets?vs_currency=usd&ids=bitcoin&order="
-                        "market_cap_desc&per_page=1&page=1&sparkline=false");
+    assert_string_equal(w->calls[0].url, "http://p0/api/coins/markets?vs_currency=usd&ids=bitcoin&order="
+                                         "market_cap_desc&per_page=1&page=1&sparkline=false");
     /* fresh for an hour, and found without a call */
     world_run(w, 3599 * SECOND - 200);
     assert_null(world_ask(p, &a, "bitcoin", "usd"));
@@ -57,9 +56,8 @@ static void test_stale_for_each_failure(void **state)
     (void)state;
     static const world_mode modes[] = {WORLD_LIMITED, WORLD_500,    WORLD_BAD_JSON, WORLD_DROP,
                                        WORLD_HANG,    WORLD_REFUSE, WORLD_EMPTY};
-    static const cd_price_state without[] = {CD_PRICE_BUSY,   CD_PRICE_FAILED, CD_PRICE_FAILED,
-                                             CD_PRICE_FAILED, CD_PRICE_FAILED, CD_PRICE_UNKNOWN,
-                                             CD_PRICE_UNKNOWN};
+    static const cd_price_state without[] = {CD_PRICE_BUSY,   CD_PRICE_FAILED,  CD_PRICE_FAILED, CD_PRICE_FAILED,
+                                             CD_PRICE_FAILED, CD_PRICE_UNKNOWN, CD_PRICE_UNKNOWN};
     for (usize i = 0; i < CD_COUNT(modes); i++) {
         world *w = world_new();
         cd_prices_cfg cfg = world_cfg();
@@ -373,8 +371,7 @@ static void test_budget(void **state)
     /* a client with less patience than the budget needs */
     cd_bytes id = cd_bytes_str("lux");
     cd_bytes usd = cd_bytes_str("usd");
-    cd_prices_query q = {
-        .ids = &id, .ids_cnt = 1, .currencies = &usd, .currencies_cnt = 1, .wait_max_ms = 500};
+    cd_prices_query q = {.ids = &id, .ids_cnt = 1, .currencies = &usd, .currencies_cnt = 1, .wait_max_ms = 500};
     usize fetched = 0;
     assert_non_null(cd_prices_get(p, &q, on_many, &fetched));
     world_run(w, 600);
@@ -497,6 +494,29 @@ static void test_median(void **state)
     world_free(w);
 }
 
+/* What lies exactly five per cent from the median counts, what lies further does not. */
+static void test_outliers(void **state)
+{
+    (void)state;
+    static const struct {
+        double factor, price;
+    } rows[] = {{0.95, 19.5}, {0.9, 20}};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        world *w = world_new();
+        cd_prices_cfg cfg = world_cfg();
+        cfg.median = true;
+        cd_prices *p = world_open(w, 1, &cfg, 3, false);
+        world_answer a;
+        assert_true(price_of(w, "ah") == 20);
+        w->factor[0] = rows[i].factor;
+        w->factor[2] = 3;
+        world_get(w, p, &a, "ah", "usd");
+        assert_string_equal(a.source[0], "median");
+        assert_true(a.price[0] == rows[i].price);
+        world_free(w);
+    }
+}
+
 static void test_swr_and_prefetch(void **state)
 {
     (void)state;
@@ -529,6 +549,20 @@ static void test_swr_and_prefetch(void **state)
     assert_in_range(w->calls_cnt - calls, 5, 6);
     assert_null(strstr(w->calls[w->calls_cnt - 1].url, "ethereum"));
     world_free(w);
+}
+
+typedef struct watch {
+    cd_prices *prices;
+    usize *most;
+} watch;
+
+static void on_change_watch(void *ctx, const cd_price *price)
+{
+    const watch *x = ctx;
+    cd_prices_state s;
+    (void)price;
+    cd_prices_state_get(x->prices, &s);
+    *x->most = s.entries > *x->most ? s.entries : *x->most;
 }
 
 static void test_bounds(void **state)
@@ -564,13 +598,103 @@ static void test_bounds(void **state)
     world_free(w);
 }
 
+/* One request for more than the cache may hold: all are answered, and the cache never holds more. */
+static void test_bound_at_every_moment(void **state)
+{
+    (void)state;
+    world *w = world_new();
+    cd_prices_cfg cfg = world_cfg();
+    cfg.entries_max = 10;
+    cd_prices *p = world_open(w, 1, &cfg, 1, false);
+    world_answer a;
+    char ids[512] = "";
+    for (u32 i = 0; i < 40; i++) {
+        (void)snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%stoken-%u", i == 0 ? "" : ",", i);
+    }
+    usize most = 0;
+    cd_prices_on_change(p, on_change_watch, &(watch){.prices = p, .most = &most});
+    (void)world_ask(p, &a, ids, "usd");
+    world_run(w, 200);
+    for (usize i = 0; i < 40; i++) {
+        expect(&a, i, CD_PRICE_FETCHED);
+    }
+    assert_int_equal(most, 10);
+    cd_prices_state s;
+    cd_prices_state_get(p, &s);
+    assert_int_equal(s.entries, 10);
+    /* What was only passing is gone, the rest is used again. */
+    (void)world_ask(p, &a, "token-0,token-39", "usd");
+    expect(&a, 0, CD_PRICE_HIT);
+    world_run(w, 200);
+    expect(&a, 1, CD_PRICE_FETCHED);
+    cd_prices_state_get(p, &s);
+    assert_int_equal(s.entries, 10);
+    world_free(w);
+}
+
+/* A client asks for more new ids than it may, and others have what they want before it has what it may. */
+static void test_new_ids(void **state)
+{
+    (void)state;
+    world *w = world_new();
+    cd_prices_cfg cfg = world_cfg();
+    cfg.new_ids_per_min = 30;
+    cd_prices *p = world_open(w, 1, &cfg, 1, false);
+    world_answer a;
+    world_answer b;
+    world_answer c;
+    char ids[512] = "";
+    for (u32 i = 0; i < 40; i++) {
+        (void)snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%sno-%u", i == 0 ? "" : ",", i);
+    }
+    world_get(w, p, &c, "bitcoin", "usd");
+    world_run(w, 3600 * SECOND);
+    usize calls = w->calls_cnt;
+    (void)world_ask_as(p, &a, ids, "usd", "198.51.100.7");
+    (void)world_ask_as(p, &b, "lux", "usd", "198.51.100.8");
+    (void)world_ask_as(p, &c, "bitcoin", "usd", "198.51.100.8");
+    world_run(w, 200);
+    expect(&a, 29, CD_PRICE_UNKNOWN);
+    expect(&a, 30, CD_PRICE_BUSY);
+    assert_true(a.retry_s[30] >= 1);
+    expect(&b, 0, CD_PRICE_FETCHED);
+    expect(&c, 0, CD_PRICE_FETCHED);
+    assert_int_equal(w->calls_cnt, calls + 1);
+    assert_non_null(strstr(w->calls[calls].url, "&ids=bitcoin,lux,no-0"));
+    /* With time the client has a budget again. */
+    world_run(w, 20 * SECOND);
+    (void)world_ask_as(p, &a, "no-30,no-31", "usd", "198.51.100.7");
+    world_run(w, 200);
+    expect(&a, 1, CD_PRICE_UNKNOWN);
+    world_free(w);
+}
+
+/* Only what is on the list is asked for. */
+static void test_allowed(void **state)
+{
+    (void)state;
+    world *w = world_new();
+    cd_prices_cfg cfg = world_cfg();
+    const cd_bytes allowed[] = {cd_bytes_str("bitcoin"), cd_bytes_str("lux")};
+    cfg.allowed = allowed;
+    cfg.allowed_cnt = CD_COUNT(allowed);
+    cd_prices *p = world_open(w, 1, &cfg, 1, false);
+    world_answer a;
+    (void)world_ask(p, &a, "ethereum,bitcoin", "usd");
+    world_run(w, 200);
+    expect(&a, 0, CD_PRICE_UNKNOWN);
+    expect(&a, 1, CD_PRICE_FETCHED);
+    assert_int_equal(w->calls_cnt, 1);
+    assert_null(strstr(w->calls[0].url, "ethereum"));
+    world_free(w);
+}
+
 static void test_statics(void **state)
 {
     (void)state;
     world *w = world_new();
     cd_prices_cfg cfg = world_cfg();
-    const cd_prices_static lux = {
-        .id = cd_bytes_str("lux"), .currency = cd_bytes_str("usd"), .price = 1.25};
+    const cd_prices_static lux = {.id = cd_bytes_str("lux"), .currency = cd_bytes_str("usd"), .price = 1.25};
     cfg.statics = &lux;
     cfg.statics_cnt = 1;
     cd_prices *p = world_open(w, 1, &cfg, 1, false);
@@ -623,7 +747,7 @@ static void test_looks(void **state)
     world_free(w);
 }
 
-/* --- two gateways and one store ----------------------------------------------------------------- */
+/* --- two gateways and one store --- */
 
 static void test_shared(void **state)
 {
@@ -649,6 +773,18 @@ static void test_shared(void **state)
     expect(&b, 0, CD_PRICE_HIT);
     assert_int_equal(b.age_s[0], 10);
     assert_int_equal(w->calls_cnt, 2);
+    /* one is slow: what the other has goes out at once, though it is old */
+    world_run(w, (u64)2 * 3600 * SECOND);
+    w->latency_ns = 5 * CD_NS_PER_SEC;
+    (void)world_ask(one, &a, "bitcoin", "usd");
+    world_run(w, 50);
+    (void)world_ask(two, &b, "bitcoin", "usd");
+    world_run(w, 100);
+    assert_true(b.is_there && !a.is_there);
+    expect(&b, 0, CD_PRICE_STALE);
+    world_run(w, 6 * SECOND);
+    expect(&a, 0, CD_PRICE_FETCHED);
+    w->latency_ns = 100 * CD_NS_PER_MS;
     /* one dies with a claim: the other waits until that ends */
     w->latency_ns = 100 * CD_NS_PER_SEC;
     cfg.timeout_ms = 20000;
@@ -658,9 +794,9 @@ static void test_shared(void **state)
     w->gateways[0].prices = NULL;
     w->latency_ns = 100 * CD_NS_PER_MS;
     (void)world_ask(two, &b, "lux", "usd");
-    world_run(w, 9000);
+    world_run(w, 1500);
     assert_false(b.is_there);
-    world_run(w, 2000);
+    world_run(w, 1000);
     assert_true(b.is_there);
     expect(&b, 0, CD_PRICE_FETCHED);
     world_free(w);
@@ -713,8 +849,12 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_median),
+        cmocka_unit_test(test_outliers),
         cmocka_unit_test(test_swr_and_prefetch),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_at_every_moment),
+        cmocka_unit_test(test_new_ids),
+        cmocka_unit_test(test_allowed),
         cmocka_unit_test(test_statics),
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_shared),

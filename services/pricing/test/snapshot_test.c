@@ -1,7 +1,7 @@
 /* Snapshots: what is written comes back, and nothing else does. */
 #include "services/pricing/snapshot.h"
 
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 #include "world.h"
 
 #include <string.h>

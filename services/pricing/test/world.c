@@ -19,10 +19,9 @@ double world_price(const world *w, const char *id, usize n, int provider)
     return base * factor;
 }
 
-/* --- the way to providers ----------------------------------------------------------------------- */
+/* --- the way to providers --- */
 
-static void *net_get(void *ctx, const char *url, const cd_prices_provider *to,
-                     cd_prices_result_fn *fn, void *fn_ctx)
+static void *net_get(void *ctx, const char *url, const cd_prices_provider *to, cd_prices_result_fn *fn, void *fn_ctx)
 {
     world *w = ctx;
     assert_true(w->calls_cnt < WORLD_CALLS_MAX);
@@ -60,14 +59,13 @@ static void answer_ok(const world *w, cd_buf *out, const world_call *c)
         }
         const char *id = ids + begin;
         if (strncmp(id, "no", 2) != 0) {
-            cd_buf_fmt(
-                out,
-                ",{\"id\":\"%.*s\",\"symbol\":\"s-%.*s\",\"name\":\"Name <&> "
-                "\\\"x\\\"\",\"current_price\":%.17g,\"market_cap\":12,\"total_volume\":null,"
-                "\"price_change_percentage_24h\":-1.5,\"last_updated\":\"2025-01-24T12:00:00."
-                "000Z\",\"extra\":[1,{}]}",
-                (int)(n - begin), id, (int)(n - begin < 20 ? n - begin : 20), id,
-                world_price(w, id, n - begin, c->name[1] - '0'));
+            cd_buf_fmt(out,
+                       ",{\"id\":\"%.*s\",\"symbol\":\"s-%.*s\",\"name\":\"Name <&> "
+                       "\\\"x\\\"\",\"current_price\":%.17g,\"market_cap\":12,\"total_volume\":null,"
+                       "\"price_change_percentage_24h\":-1.5,\"last_updated\":\"2025-01-24T12:00:00."
+                       "000Z\",\"extra\":[1,{}]}",
+                       (int)(n - begin), id, (int)(n - begin < 20 ? n - begin : 20), id,
+                       world_price(w, id, n - begin, c->name[1] - '0'));
         }
         n = begin > 0 ? begin - 1 : 0;
     }
@@ -119,7 +117,7 @@ static void call_end(world *w, world_call *c)
     cd_buf_fini(&body);
 }
 
-/* --- the shared store --------------------------------------------------------------------------- */
+/* --- the shared store --- */
 
 static world_key *key_of(world *w, cd_bytes key)
 {
@@ -139,8 +137,7 @@ static bool share_is_there(void *ctx)
     return !((world_gateway *)ctx)->w->store_is_away;
 }
 
-static void share_take(void *ctx, const cd_bytes *keys, usize cnt, cd_share_taken_fn *fn,
-                       void *fn_ctx)
+static void share_take(void *ctx, const cd_bytes *keys, usize cnt, cd_share_taken_fn *fn, void *fn_ctx)
 {
     world_gateway *g = ctx;
     assert_null(g->take.fn);
@@ -148,9 +145,17 @@ static void share_take(void *ctx, const cd_bytes *keys, usize cnt, cd_share_take
     g->take.ctx = fn_ctx;
     g->take.cnt = cnt;
     for (usize i = 0; i < cnt; i++) {
-        (void)snprintf(g->take.keys[i], sizeof g->take.keys[i], "%.*s", (int)keys[i].n,
-                       (const char *)keys[i].p);
+        (void)snprintf(g->take.keys[i], sizeof g->take.keys[i], "%.*s", (int)keys[i].n, (const char *)keys[i].p);
     }
+}
+
+/* A gateway renews its claims while it lives. */
+static bool is_claimed(const world *w, world_key *k, u64 t)
+{
+    if (k->owner != 0 && w->gateways[k->owner - 1].prices != NULL) {
+        k->claim_until_ns = t + 2 * CD_NS_PER_SEC;
+    }
+    return k->owner != 0 && k->claim_until_ns > t;
 }
 
 static void take_end(world *w, world_gateway *g)
@@ -167,20 +172,18 @@ static void take_end(world *w, world_gateway *g)
         world_key *k = key_of(w, cd_bytes_str(g->take.keys[i]));
         taken[i] = (cd_share_taken){.verdict = CD_SHARE_MINE};
         if (k->fresh_until_ns > t) {
-            taken[i] =
-                (cd_share_taken){.verdict = CD_SHARE_FRESH, .value = cd_buf_bytes(&k->value)};
-        } else if (k->owner != 0 && k->owner != g->number && k->claim_until_ns > t) {
+            taken[i] = (cd_share_taken){.verdict = CD_SHARE_FRESH, .value = cd_buf_bytes(&k->value)};
+        } else if (is_claimed(w, k, t) && k->owner != g->number) {
             taken[i].verdict = CD_SHARE_THEIRS;
         } else {
             k->owner = g->number;
-            k->claim_until_ns = t + 10 * CD_NS_PER_SEC;
+            k->claim_until_ns = t + 2 * CD_NS_PER_SEC;
         }
     }
     fn(g->take.ctx, taken);
 }
 
-static void share_put(void *ctx, const cd_bytes *keys, const cd_bytes *values, usize cnt,
-                      u64 ttl_ms)
+static void share_put(void *ctx, const cd_bytes *keys, const cd_bytes *values, usize cnt, u64 ttl_ms)
 {
     world_gateway *g = ctx;
     for (usize i = 0; i < cnt; i++) {
@@ -205,7 +208,7 @@ static void share_drop(void *ctx, const cd_bytes *keys, usize cnt)
     }
 }
 
-/* --- life and time ------------------------------------------------------------------------------ */
+/* --- life and time --- */
 
 static void alarm_set(void *ctx, u64 delay_ns)
 {
@@ -243,23 +246,19 @@ cd_prices_cfg world_cfg(void)
 cd_prices *world_open(world *w, int number, const cd_prices_cfg *cfg, usize providers, bool shared)
 {
     static const char *const names[] = {"p0", "p1", "p2", "p3", "p4"};
-    static const char *const bases[] = {"http://p0/api", "http://p1/api", "http://p2/api",
-                                        "http://p3/api", "http://p4/api"};
+    static const char *const bases[] = {"http://p0/api", "http://p1/api", "http://p2/api", "http://p3/api",
+                                        "http://p4/api"};
     world_gateway *g = &w->gateways[number - 1];
     cd_prices_provider list[5];
     const cd_prices_net net = {.ctx = w, .get = net_get, .cancel = net_cancel};
-    const cd_prices_share share = {.ctx = g,
-                                   .is_there = share_is_there,
-                                   .take = share_take,
-                                   .put = share_put,
-                                   .drop = share_drop};
+    const cd_prices_share share = {
+        .ctx = g, .is_there = share_is_there, .take = share_take, .put = share_put, .drop = share_drop};
     cd_prices_cfg c = *cfg;
     cd_prices_free(g->prices);
     for (usize i = 0; i < providers; i++) {
-        list[i] = (cd_prices_provider){
-            .name = names[i],
-            .base = bases[i],
-            .rate_per_min = cfg->providers_cnt != 0 ? (u32)cfg->providers_cnt : 6000};
+        list[i] = (cd_prices_provider){.name = names[i],
+                                       .base = bases[i],
+                                       .rate_per_min = cfg->providers_cnt != 0 ? (u32)cfg->providers_cnt : 6000};
     }
     *g = (world_gateway){.w = w, .number = number, .alarm_ns = UINT64_MAX};
     c.clock = &w->clock.clock;
@@ -335,7 +334,7 @@ void world_run(world *w, u64 ms)
     advance_to(w, end);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static void on_answer(void *ctx, const cd_prices_answer *a)
 {
@@ -367,16 +366,22 @@ static usize split(cd_bytes *out, const char *list)
     return cnt;
 }
 
-cd_prices_ask *world_ask(cd_prices *p, world_answer *out, const char *ids, const char *currencies)
+cd_prices_ask *world_ask_as(cd_prices *p, world_answer *out, const char *ids, const char *currencies,
+                            const char *client)
 {
     cd_bytes id[64];
     cd_bytes currency[8];
     usize ids_cnt = split(id, ids);
     usize currencies_cnt = split(currency, currencies);
-    cd_prices_query q = {
-        .ids = id, .ids_cnt = ids_cnt, .currencies = currency, .currencies_cnt = currencies_cnt};
+    cd_prices_query q = {.ids = id, .ids_cnt = ids_cnt, .currencies = currency, .currencies_cnt = currencies_cnt};
+    q.client = cd_bytes_str(client);
     *out = (world_answer){.is_there = false};
     return cd_prices_get(p, &q, on_answer, out);
+}
+
+cd_prices_ask *world_ask(cd_prices *p, world_answer *out, const char *ids, const char *currencies)
+{
+    return world_ask_as(p, out, ids, currencies, "");
 }
 
 void world_get(world *w, cd_prices *p, world_answer *out, const char *ids, const char *currencies)

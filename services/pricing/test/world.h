@@ -3,8 +3,8 @@
 #ifndef CD_SERVICES_PRICING_TEST_WORLD_H
 #define CD_SERVICES_PRICING_TEST_WORLD_H
 
-#include "base/buf.h"
-#include "base/mem.h"
+#include "base/mem/buf.h"
+#include "base/mem/mem.h"
 #include "services/pricing/prices.h"
 
 #include <setjmp.h>
@@ -106,6 +106,9 @@ typedef struct world_answer {
 
 /* world_ask asks for comma-separated ids in comma-separated currencies; the answer is filled when it comes. */
 cd_prices_ask *world_ask(cd_prices *p, world_answer *out, const char *ids, const char *currencies);
+/* world_ask_as does it as a client whose new ids are counted. */
+cd_prices_ask *world_ask_as(cd_prices *p, world_answer *out, const char *ids, const char *currencies,
+                            const char *client);
 
 /* world_get asks and lets time pass until the answer is there (a minute at most). */
 void world_get(world *w, cd_prices *p, world_answer *out, const char *ids, const char *currencies);
