@@ -1,8 +1,8 @@
 #include "services/webhook/webhook.h"
 
-#include "base/list.h"
-#include "base/mem.h"
-#include "base/secret.h"
+#include "base/mem/mem.h"
+#include "base/mem/secret.h"
+#include "base/table/list.h"
 #include "services/webhook/webhook_priv.h"
 
 enum {
@@ -16,7 +16,7 @@ enum {
     HOOK_TTL_MS = 10000, /* for how long a change may be missed while the server is away */
 };
 
-/* ---- chains ---- */
+/* --- chains --- */
 
 static void ask_id(cd__webhook_chain *c);
 
@@ -54,17 +54,33 @@ static void follow(cd__webhook_chain *c)
         .http_url = c->cfg->http_url,
         .ws_url = c->cfg->ws_url,
         .confirmations = w->cfg.confirmations,
+        .replaced = w->cfg.replaced,
+        .is_dev = c->is_dev,
         .ctx = c,
         .made = on_made,
         .due = on_due,
         .quota = on_quota,
     };
     if (cd_wh_intake_new(&c->intake, w->cfg.loop, &cfg, &why) != CD_OK) {
-        cd_log_error(w->cfg.log, "chain not followed", CD_F("chain", c->cfg->name),
-                     CD_F("why", why.msg));
+        cd_log_error(w->cfg.log, "chain not followed", CD_F("chain", c->cfg->name), CD_F("why", why.msg));
         return;
     }
     cd_log_info(w->cfg.log, "following", CD_F("chain", c->cfg->name), CD_F("id", (u64)c->id));
+}
+
+/* A node that takes blocks back when it is told to. */
+static bool is_dev(const cd_answer *version)
+{
+    static const char *const names[] = {"anvil/", "HardhatNetwork/"};
+    cd_bytes text;
+    for (usize i = 0; i < CD_COUNT(names); i++) {
+        usize n = strlen(names[i]);
+        if (!version->is_error && cd_json_str(&text, version->result, NULL) == CD_OK && text.n >= n &&
+            memcmp(text.p, names[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void on_again(void *ctx)
@@ -77,9 +93,9 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
     cd__webhook_chain *c = ctx;
     u64 id = 0;
     c->call = NULL;
-    if (err == CD_OK && !answers[0].is_error &&
-        cd_json_qty_u64(&id, answers[0].result, NULL) == CD_OK && id != 0) {
+    if (err == CD_OK && !answers[0].is_error && cd_json_qty_u64(&id, answers[0].result, NULL) == CD_OK && id != 0) {
         c->id = id;
+        c->is_dev = is_dev(&answers[1]);
         follow(c);
     } else {
         if (c->silent++ % TELL_EVERY == 0) {
@@ -92,9 +108,12 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
 
 static void ask_id(cd__webhook_chain *c)
 {
-    static const cd_ask ask = {.method = "eth_chainId", .params = "[]"};
+    static const cd_ask asks[] = {
+        {.method = "eth_chainId", .params = "[]"},
+        {.method = "web3_clientVersion", .params = "[]"},
+    };
     cd_arena_reset(&c->mem);
-    c->call = cd_call_new(&c->node, &c->mem, &ask, 1, 0, on_id, c);
+    c->call = cd_call_new(&c->node, &c->mem, asks, CD_COUNT(asks), 0, on_id, c);
 }
 
 static void chain_open(cd_webhook *w, const cd_webhook_chain *cfg)
@@ -118,10 +137,11 @@ static void chain_stop(cd__webhook_chain *c)
     }
 }
 
-/* ---- housekeeping ---- */
+/* --- housekeeping --- */
 
-static cd_err run_retain(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_retain(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_webhook *w = cd_list_of(job, cd_webhook, retain);
     u64 now = cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS;
     u64 texts = now > w->cfg.retention_ms ? now - w->cfg.retention_ms : 0;
@@ -130,7 +150,7 @@ static cd_err run_retain(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return cd_wh_retain(s, &w->retains, texts, rows, RETAIN_ROWS, why);
 }
 
-static void done_retain(cd_wh_job *job)
+static void done_retain(cd_job *job)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, retain);
     if (job->err != CD_OK) {
@@ -138,8 +158,8 @@ static void done_retain(cd_wh_job *job)
         w->retains = false;
     }
     if (w->retains && !w->is_stopping) {
-        w->retain = (cd_wh_job){.run = run_retain, .done = done_retain};
-        cd_wh_db_write(w->db, &w->retain);
+        w->retain = (cd_job){.run = run_retain, .done = done_retain};
+        cd_jobs_write(w->db, &w->retain);
         return;
     }
     w->retains = false;
@@ -150,19 +170,19 @@ static void on_minute(void *ctx)
     cd_webhook *w = ctx;
     if (!w->retains) {
         w->retains = true;
-        w->retain = (cd_wh_job){.run = run_retain, .done = done_retain};
-        cd_wh_db_write(w->db, &w->retain);
+        w->retain = (cd_job){.run = run_retain, .done = done_retain};
+        cd_jobs_write(w->db, &w->retain);
     }
 }
 
-static cd_err run_look(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_look(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_webhook *w = cd_list_of(job, cd_webhook, look);
-    return cd_wh_backlog_get(s, &w->backlog, cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS,
-                             why);
+    return cd_wh_backlog_get(s, &w->backlog, cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS, why);
 }
 
-static void done_look(cd_wh_job *job)
+static void done_look(cd_job *job)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, look);
     w->looks = false;
@@ -173,12 +193,12 @@ static void done_look(cd_wh_job *job)
     }
 }
 
-/* ---- a store that takes nothing ---- */
+/* --- a store that takes nothing --- */
 
 void cd__webhook_trouble(cd_webhook *w)
 {
     bool had = w->trouble[0] != '\0';
-    bool has = cd_wh_db_trouble(w->db, w->trouble);
+    bool has = cd_jobs_trouble(w->db, w->trouble);
     if (has && !had) {
         cd_log_error(w->cfg.log, "the database takes nothing: blocks and deliveries wait",
                      CD_F("why", (const char *)w->trouble));
@@ -188,14 +208,15 @@ void cd__webhook_trouble(cd_webhook *w)
 }
 
 /* Nobody may have anything to write, and the trouble be over. */
-static cd_err run_probe(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_probe(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_webhook *w = cd_list_of(job, cd_webhook, probe);
     u64 now = cd_clock_wall_ns(w->cfg.store.clock);
     return cd_wh_setting_put(s, cd_bytes_of(&now, sizeof now), "", "probe", why);
 }
 
-static void done_probe(cd_wh_job *job)
+static void done_probe(cd_job *job)
 {
     cd_list_of(job, cd_webhook, probe)->probes = false;
 }
@@ -205,19 +226,20 @@ static void look_for_trouble(cd_webhook *w)
     cd__webhook_trouble(w);
     if (w->trouble[0] != '\0' && !w->probes) {
         w->probes = true;
-        w->probe = (cd_wh_job){.run = run_probe, .done = done_probe};
-        cd_wh_db_write(w->db, &w->probe);
+        w->probe = (cd_job){.run = run_probe, .done = done_probe};
+        cd_jobs_write(w->db, &w->probe);
     }
 }
 
-/* ---- other workers ---- */
+/* --- other workers --- */
 
 /* What a dead worker had in hand is due again; what it had to tell of the past is told by who is left. */
-static cd_err run_bury(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_bury(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_webhook *w = cd_list_of(job, cd_webhook, bury);
     w->dead = 0;
-    if (cd_wh_db_losses(w->db) != w->bury_losses) {
+    if (cd_jobs_losses(w->db) != w->bury_losses) {
         return CD_OK; /* the server was away: nobody has his name back yet */
     }
     if (w->bury_lives) {
@@ -226,17 +248,16 @@ static cd_err run_bury(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return cd_wh_workers_bury(s, &w->dead, why);
 }
 
-static void done_bury(cd_wh_job *job)
+static void done_bury(cd_job *job)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, bury);
     w->buries = false;
-    if (job->err != CD_OK || w->is_stopping || cd_wh_db_losses(w->db) != w->bury_losses) {
+    if (job->err != CD_OK || w->is_stopping || cd_jobs_losses(w->db) != w->bury_losses) {
         w->was_away |= w->bury_lives;
         return;
     }
     if (w->dead != 0) {
-        cd_log_warn(w->cfg.log, "a worker is gone, others go on with its work",
-                    CD_F("workers", (u64)w->dead));
+        cd_log_warn(w->cfg.log, "a worker is gone, others go on with its work", CD_F("workers", (u64)w->dead));
         cd_wh_deliver_due(w->deliverer);
         for (usize i = 0; i < w->chains_cnt; i++) {
             if (w->chains[i].intake != NULL) {
@@ -246,16 +267,17 @@ static void done_bury(cd_wh_job *job)
     }
 }
 
-/* A commit whose answer was lost with the connection may have given us deliveries of which the deliverer does not know; those
- * that it has it leaves. */
-static cd_err run_again(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+/* A commit whose answer was lost with the connection may have given us deliveries of which the deliverer does not
+ * know; those that it has it leaves. */
+static cd_err run_again(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_webhook *w = cd_list_of(job, cd_webhook, again);
     cd_arena_reset(&w->again_mem);
     return cd_wh_worker_rows(s, &w->again_rows, &w->again_cnt, &w->again_mem, why);
 }
 
-static void done_again(cd_wh_job *job)
+static void done_again(cd_job *job)
 {
     cd_webhook *w = cd_list_of(job, cd_webhook, again);
     w->is_again = false;
@@ -267,34 +289,35 @@ static void done_again(cd_wh_job *job)
 
 static void look_for_losses(cd_webhook *w)
 {
-    u64 losses = cd_wh_db_losses(w->db);
+    u64 losses = cd_jobs_losses(w->db);
     if (losses != w->losses) {
         w->bury_ms = cd_loop_now_ms(w->cfg.loop) + GRACE_MS;
     }
     if (losses != w->losses && w->trouble[0] == '\0' && !w->is_again) {
         w->losses = losses;
         w->is_again = true;
-        w->again = (cd_wh_job){.run = run_again, .done = done_again};
-        cd_wh_db_write(w->db, &w->again);
+        w->again = (cd_job){.run = run_again, .done = done_again};
+        cd_jobs_write(w->db, &w->again);
     }
 }
 
 /* A webhook that another worker has changed, for the deliverer. */
 typedef struct reading {
-    cd_wh_job job;
+    cd_job job;
     cd_webhook *w;
     cd_arena mem;
     i64 key;
     cd_wh_hook hook;
 } reading;
 
-static cd_err run_reading(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_reading(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     reading *r = cd_list_of(job, reading, job);
     return cd_wh_hook_by_key(s, &r->hook, &r->mem, r->key, false, why);
 }
 
-static void done_reading(cd_wh_job *job)
+static void done_reading(cd_job *job)
 {
     reading *r = cd_list_of(job, reading, job);
     if (job->err == CD_OK && !r->w->is_stopping) {
@@ -311,7 +334,7 @@ static void on_heard(void *ctx, i64 hook)
     cd_webhook *w = ctx;
     reading *r = cd_new(reading);
     *r = (reading){.job = {.run = run_reading, .done = done_reading}, .w = w, .key = hook};
-    cd_wh_db_read(w->db, &r->job);
+    cd_jobs_read(w->db, &r->job);
 }
 
 static void on_missed(void *ctx)
@@ -331,23 +354,22 @@ static void on_second(void *ctx)
         w->bury_losses = w->losses;
         w->bury_lives = w->was_away;
         w->was_away = false;
-        w->bury = (cd_wh_job){.run = run_bury, .done = done_bury};
-        cd_wh_db_write(w->db, &w->bury);
+        w->bury = (cd_job){.run = run_bury, .done = done_bury};
+        cd_jobs_write(w->db, &w->bury);
     }
     if (!w->looks) {
         w->looks = true;
-        w->look = (cd_wh_job){.run = run_look, .done = done_look};
-        cd_wh_db_read(w->db, &w->look);
+        w->look = (cd_job){.run = run_look, .done = done_look};
+        cd_jobs_read(w->db, &w->look);
     }
 }
 
 static void metrics_open(cd_webhook *w)
 {
     cd_metrics *m = w->cfg.metrics;
-    w->depth =
-        cd_metrics_gauge(m, "queue_depth", "Deliveries that wait or are under way.", NULL, 0);
-    w->overdue = cd_metrics_gauge(
-        m, "overdue_seconds", "For how long the oldest delivery that nobody has is due.", NULL, 0);
+    w->depth = cd_metrics_gauge(m, "queue_depth", "Deliveries that wait or are under way.", NULL, 0);
+    w->overdue =
+        cd_metrics_gauge(m, "overdue_seconds", "For how long the oldest delivery that nobody has is due.", NULL, 0);
     w->paused = cd_metrics_gauge(m, "inactive", "Webhooks that are not active.", NULL, 0);
     w->second = cd_timer_new(w->cfg.loop, on_second, w);
     w->minute = cd_timer_new(w->cfg.loop, on_minute, w);
@@ -355,7 +377,7 @@ static void metrics_open(cd_webhook *w)
     cd_timer_start(w->minute, MINUTE_MS, MINUTE_MS);
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 static bool on_page(void *ctx, cd_http_req *r)
 {
@@ -371,9 +393,7 @@ static cd_err on_ended(void *ctx, cd_wh_store *s, const cd_wh_ending *e, cd_erri
 {
     cd_webhook *w = ctx;
     CD_TRY(cd_wh_notice_given_up(s, e->d, e->status, why));
-    return w->mailer == NULL || e->status == CD_WH_ACTIVE
-               ? CD_OK
-               : cd_wh_mailer_ended(w->mailer, s, e, why);
+    return w->mailer == NULL || e->status == CD_WH_ACTIVE ? CD_OK : cd_wh_mailer_ended(w->mailer, s, e, why);
 }
 
 static cd_err open_mailer(cd_webhook *w, cd_errinfo *why)
@@ -432,9 +452,10 @@ static cd_err open_engine(cd_webhook *w, cd_errinfo *why)
         .allow_cidrs = w->cfg.allow_cidrs,
         .allow_cidrs_cnt = w->cfg.allow_cidrs_cnt,
     };
-    static const cd_wh_peers_events peers = {.heard = on_heard, .missed = on_missed};
+    static const cd_peers_events peers = {.heard = on_heard, .missed = on_missed};
     CD_TRY(cd_wh_guard_new(&w->guard, w->cfg.loop, &guard, why));
-    CD_TRY(cd_wh_peers_new(&w->peers, w->cfg.loop, &w->cfg.store, &peers, w, why));
+    const cd_peers_cfg others = {.url = w->cfg.store.url, .channel = CD_WH_CHANNEL, .name = w->cfg.store.worker};
+    CD_TRY(cd_peers_new(&w->peers, w->cfg.loop, &others, &peers, w, why)); /* before the store takes up its work */
     CD_TRY(cd_wh_db_open(&w->db, w->cfg.loop, &w->cfg.store, w->cfg.metrics, why));
     const cd_http_client_cfg http = {.ca_file = w->cfg.ca_file};
     CD_TRY(cd_http_client_new(&w->http, w->cfg.loop, &http, why));
@@ -521,8 +542,8 @@ void cd_webhook_close(cd_webhook *w)
     for (usize i = 0; i < w->chains_cnt; i++) {
         chain_stop(&w->chains[i]);
     }
-    cd_wh_peers_free(w->peers);
-    cd_wh_db_close(w->db);
+    cd_peers_free(w->peers);
+    cd_jobs_close(w->db);
     for (usize i = 0; i < w->chains_cnt; i++) {
         cd_wh_intake_free(w->chains[i].intake);
         cd_arena_fini(&w->chains[i].mem);

@@ -8,10 +8,10 @@
 #ifndef CD_WEBHOOK_WEBHOOK_H
 #define CD_WEBHOOK_WEBHOOK_H
 
-#include "base/log.h"
-#include "base/metrics.h"
+#include "base/log/log.h"
+#include "base/log/metrics.h"
 #include "net/loop.h"
-#include "services/webhook/core/store.h"
+#include "services/webhook/core/store/store.h"
 
 typedef struct cd_webhook cd_webhook;
 
@@ -35,6 +35,7 @@ typedef struct cd_webhook_cfg {
     const cd_webhook_chain *chains;
     usize chains_cnt;
     u32 confirmations;
+    cd_wh_replaced replaced;
     const char *brand;
     bool allow_http;
     const char *const *allow_cidrs;
@@ -48,15 +49,15 @@ typedef struct cd_webhook_cfg {
     bool no_rate_limit;
 } cd_webhook_cfg;
 
-/* cd_webhook_open starts it; it goes on to wait for nodes that do not answer yet. Errors: those of the store, CD_EADDRINUSE, CD_EINVAL
- * for URLs, CD_EFORMAT for networks. */
+/* cd_webhook_open starts it; it goes on to wait for nodes that do not answer yet. Errors: those of the store,
+ * CD_EADDRINUSE, CD_EINVAL for URLs, CD_EFORMAT for networks. */
 cd_err cd_webhook_open(cd_webhook **out, const cd_webhook_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
 /* cd_webhook_port: the first one, which the system may have chosen. */
 u16 cd_webhook_port(const cd_webhook *w);
 
-/* cd_webhook_drain ends what runs within grace_ms, then calls done, once. cd_webhook_close: afterwards, or after an open that was not
- * drained and whose loop does not run any more. NULL is allowed. */
+/* cd_webhook_drain ends what runs within grace_ms, then calls done, once. cd_webhook_close: afterwards, or after an
+ * open that was not drained and whose loop does not run any more. NULL is allowed. */
 void cd_webhook_drain(cd_webhook *w, u32 grace_ms, void (*done)(void *ctx), void *ctx);
 void cd_webhook_close(cd_webhook *w);
 

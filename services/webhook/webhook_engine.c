@@ -1,9 +1,11 @@
 /* What routes and pages want from intake and deliverer. */
 #include "services/webhook/webhook_priv.h"
 
-#include "base/list.h"
-#include "base/mem.h"
+#include <stdio.h>
+
+#include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/table/list.h"
 
 cd__webhook_chain *cd__webhook_chain_of(cd_webhook *w, const char *name)
 {
@@ -22,7 +24,7 @@ static const char *trouble(void *ctx)
     return w->trouble;
 }
 
-/* ---- chains ---- */
+/* --- chains --- */
 
 static const char *chain_name(void *ctx, cd_bytes name)
 {
@@ -50,12 +52,15 @@ static bool chain_head(void *ctx, cd_wh_head *out, usize idx)
         cd_wh_intake_state s = cd_wh_intake_look(c->intake);
         out->height = s.height;
         out->lag = s.node.head > s.height ? s.node.head - s.height : 0;
-        out->is_connected = s.is_ready && !s.node.is_stopped && s.node.is_heard;
+        out->is_connected = s.is_ready && !s.node.is_stopped && s.node.is_heard && !s.is_far;
+        memcpy(out->problem, s.problem, sizeof out->problem);
+    } else {
+        (void)snprintf(out->problem, sizeof out->problem, "the node has not answered yet");
     }
     return true;
 }
 
-/* ---- addresses of receivers ---- */
+/* --- addresses of receivers --- */
 
 typedef struct checking {
     cd_wh_checked_fn *fn;
@@ -69,41 +74,42 @@ static const char *refusal_of(cd_err err, const char *host, cd_errinfo *text)
         return NULL;
     }
     cd_fail_at(text, err, __FILE__, __LINE__, "%.100s %s", host,
-               err == CD_EACCES ? "leads to an address that is not allowed"
-                                : "leads to no address");
+               err == CD_EACCES   ? "leads to an address that is not allowed"
+               : err == CD_ENOENT ? "leads to no address"
+                                  : "is not answered for by its name servers");
     return text->msg;
 }
 
-static void on_vetted(void *ctx, cd_err err, const char *address)
+static void on_vetted(void *ctx, cd_err err, const cd_wh_addresses *to)
 {
     checking *c = ctx;
     cd_errinfo text = {0};
-    (void)address;
+    (void)to;
     c->fn(c->arg, refusal_of(err, c->host, &text));
     cd_free(c);
 }
 
-static void check_url(void *ctx, const char *url, cd_wh_checked_fn *fn, void *arg)
+static void check_url(void *ctx, const char *project, const char *url, cd_wh_checked_fn *fn, void *arg)
 {
     cd_webhook *w = ctx;
     cd_wh_target target;
     cd_errinfo why = {0};
     cd_err err;
-    const char *address;
+    const cd_wh_addresses *to;
     if (cd_wh_target_parse(&target, w->guard, cd_bytes_str(url), &why) != CD_OK) {
         fn(arg, why.msg);
-    } else if (cd_wh_guard_known(w->guard, &target, &err, &address)) {
+    } else if (cd_wh_guard_known(w->guard, &target, &err, &to)) {
         fn(arg, refusal_of(err, target.host, &why));
     } else {
         checking *c = cd_new(checking);
         c->fn = fn;
         c->arg = arg;
         memcpy(c->host, target.host, sizeof c->host);
-        (void)cd_wh_guard_look_up(w->guard, &target, on_vetted, c);
+        (void)cd_wh_guard_look_up(w->guard, &target, project, on_vetted, c);
     }
 }
 
-/* ---- webhooks that change ---- */
+/* --- webhooks that change --- */
 
 static void changed(void *ctx, const cd_wh_hook *hook)
 {
@@ -131,7 +137,7 @@ static void due(void *ctx)
     cd_wh_deliver_due(((cd_webhook *)ctx)->deliverer);
 }
 
-/* ---- test events ---- */
+/* --- test events --- */
 
 static cd_bytes example(void *ctx, cd_arena *mem, const cd_wh_hook *hook, cd_wh_type type)
 {
@@ -139,13 +145,11 @@ static cd_bytes example(void *ctx, cd_arena *mem, const cd_wh_hook *hook, cd_wh_
     cd__webhook_chain *c = cd__webhook_chain_of(w, hook->chain == NULL ? "" : hook->chain);
     c = c == NULL ? &w->chains[0] : c;
     const cd_wh_chain chain = {.name = c->cfg->name, .symbol = c->cfg->symbol, .id = c->id};
-    return cd_wh_event_example(mem, &chain, hook, type,
-                               cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS)
-        .body;
+    return cd_wh_event_example(mem, &chain, hook, type, cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS).body;
 }
 
 typedef struct testing {
-    cd_wh_job job;
+    cd_job job;
     cd_webhook *w;
     cd_arena mem;
     cd_wh_event event;
@@ -167,13 +171,14 @@ static void on_tested(void *ctx, const cd_wh_attempt *attempt)
     testing_end(t);
 }
 
-static cd_err run_test(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_test(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     testing *t = cd_list_of(job, testing, job);
     return cd_wh_enqueue_test(s, &t->row, &t->event, why);
 }
 
-static void done_test(cd_wh_job *job)
+static void done_test(cd_job *job)
 {
     testing *t = cd_list_of(job, testing, job);
     if (job->err != CD_OK || t->w->is_stopping) {
@@ -184,8 +189,7 @@ static void done_test(cd_wh_job *job)
     cd_wh_deliver_test(t->w->deliverer, &t->row, on_tested, t);
 }
 
-static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn,
-                       void *arg)
+static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn, void *arg)
 {
     cd_webhook *w = ctx;
     bool is_target = cd_wh_hook_is_target(hook);
@@ -202,11 +206,11 @@ static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh
     u64 now = cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS;
     t->event = is_target ? cd_wh_notice_example(&t->mem, hook, (cd_wh_notice_type)type, now)
                          : cd_wh_event_example(&t->mem, &chain, hook, type, now);
-    t->job = (cd_wh_job){.run = run_test, .done = done_test};
-    cd_wh_db_write(w->db, &t->job);
+    t->job = (cd_job){.run = run_test, .done = done_test};
+    cd_jobs_write(w->db, &t->job);
 }
 
-/* ---- previews ---- */
+/* --- previews --- */
 
 typedef struct previewing {
     cd_wh_previewed_fn *fn;
@@ -229,8 +233,7 @@ static void on_previewed(void *ctx, const cd_wh_preview *p, const char *reason)
     cd_free(g);
 }
 
-static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_previewed_fn *fn,
-                    void *arg)
+static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_previewed_fn *fn, void *arg)
 {
     cd_webhook *w = ctx;
     cd__webhook_chain *c = cd__webhook_chain_of(w, hook->chain);

@@ -6,12 +6,12 @@
 #ifndef CD_WEBHOOK_WEBHOOK_PRIV_H
 #define CD_WEBHOOK_WEBHOOK_PRIV_H
 
-#include "net/ws.h"
-#include "services/webhook/core/deliver.h"
-#include "services/webhook/core/intake.h"
-#include "services/webhook/core/mail.h"
-#include "services/webhook/core/notice.h"
-#include "services/webhook/core/peers.h"
+#include "net/ws/ws.h"
+#include "services/common/peers.h"
+#include "services/webhook/core/chain/intake.h"
+#include "services/webhook/core/send/deliver.h"
+#include "services/webhook/core/send/mail.h"
+#include "services/webhook/core/store/notice.h"
 #include "services/webhook/pages/pages.h"
 #include "services/webhook/webhook.h"
 
@@ -24,8 +24,9 @@ typedef struct cd__webhook_chain {
     cd_arena mem;
     cd_call *call; /* asks for the chain's number */
     cd_timer *again;
-    u32 silent;           /* questions that were not answered */
-    _Atomic u64 id;       /* 0: not known yet */
+    u32 silent;     /* questions that were not answered */
+    _Atomic u64 id; /* 0: not known yet */
+    bool is_dev;
     cd_wh_intake *intake; /* NULL: not yet */
 } cd__webhook_chain;
 
@@ -33,8 +34,8 @@ struct cd_webhook {
     cd_webhook_cfg cfg;
     u8 master_key[32];
     cd_wh_engine engine;
-    cd_wh_peers *peers; /* NULL: nobody else can use the database */
-    cd_wh_db *db;
+    cd_peers *peers; /* NULL: nobody else can use the database */
+    cd_jobs *db;
     cd_http_client *http;
     cd_ws_hub *hub;
     cd_wh_guard *guard;
@@ -45,19 +46,19 @@ struct cd_webhook {
     cd__webhook_chain chains[CD__WEBHOOK_CHAINS_MAX];
     usize chains_cnt;
     cd_timer *minute, *second;
-    cd_wh_job retain, look, bury, again;
+    cd_job retain, look, bury, again;
     bool retains, looks, buries, is_again, is_stopping;
     u64 losses; /* of connections, after which what is in hand was looked at */
     cd_arena again_mem;
     cd_wh_delivery *again_rows;
     usize again_cnt;
-    cd_wh_job probe;
+    cd_job probe;
     bool probes;
-    char trouble[CD_WH_TROUBLE_MAX]; /* of the store, as it was told last */
-    bool was_away;                   /* and may be taken for dead; until that is put right */
-    u64 bury_ms;                     /* of the loop: not before */
-    u64 bury_losses;                 /* and not when there were more meanwhile */
-    bool bury_lives;                 /* this one was away */
+    char trouble[CD_JOBS_TROUBLE_MAX]; /* of the store, as it was told last */
+    bool was_away;                     /* and may be taken for dead; until that is put right */
+    u64 bury_ms;                       /* of the loop: not before */
+    u64 bury_losses;                   /* and not when there were more meanwhile */
+    bool bury_lives;                   /* this one was away */
     usize dead;
     cd_wh_backlog backlog;
     cd_gauge *depth, *overdue, *paused;

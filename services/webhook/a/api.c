@@ -15,8 +15,8 @@ static const cd_wh_filter_key keys[] = {
 
 static cd_err read_filters(cd_wh_read *r, cd_wh_hook *hook, cd_json body)
 {
-    return cd_wh_read_filter(r, &hook->filter, &hook->config, cd_json_get(body, "filters"),
-                             "filters", keys, CD_COUNT(keys), hook->types);
+    return cd_wh_read_filter(r, &hook->filter, &hook->config, cd_json_get(body, "filters"), "filters", keys,
+                             CD_COUNT(keys), hook->types);
 }
 
 static cd_err read_secret(cd_wh_read *r, cd_wh_draft *d, cd_json body)
@@ -27,8 +27,7 @@ static cd_err read_secret(cd_wh_read *r, cd_wh_draft *d, cd_json body)
         return CD_OK;
     }
     if (strlen(secret) < SECRET_MIN) {
-        return cd_wh_bad_shape(r, "string_too_short", "secret", "shorter than %d characters",
-                               SECRET_MIN);
+        return cd_wh_bad_shape(r, "string_too_short", "secret", "shorter than %d characters", SECRET_MIN);
     }
     d->hook.secret = cd_bytes_str(secret);
     d->given |= CD_WH_GIVEN_SECRET;
@@ -60,8 +59,7 @@ static cd_err create(cd_wh_read *r, cd_wh_draft *d, cd_json body)
     cd_wh_hook *hook = &d->hook;
     cd_bytes order = {0};
     CD_TRY(cd_wh_read_str(r, &hook->url, body, "url", CD_WH_URL_MAX, !r->is_dry));
-    CD_TRY(
-        cd_wh_read_types(r, &hook->types, &order, CD_WH_A, cd_json_get(body, "events"), "events"));
+    CD_TRY(cd_wh_read_types(r, &hook->types, &order, CD_WH_A, cd_json_get(body, "events"), "events"));
     CD_TRY(cd_wh_read_chain(r, &hook->chain, body));
     CD_TRY(read_filters(r, hook, body));
     CD_TRY(read_secret(r, d, body));
@@ -89,8 +87,7 @@ static cd_err patch(cd_wh_read *r, cd_wh_draft *d, cd_json body)
         d->given |= CD_WH_GIVEN_STATUS;
     }
     if (cd_json_has(cd_json_get(body, "events"))) {
-        CD_TRY(cd_wh_read_types(r, &hook->types, &order, CD_WH_A, cd_json_get(body, "events"),
-                                "events"));
+        CD_TRY(cd_wh_read_types(r, &hook->types, &order, CD_WH_A, cd_json_get(body, "events"), "events"));
         d->given |= CD_WH_GIVEN_TYPES;
     }
     if (cd_json_has(cd_json_get(body, "filters"))) {

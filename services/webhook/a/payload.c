@@ -1,5 +1,5 @@
 /* Bodies of variant A: one flat object [spec:webhooks#3]. */
-#include "services/webhook/core/payload.h"
+#include "services/webhook/core/chain/payload.h"
 #include "services/webhook/core/names.h"
 
 /* Who gave how much to whom: of a transfer its parties, else those of the transaction. */

@@ -1,17 +1,17 @@
 /* Who calls: accounts by key, remembered for a moment, and how often a project may call. */
 #include "services/webhook/api/call.h"
 
-#include "base/mem.h"
-#include "base/secret.h"
-#include "crypto/sha2.h"
+#include "base/mem/mem.h"
+#include "base/mem/secret.h"
+#include "crypto/hash/sha2.h"
+#include "services/common/keys.h"
 
 #include <stdio.h>
 
 enum {
     ACCOUNTS_MAX = 10000, /* kept at a time */
-    KEY_TEXT_MAX = 256,
-    FRESH_MS = 2000,     /* how long an account is believed */
-    USED_MS = 60 * 1000, /* how exact "last used" is */
+    FRESH_MS = 2000,      /* how long an account is believed */
+    USED_MS = 60 * 1000,  /* how exact "last used" is */
 };
 
 const cd_wh_tier *cd_wh_tier_of(const char *name)
@@ -26,7 +26,7 @@ const cd_wh_tier *cd_wh_tier_of(const char *name)
     return &tiers[0];
 }
 
-/* ---- accounts ---- */
+/* --- accounts --- */
 
 typedef struct account {
     cd_arena mem;
@@ -45,18 +45,19 @@ static void drop_account(void *ctx, void *val)
 
 /* The store is told that a key was used. */
 typedef struct noting {
-    cd_wh_job job;
+    cd_job job;
     u64 at_ms;
     char key[CD_WH_ID_MAX];
 } noting;
 
-static cd_err run_noting(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_noting(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     noting *n = cd_list_of(job, noting, job);
     return cd_wh_key_used(s, n->key, n->at_ms, why);
 }
 
-static void done_noting(cd_wh_job *job)
+static void done_noting(cd_job *job)
 {
     cd_free(cd_list_of(job, noting, job));
 }
@@ -69,32 +70,32 @@ static void note_use(cd_wh_api *a, account *acc, const account *old)
     }
     acc->noted_ms = acc->checked_ms;
     noting *n = cd_new(noting);
-    n->job = (cd_wh_job){.run = run_noting, .done = done_noting};
+    n->job = (cd_job){.run = run_noting, .done = done_noting};
     n->at_ms = acc->checked_ms;
     (void)snprintf(n->key, sizeof n->key, "%s", acc->a.key.id);
-    cd_wh_db_write(a->cfg.db, &n->job);
+    cd_jobs_write(a->cfg.db, &n->job);
 }
 
 /* The store is asked whose a key is. */
 typedef struct asking {
-    cd_wh_job job;
+    cd_job job;
     cd_wh_api *api;
     cd_wh_account_fn *fn;
     void *arg;
     account *found;
     cd_hash32 hash;
     usize n;
-    u8 text[KEY_TEXT_MAX];
+    u8 text[CD_KEY_TEXT_MAX];
 } asking;
 
-static cd_err run_asking(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_asking(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     asking *q = cd_list_of(job, asking, job);
-    return cd_wh_key_find(s, &q->found->a.key, &q->found->a.project, &q->found->mem,
-                          cd_bytes_of(q->text, q->n), why);
+    return cd_wh_key_find(s, &q->found->a.key, &q->found->a.project, &q->found->mem, cd_bytes_of(q->text, q->n), why);
 }
 
-static void done_asking(cd_wh_job *job)
+static void done_asking(cd_job *job)
 {
     asking *q = cd_list_of(job, asking, job);
     cd_wh_api *a = q->api;
@@ -105,13 +106,13 @@ static void done_asking(cd_wh_job *job)
         if (!cd_lru_put(a->accounts, q->hash.b, acc, 1)) {
             CD_UNREACHABLE();
         }
-        q->fn(q->arg, &acc->a);
+        q->fn(q->arg, &acc->a, CD_OK);
     } else {
         if (job->err != CD_ENOENT) {
             cd_log_error(a->cfg.log, "key not looked up", CD_F("why", job->why.msg));
         }
         drop_account(NULL, acc);
-        q->fn(q->arg, NULL);
+        q->fn(q->arg, NULL, job->err);
     }
     cd_wipe(q->text, sizeof q->text);
     cd_free(q);
@@ -120,14 +121,18 @@ static void done_asking(cd_wh_job *job)
 void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *arg)
 {
     cd_hash32 hash;
-    if (key.n == 0 || key.n > KEY_TEXT_MAX) {
-        fn(arg, NULL);
+    if (key.n == 0 || key.n > CD_KEY_TEXT_MAX) {
+        fn(arg, NULL, CD_ENOENT);
         return;
     }
     cd_sha256(&hash, key);
     account *acc = cd_lru_get(a->accounts, hash.b);
     if (acc != NULL && cd__wapi_now_ms(a) - acc->checked_ms < FRESH_MS) {
-        fn(arg, &acc->a);
+        fn(arg, &acc->a, CD_OK);
+        return;
+    }
+    if (cd_jobs_away(a->cfg.db)) {
+        fn(arg, NULL, CD_ECLOSED);
         return;
     }
     asking *q = cd_new(asking);
@@ -138,63 +143,35 @@ void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *a
     q->found = cd_new(account);
     q->n = key.n;
     memcpy(q->text, key.p, key.n);
-    q->job = (cd_wh_job){.run = run_asking, .done = done_asking};
-    cd_wh_db_read(a->cfg.db, &q->job);
+    q->job = (cd_job){.run = run_asking, .done = done_asking, .is_hasty = true};
+    cd_jobs_read(a->cfg.db, &q->job);
 }
 
-/* ---- rates ---- */
-
-/* Requests of a project in one second of the wall clock. */
-typedef struct window {
-    u64 second;
-    u32 used;
-} window;
-
-static void drop_window(void *ctx, void *val)
-{
-    (void)ctx;
-    cd_free(val);
-}
+/* --- rates --- */
 
 bool cd__wapi_take(cd__wapi_call *c)
 {
     cd_wh_api *a = c->api;
-    char key[CD_WH_ID_MAX] = {0};
-    u64 second = cd_clock_wall_s(a->cfg.clock);
     u32 limit = cd_wh_tier_of(c->account.project.tier)->requests_per_s;
-    (void)snprintf(key, sizeof key, "%s", c->account.project.id);
-    window *w = cd_lru_get(a->windows, key);
-    if (w == NULL) {
-        w = cd_new(window);
-        if (!cd_lru_put(a->windows, key, w, 1)) {
-            CD_UNREACHABLE();
-        }
-    }
-    if (w->second != second) {
-        *w = (window){.second = second};
-    }
-    bool is_in = a->cfg.no_rate_limit || w->used < limit;
-    w->used += is_in ? 1 : 0;
+    cd_rate_left left = cd_rate_take(a->rates, c->account.project.id, limit, cd_clock_wall_s(a->cfg.clock));
+    left.is_in |= a->cfg.no_rate_limit;
     cd_buf lines = {0};
-    cd_buf_fmt(&lines,
-               "X-RateLimit-Limit: %u\r\nX-RateLimit-Remaining: %u\r\nX-RateLimit-Reset: %llu\r\n",
-               limit, w->used < limit ? limit - w->used : 0, (unsigned long long)w->second + 1);
-    cd_buf_str(&lines, is_in ? "" : "Retry-After: 1\r\n");
+    cd_rate_put_lines(&lines, &left);
     cd_http_req_add_lines(c->req, cd_buf_bytes(&lines));
     cd_buf_fini(&lines);
-    return is_in;
+    return left.is_in;
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 void cd__wapi_accounts_init(cd_wh_api *a)
 {
     a->accounts = cd_lru_new(CD_HASH_KEYED, 32, ACCOUNTS_MAX, drop_account, NULL);
-    a->windows = cd_lru_new(CD_HASH_KEYED, CD_WH_ID_MAX, ACCOUNTS_MAX, drop_window, NULL);
+    a->rates = cd_rate_new(ACCOUNTS_MAX);
 }
 
 void cd__wapi_accounts_fini(cd_wh_api *a)
 {
     cd_lru_free(a->accounts);
-    cd_lru_free(a->windows);
+    cd_rate_free(a->rates);
 }

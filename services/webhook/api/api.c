@@ -2,9 +2,9 @@
 #include "services/webhook/api/call.h"
 #include "services/webhook/api/path.h"
 
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@ enum {
 static const char json_type[] = "application/json";
 
 const cd__wapi_route cd__wapi_routes[CD__WH_OTHER + 1] = {
-#define CD_ROUTE(name_, method_, path_, flags_, audit_, summary_)                                  \
-    [CD__WH_##name_] = {.name = #name_,                                                            \
-                        .path = path_,                                                             \
-                        .audit = audit_,                                                           \
-                        .summary = summary_,                                                       \
-                        .method = CD_HTTP_##method_,                                               \
+#define CD_ROUTE(name_, method_, path_, flags_, audit_, summary_)                                                      \
+    [CD__WH_##name_] = {.name = #name_,                                                                                \
+                        .path = path_,                                                                                 \
+                        .audit = audit_,                                                                               \
+                        .summary = summary_,                                                                           \
+                        .method = CD_HTTP_##method_,                                                                   \
                         .flags = flags_},
 #include "services/webhook/api/routes.def"
 #undef CD_ROUTE
@@ -41,20 +41,28 @@ u64 cd__wapi_now_ms(const cd_wh_api *a)
     return cd_clock_wall_ns(a->cfg.clock) / CD_NS_PER_MS;
 }
 
-/* ---- answers ---- */
+/* --- answers --- */
 
-void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field,
-                    const char *fmt, ...)
+void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field, const char *fmt, ...)
 {
     char text[400];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    c->read.problem = (cd_wh_problem){.status = status,
-                                      .code = code,
-                                      .field = field,
-                                      .message = cd_arena_str(&c->mem, cd_bytes_str(text))};
+    c->read.problem = (cd_wh_problem){
+        .status = status, .code = code, .field = field, .message = cd_arena_str(&c->mem, cd_bytes_str(text))};
+}
+
+/* Nothing of the call was done: the database is away, or takes nothing. */
+static void blame_store(cd__wapi_call *c, cd_err err)
+{
+    cd_http_req_add_lines(c->req, cd_bytes_str("Retry-After: 5\r\n"));
+    if (err == CD_ENOSPC) {
+        cd__wapi_blame(c, 503, "unavailable", "", "the service has no disk space left; nothing was changed");
+    } else {
+        cd__wapi_blame(c, 503, "unavailable", "", "the database does not answer or takes nothing; nothing was changed");
+    }
 }
 
 static void note(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, u32 status)
@@ -63,18 +71,15 @@ static void note(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, u32 stat
         char code[CD_U64_TEXT_MAX + 1];
         code[cd_u64_fmt(code, status)] = '\0';
         const cd_label labels[] = {{"route", cd__wapi_routes[route].path}, {"code", code}};
-        cd_counter_add(cd_metrics_counter(a->cfg.metrics, "requests_total",
-                                          "Management requests answered", labels, CD_COUNT(labels)),
+        cd_counter_add(cd_metrics_counter(a->cfg.metrics, "requests_total", "Management requests answered", labels,
+                                          CD_COUNT(labels)),
                        1);
     }
-    cd_log_info(a->cfg.access_log, "request",
-                CD_F("method", cd_http_method_name(cd_http_req_method(r))),
-                CD_F("path", cd_http_req_path(r)), CD_F("status", status),
-                CD_F("bytes", cd_http_req_out(r)->n));
+    cd_log_info(a->cfg.access_log, "request", CD_F("method", cd_http_method_name(cd_http_req_method(r))),
+                CD_F("path", cd_http_req_path(r)), CD_F("status", status), CD_F("bytes", cd_http_req_out(r)->n));
 }
 
-static void fail(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, cd_wh_face face,
-                 const cd_wh_problem *p)
+static void fail(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id route, cd_wh_face face, const cd_wh_problem *p)
 {
     cd_buf *out = cd_http_req_out(r);
     cd_buf_clear(out);
@@ -107,16 +112,20 @@ void cd__wapi_answer(cd__wapi_call *c)
     cd_free(c);
 }
 
-/* ---- the way of a call ---- */
+/* --- the way of a call --- */
 
-static void on_done(cd_wh_job *job)
+static void on_done(cd_job *job)
 {
     cd__wapi_call *c = cd_list_of(job, cd__wapi_call, job);
     const cd__wapi_steps *s = steps[c->route];
     if (job->err != CD_OK && c->read.problem.status == 0) {
         cd_log_error(c->api->cfg.log, "call failed", CD_F("route", cd__wapi_routes[c->route].name),
                      CD_F("why", job->why.msg));
-        cd__wapi_blame(c, 500, "internal", "", "the call failed; nothing was changed");
+        if (cd_jobs_is_trouble(job->err)) {
+            blame_store(c, job->err);
+        } else {
+            cd__wapi_blame(c, 500, "internal", "", "the call failed; nothing was changed");
+        }
     }
     if (c->read.problem.status != 0) {
         cd__wapi_answer(c);
@@ -156,8 +165,7 @@ static cd_err add_quota(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     CD_TRY(cd_wh_usage(s, &used, p->id, cd__wapi_now_ms(c->api), why));
     const char *name = cd_arena_fmt(&c->mem, "X-%s-Quota-Remaining", c->read.brand);
-    const char *left =
-        cd_arena_fmt(&c->mem, "%llu", (unsigned long long)(used < p->quota ? p->quota - used : 0));
+    const char *left = cd_arena_fmt(&c->mem, "%llu", (unsigned long long)(used < p->quota ? p->quota - used : 0));
     cd_http_req_add_header(c->req, name, left);
     return CD_OK;
 }
@@ -175,7 +183,7 @@ static cd_err add_audit(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         .actor = c->account.key.id,
         .action = action,
         .target = c->sub == NULL ? target : cd_arena_fmt(&c->mem, "%s/%s", target, c->sub),
-        .address = "",
+        .address = c->address,
     };
     return cd_wh_audit_add(s, &audit, why);
 }
@@ -194,8 +202,7 @@ static cd_err recall(cd__wapi_call *c, cd_wh_store *s, bool *known, cd_errinfo *
     }
     CD_TRY(err);
     if (memcmp(kept.request, c->idem_hash, 32) != 0) {
-        return cd__wapi_refuse(c, 409, "idempotency_conflict", "",
-                               "this Idempotency-Key was used for another request");
+        return cd__wapi_refuse(c, 409, "idempotency_conflict", "", "this Idempotency-Key was used for another request");
     }
     cd_buf_put(cd_http_req_out(c->req), kept.body);
     c->status = kept.status;
@@ -205,16 +212,15 @@ static cd_err recall(cd__wapi_call *c, cd_wh_store *s, bool *known, cd_errinfo *
 
 static cd_err keep(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
-    cd_wh_kept kept = {.status = c->status,
-                       .body = cd_buf_bytes(cd_http_req_out(c->req)),
-                       .at_ms = cd__wapi_now_ms(c->api)};
+    cd_wh_kept kept = {
+        .status = c->status, .body = cd_buf_bytes(cd_http_req_out(c->req)), .at_ms = cd__wapi_now_ms(c->api)};
     memcpy(kept.request, c->idem_hash, 32);
-    return c->idem_key.n == 0 ? CD_OK
-                              : cd_wh_kept_put(s, &kept, c->account.project.id, c->idem_key, why);
+    return c->idem_key.n == 0 ? CD_OK : cd_wh_kept_put(s, &kept, c->account.project.id, c->idem_key, why);
 }
 
-static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err on_run(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd__wapi_call *c = cd_list_of(job, cd__wapi_call, job);
     bool is_known;
     cd_buf_clear(cd_http_req_out(c->req)); /* it may be another try */
@@ -233,11 +239,14 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 
 static void post(cd__wapi_call *c)
 {
-    c->job = (cd_wh_job){.run = on_run, .done = on_done};
-    if ((cd__wapi_routes[c->route].flags & R_WRITE) != 0) {
-        cd_wh_db_write(c->api->cfg.db, &c->job);
+    c->job = (cd_job){.run = on_run, .done = on_done, .is_hasty = true};
+    if (cd_jobs_away(c->api->cfg.db)) {
+        blame_store(c, CD_ECLOSED);
+        cd__wapi_answer(c);
+    } else if ((cd__wapi_routes[c->route].flags & R_WRITE) != 0) {
+        cd_jobs_write(c->api->cfg.db, &c->job);
     } else {
-        cd_wh_db_read(c->api->cfg.db, &c->job);
+        cd_jobs_read(c->api->cfg.db, &c->job);
     }
 }
 
@@ -277,7 +286,7 @@ static void check(cd__wapi_call *c)
     }
     c->checking = next == &c->check_url ? "url" : "ops_url";
     *next = NULL;
-    e->check_url(e->ctx, url, on_checked, c);
+    e->check_url(e->ctx, c->account.project.id, url, on_checked, c);
 }
 
 static cd_err read_idem(cd__wapi_call *c)
@@ -287,8 +296,8 @@ static cd_err read_idem(cd__wapi_call *c)
         c->idem_key = (cd_bytes){0};
     }
     if (c->idem_key.n > IDEM_KEY_MAX) {
-        return cd__wapi_refuse(c, 400, "invalid_value", "Idempotency-Key",
-                               "Idempotency-Key is longer than %d bytes", IDEM_KEY_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "Idempotency-Key", "Idempotency-Key is longer than %d bytes",
+                               IDEM_KEY_MAX);
     }
     cd_hash32 hash;
     cd_sha256(&hash, cd_http_req_body(c->req));
@@ -340,6 +349,33 @@ static cd_err read_body(cd__wapi_call *c)
     return cd_wh_read_body(&c->read, &c->body, text);
 }
 
+/* A member that nobody knows is a mistake, and what it was meant to narrow down would be wide open. */
+static cd_err check_members(cd__wapi_call *c)
+{
+    static const char *const schemas[CD__WH_OTHER][3] = {
+        [CD__WH_CREATE] = {"Create"},
+        [CD__WH_PREVIEW] = {"Create", "Preview"},
+        /* A record that comes back changes what can be changed. */
+        [CD__WH_PATCH] = {"Change", "Create", "Webhook"},
+        [CD__WH_TEST] = {"Test"},
+        [CD__WH_ADDRESSES] = {"Watch"},
+        [CD__WH_ROTATE] = {"Rotate"},
+        [CD__WH_REPLAY] = {"Replay"},
+        [CD__WH_NOTIFY] = {"Notify"},
+    };
+    for (cd_json_it it = cd_json_iter(c->body); cd_json_next(&it);) {
+        bool is_known = schemas[c->route][0] == NULL;
+        for (usize i = 0; i < CD_COUNT(schemas[0]) && schemas[c->route][i] != NULL; i++) {
+            is_known |= cd_wh_api_takes(schemas[c->route][i], cd__wapi_face(c), it.key);
+        }
+        if (!is_known) {
+            const char *name = cd_arena_str(&c->mem, cd_bytes_sub(it.key, 0, cd_min_u64(it.key.n, 64)));
+            return cd_wh_bad_shape(&c->read, "extra_forbidden", name, "%s is not known", name);
+        }
+    }
+    return CD_OK;
+}
+
 static cd_err begin(cd__wapi_call *c)
 {
     const cd__wapi_route *route = &cd__wapi_routes[c->route];
@@ -348,6 +384,7 @@ static cd_err begin(cd__wapi_call *c)
     }
     CD_TRY(read_idem(c));
     CD_TRY(read_body(c));
+    CD_TRY(check_members(c));
     return steps[c->route]->prepare == NULL ? CD_OK : steps[c->route]->prepare(c);
 }
 
@@ -366,7 +403,7 @@ static void copy_account(cd__wapi_call *c, const cd_wh_account *from)
     c->read.face = to->project.face;
 }
 
-/* ---- keys ---- */
+/* --- keys --- */
 
 static cd_bytes bearer(cd_http_req *r)
 {
@@ -402,7 +439,7 @@ static cd_wh_face guess(const cd_wh_api *a, cd_http_req *r)
     return faces == 0 && bearer(r).n == 0 ? CD_WH_B : CD_WH_A;
 }
 
-static void on_account(void *arg, const cd_wh_account *found)
+static void on_account(void *arg, const cd_wh_account *found, cd_err said)
 {
     cd__wapi_call *c = arg;
     bool is_bearer = bearer(c->req).n != 0;
@@ -410,7 +447,11 @@ static void on_account(void *arg, const cd_wh_account *found)
     if (found != NULL) {
         copy_account(c, found);
     }
-    if (found == NULL || !fits(c, is_bearer)) {
+    if (found == NULL && said != CD_ENOENT) {
+        c->account.project.face = guess(c->api, c->req);
+        blame_store(c, said);
+        err = said;
+    } else if (found == NULL || !fits(c, is_bearer)) {
         bool may_be_bearer = c->api->cfg.faces != 1u << CD_WH_B;
         if (found == NULL) {
             c->account.project.face = guess(c->api, c->req);
@@ -435,19 +476,17 @@ static void on_account(void *arg, const cd_wh_account *found)
     }
 }
 
-/* ---- routes ---- */
+/* --- routes --- */
 
 /* The route of a request; allow: methods of its path. A fixed path stands before one with a parameter. */
-static cd__wapi_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2],
-                                  u32 *allow)
+static cd__wapi_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes params[2], u32 *allow)
 {
     const char *first = NULL;
     *allow = 0;
     for (u32 i = 0; i < CD__WH_OTHER; i++) {
         const cd__wapi_route *r = &cd__wapi_routes[i];
         cd_bytes own[2] = {{0}};
-        if (!cd_wh_path_fits(r->path, path, own) ||
-            (first != NULL && strcmp(first, r->path) != 0)) {
+        if (!cd_wh_path_fits(r->path, path, own) || (first != NULL && strcmp(first, r->path) != 0)) {
             continue;
         }
         first = r->path;
@@ -463,8 +502,7 @@ static cd__wapi_route_id route_of(cd_bytes path, cd_http_method method, cd_bytes
 
 static void add_allow(cd_http_req *r, u32 allow)
 {
-    static const cd_http_method all[] = {CD_HTTP_GET, CD_HTTP_HEAD, CD_HTTP_POST, CD_HTTP_PATCH,
-                                         CD_HTTP_DELETE};
+    static const cd_http_method all[] = {CD_HTTP_GET, CD_HTTP_HEAD, CD_HTTP_POST, CD_HTTP_PATCH, CD_HTTP_DELETE};
     cd_buf line = {0};
     cd_buf_str(&line, "Allow: ");
     allow |= (allow & CD_HTTP_GET) != 0 ? (u32)CD_HTTP_HEAD : 0;
@@ -489,6 +527,7 @@ static cd__wapi_call *call_new(cd_wh_api *a, cd_http_req *r, cd__wapi_route_id i
     cd__wapi_call *c = cd_new(cd__wapi_call);
     *c = (cd__wapi_call){.api = a, .req = r, .route = id, .status = 200, .rng = cd_rng_os()};
     cd_list_push_back(&a->calls, &c->link);
+    cd_http_req_peer(r, c->address);
     c->read = (cd_wh_read){.mem = &c->mem,
                            .rng = &c->rng,
                            .chain = a->cfg.engine->chain,
@@ -505,9 +544,10 @@ static void find_account(cd__wapi_call *c, cd_wh_account_fn *fn)
 }
 
 /* The key is looked at for nothing but the form of the answer. */
-static void on_stranger(void *arg, const cd_wh_account *found)
+static void on_stranger(void *arg, const cd_wh_account *found, cd_err err)
 {
     cd__wapi_call *c = arg;
+    (void)err;
     c->account.project.face = found != NULL ? found->project.face : guess(c->api, c->req);
     cd__wapi_answer(c);
 }
@@ -560,13 +600,12 @@ static void on_request(void *ctx, cd_http_req *r)
 static void on_refused(void *ctx, cd_http_req *r, u32 status, const char *text)
 {
     cd_wh_api *a = ctx;
-    const cd_wh_problem p = {.status = status,
-                             .code = status == 413 ? "payload_too_large" : "bad_request",
-                             .message = text};
+    const cd_wh_problem p = {
+        .status = status, .code = status == 413 ? "payload_too_large" : "bad_request", .message = text};
     fail(a, r, CD__WH_OTHER, guess(a, r), &p);
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 cd_wh_api *cd_wh_api_new(const cd_wh_api_cfg *cfg)
 {

@@ -9,18 +9,18 @@
 #ifndef CD_WEBHOOK_API_API_H
 #define CD_WEBHOOK_API_API_H
 
-#include "base/log.h"
-#include "base/metrics.h"
-#include "net/http_server.h"
+#include "base/log/log.h"
+#include "base/log/metrics.h"
+#include "net/http/server.h"
 #include "services/webhook/api/engine.h"
-#include "services/webhook/core/db.h"
+#include "services/webhook/core/store/db.h"
 
 typedef struct cd_wh_api cd_wh_api;
 
 /* Zero in a number means its default. What is pointed to stays. */
 typedef struct cd_wh_api_cfg {
     cd_loop *loop;
-    cd_wh_db *db;
+    cd_jobs *db;
     const cd_wh_engine *engine;
     cd_metrics *metrics;   /* shown at /metrics; NULL: none */
     cd_logger *log;        /* what fails here; NULL: none */
@@ -52,9 +52,10 @@ typedef struct cd_wh_account {
     cd_wh_project project;
 } cd_wh_account;
 
-/* cd_wh_api_account finds the account of a key's text: fn is called once, perhaps at once, with NULL for a key that is none. Borrowed
- * for the call. What was found serves for two seconds. */
-typedef void cd_wh_account_fn(void *arg, const cd_wh_account *account);
+/* cd_wh_api_account finds the account of a key's text: fn is called once, perhaps at once, with NULL for a key that
+ * is none (CD_ENOENT), or when the database does not say (another error). Borrowed for the call. What was found serves
+ * for two seconds. */
+typedef void cd_wh_account_fn(void *arg, const cd_wh_account *account, cd_err err);
 void cd_wh_api_account(cd_wh_api *a, cd_bytes key, cd_wh_account_fn *fn, void *arg);
 
 /* What a tier allows. */
@@ -63,6 +64,9 @@ typedef struct cd_wh_tier {
     u32 requests_per_s, webhooks;
 } cd_wh_tier;
 const cd_wh_tier *cd_wh_tier_of(const char *name); /* an unknown one is the free one */
+
+/* cd_wh_api_takes: a body of this schema (its word in the description, such as "Create") may have this member. */
+bool cd_wh_api_takes(const char *schema, cd_wh_face face, cd_bytes name);
 
 /* cd_wh_api_openapi appends the description of all routes for one face, and of what receivers get, OpenAPI 3.1. */
 void cd_wh_api_openapi(cd_buf *out, cd_wh_face face, const char *brand);

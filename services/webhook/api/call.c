@@ -31,8 +31,8 @@ cd_err cd__wapi_query_u64(cd__wapi_call *c, u64 *out, const char *name, u64 min,
         return CD_OK;
     }
     if (cd_u64_parse(&v, cd_bytes_str(text)) != CD_OK || v < min || v > max) {
-        return cd__wapi_refuse(c, 400, "invalid_value", name, "%s must be %llu to %llu", name,
-                               (unsigned long long)min, (unsigned long long)max);
+        return cd__wapi_refuse(c, 400, "invalid_value", name, "%s must be %llu to %llu", name, (unsigned long long)min,
+                               (unsigned long long)max);
     }
     *out = v;
     return CD_OK;
@@ -63,8 +63,8 @@ static bool read_date(u64 *out_ms, const char *text)
 {
     u64 y, mo, d;
     u64 h = 0, mi = 0, s = 0, ms = 0;
-    if (!digits(&text, &y, 4) || !letter(&text, "-") || !digits(&text, &mo, 2) ||
-        !letter(&text, "-") || !digits(&text, &d, 2)) {
+    if (!digits(&text, &y, 4) || !letter(&text, "-") || !digits(&text, &mo, 2) || !letter(&text, "-") ||
+        !digits(&text, &d, 2)) {
         return false;
     }
     if (letter(&text, "Tt ")) {
@@ -80,8 +80,7 @@ static bool read_date(u64 *out_ms, const char *text)
         }
         (void)letter(&text, "Zz");
     }
-    if (text[0] != '\0' || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 ||
-        s > 59) {
+    if (text[0] != '\0' || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 59) {
         return false;
     }
     struct tm tm = {.tm_year = (int)y - 1900,
@@ -119,8 +118,7 @@ cd_err cd__wapi_cursor(cd__wapi_call *c, i64 *before)
     if (text == NULL) {
         return CD_OK;
     }
-    if (text[0] != 'c' || cd_u64_parse(&v, cd_bytes_str(text + 1)) != CD_OK || v == 0 ||
-        v > INT64_MAX) {
+    if (text[0] != 'c' || cd_u64_parse(&v, cd_bytes_str(text + 1)) != CD_OK || v == 0 || v > INT64_MAX) {
         return cd__wapi_refuse(c, 400, "invalid_value", "cursor", "not a cursor of this service");
     }
     *before = (i64)v;
@@ -148,8 +146,7 @@ void cd__wapi_link_next(cd__wapi_call *c, const char *cursor)
         const u8 *amp = memchr(query.p, '&', query.n);
         usize n = amp == NULL ? query.n : (usize)(amp - query.p);
         cd_bytes part = cd_bytes_sub(query, 0, n);
-        bool is_place = (n >= 7 && memcmp(part.p, "cursor=", 7) == 0) ||
-                        (n >= 5 && memcmp(part.p, "page=", 5) == 0);
+        bool is_place = (n >= 7 && memcmp(part.p, "cursor=", 7) == 0) || (n >= 5 && memcmp(part.p, "page=", 5) == 0);
         if (!is_place && n != 0) {
             cd_buf_put(&line, part);
             cd_buf_u8(&line, '&');
@@ -225,8 +222,7 @@ void cd__wapi_w_time(cd_json_w *w, cd_wh_face face, const char *name, u64 ms)
 
 cd_err cd__wapi_find(cd__wapi_call *c, cd_wh_store *s, bool with_lists, cd_errinfo *why)
 {
-    cd_err err =
-        cd_wh_hook_get(s, &c->hook, &c->mem, c->account.project.id, c->id, with_lists, why);
+    cd_err err = cd_wh_hook_get(s, &c->hook, &c->mem, c->account.project.id, c->id, with_lists, why);
     if (err == CD_ENOENT) {
         return cd__wapi_refuse(c, 404, "not_found", "", "no such webhook");
     }

@@ -2,19 +2,21 @@
  *
  *   prepare (loop) ─► run (store's thread, in a transaction) ─► after (loop, when it is on the disk) ─► answer
  *
- * Each step may refuse with cd__wapi_refuse; what run wrote is then undone. The answer's JSON is written in run or after.
- * Threading: a call is with one thread at a time. */
+ * Each step may refuse with cd__wapi_refuse; what run wrote is then undone. The answer's JSON is written in run or
+ * after. Threading: a call is with one thread at a time. */
 #ifndef CD_WEBHOOK_API_CALL_H
 #define CD_WEBHOOK_API_CALL_H
 
-#include "base/list.h"
-#include "base/lru.h"
+#include "base/table/list.h"
+#include "base/table/lru.h"
+#include "services/common/rate.h"
 #include "services/webhook/api/api.h"
 #include "services/webhook/api/face.h"
-#include "services/webhook/core/records.h"
+#include "services/webhook/core/store/records.h"
 
 enum { R_READ = 1, R_WRITE = 2, R_BODY = 4, R_ASYNC = 8, R_OPEN = 16, R_SCOPE = 32 };
 
+/* The rows of routes.def. */
 typedef enum cd__wapi_route_id {
 #define CD_ROUTE(name, method, path, flags, audit, summary) CD__WH_##name,
 #include "services/webhook/api/routes.def"
@@ -24,6 +26,7 @@ typedef enum cd__wapi_route_id {
 
 typedef struct cd__wapi_call cd__wapi_call;
 
+/* One of them: prepare reads the request, run works on the database's thread, after writes the answer. */
 typedef struct cd__wapi_route {
     const char *name, *path, *audit, *summary;
     cd_http_method method;
@@ -33,6 +36,7 @@ typedef struct cd__wapi_route {
     void (*after)(cd__wapi_call *c); /* of R_ASYNC it sees to the answer */
 } cd__wapi_route;
 
+/* The table of them, by id; the last row stands for every other path. */
 extern const cd__wapi_route cd__wapi_routes[CD__WH_OTHER + 1];
 
 /* The steps of the routes; NULL where there is none. */
@@ -41,13 +45,13 @@ typedef struct cd__wapi_steps {
     cd_err (*run)(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why);
     void (*after)(cd__wapi_call *c);
 } cd__wapi_steps;
-#define CD_ROUTE(name, method, path, flags, audit, summary)                                        \
-    extern const cd__wapi_steps cd__wapi_do_##name;
+#define CD_ROUTE(name, method, path, flags, audit, summary) extern const cd__wapi_steps cd__wapi_do_##name;
 #include "services/webhook/api/routes.def"
 #undef CD_ROUTE
 
+/* A request, from its parsing to its answer. */
 struct cd__wapi_call {
-    cd_wh_job job;
+    cd_job job;
     cd_list link;
     cd_wh_api *api;
     cd_http_req *req;
@@ -72,26 +76,28 @@ struct cd__wapi_call {
     bool changed, gone, due;
     cd_bytes idem_key;
     u8 idem_hash[32];
+    char address[CD_TCP_PEER_MAX]; /* of the client */
 };
 
+/* The interface: its requests, and what it remembers between them. */
 struct cd_wh_api {
     cd_wh_api_cfg cfg;
     cd_http_server *server;
     cd_list calls;
     cd_lru *accounts; /* of keys, by SHA-256 of their text */
-    cd_lru *windows;  /* of requests, by project */
+    cd_rate *rates;   /* of requests, by project */
     cd_buf openapi[3];
 };
 
 /* cd__wapi_refuse (c, status, code, field, format, …) says what is wrong and gives CD_EINVAL, as cd_wh_bad does. */
 #define cd__wapi_refuse(...) (cd__wapi_blame(__VA_ARGS__), CD_EINVAL)
-void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field,
-                    const char *fmt, ...) CD_PRINTF(5, 6);
+void cd__wapi_blame(cd__wapi_call *c, u32 status, const char *code, const char *field, const char *fmt, ...)
+    CD_PRINTF(5, 6);
 /* cd__wapi_answer ends a call of R_ASYNC with what stands in its buffer, or with its problem. */
 void cd__wapi_answer(cd__wapi_call *c);
 
-/* cd__wapi_take counts a call against the rate of the caller's project and says on the answer what is left; false: it is
- * one too many. _accounts_init, _fini: what is remembered of callers. */
+/* cd__wapi_take counts a call against the rate of the caller's project and says on the answer what is left; false:
+ * it is one too many. _accounts_init, _fini: what is remembered of callers. */
 bool cd__wapi_take(cd__wapi_call *c);
 void cd__wapi_accounts_init(cd_wh_api *a);
 void cd__wapi_accounts_fini(cd_wh_api *a);
@@ -119,7 +125,8 @@ cd_err cd__wapi_cursor(cd__wapi_call *c, i64 *before) CD_CHECK;
 const char *cd__wapi_cursor_fmt(cd__wapi_call *c, i64 last); /* last 0: NULL */
 void cd__wapi_link_next(cd__wapi_call *c, const char *cursor);
 
-/* Names in answers: written in snake case here, in camel case by A. cd__wapi_name gives the face's, perhaps in camel. */
+/* Names in answers: written in snake case here, in camel case by A. cd__wapi_name gives the face's, perhaps in
+ * camel. */
 const char *cd__wapi_name(char camel[64], cd_wh_face face, const char *name);
 void cd__wapi_key(cd_json_w *w, cd_wh_face face, const char *name);
 void cd__wapi_w_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v);

@@ -1,10 +1,10 @@
-/* Filters: one table of keys per face, one reading of each kind of value. What is answered later is what was understood:
- * canonical spelling, in the client's own form (one value or a list). */
+/* Filters: one table of keys per face, one reading of each kind of value. What is answered later is what was
+ * understood: canonical spelling, in the client's own form (one value or a list). */
 #include "services/webhook/api/face.h"
 
 #include "base/hex.h"
-#include "base/hmap.h"
-#include "crypto/keccak.h"
+#include "base/table/hmap.h"
+#include "crypto/hash/keccak.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
@@ -23,7 +23,7 @@ static bool is_hex_of(cd_bytes text, usize bytes)
     return text.n == 2 + 2 * bytes && text.p[0] == '0' && (text.p[1] | 0x20) == 'x';
 }
 
-/* ---- values ---- */
+/* --- values --- */
 
 static void warn_checksum(cd_wh_read *r, cd_bytes text, const cd_addr20 *addr)
 {
@@ -36,8 +36,7 @@ static void warn_checksum(cd_wh_read *r, cd_bytes text, const cd_addr20 *addr)
     }
     cd_addr_fmt(right, addr);
     if (upper && lower && memcmp(text.p + 2, right + 2, 40) != 0) {
-        cd_wh_warn(r, "%.*s has a wrong checksum; correct is %s", (int)text.n, (const char *)text.p,
-                   right);
+        cd_wh_warn(r, "%.*s has a wrong checksum; correct is %s", (int)text.n, (const char *)text.p, right);
     }
 }
 
@@ -46,8 +45,7 @@ static cd_err read_address(const reading *g, cd_addr20 *out, cd_json v, const ch
     cd_bytes text;
     if (cd_json_str(&text, v, NULL) != CD_OK || !is_hex_of(text, 20) ||
         cd_hex_parse(out->b, cd_bytes_sub(text, 2, 40)) != CD_OK) {
-        return cd_wh_bad_shape(g->r, "value_error", field,
-                               "must be an address: 0x and 40 hexadecimal digits");
+        return cd_wh_bad_shape(g->r, "value_error", field, "must be an address: 0x and 40 hexadecimal digits");
     }
     warn_checksum(g->r, text, out);
     cd_json_w_hex(g->w, cd_bytes_of(out->b, 20));
@@ -59,8 +57,7 @@ static cd_err read_hash(const reading *g, cd_hash32 *out, cd_json v, const char 
     cd_bytes text;
     if (cd_json_str(&text, v, NULL) != CD_OK || !is_hex_of(text, 32) ||
         cd_hex_parse(out->b, cd_bytes_sub(text, 2, 64)) != CD_OK) {
-        return cd_wh_bad_shape(g->r, "value_error", field,
-                               "must be a hash: 0x and 64 hexadecimal digits");
+        return cd_wh_bad_shape(g->r, "value_error", field, "must be a hash: 0x and 64 hexadecimal digits");
     }
     cd_json_w_hex(g->w, cd_bytes_of(out->b, 32));
     return CD_OK;
@@ -74,8 +71,7 @@ static cd_err read_number(const reading *g, cd_u256 *out, cd_json v, const char 
     char digits[CD_U256_TEXT_MAX];
     if (is_str ? cd_u256_parse_dec(out, text) != CD_OK
                : cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u256(out, v, NULL) != CD_OK) {
-        return cd_wh_bad_shape(g->r, "value_error", field,
-                               "must be a decimal number of base units below 2^256");
+        return cd_wh_bad_shape(g->r, "value_error", field, "must be a decimal number of base units below 2^256");
     }
     usize n = cd_u256_fmt_dec(digits, out);
     cd_json_w_str(g->w, cd_bytes_of(digits, n));
@@ -85,8 +81,7 @@ static cd_err read_number(const reading *g, cd_u256 *out, cd_json v, const char 
 static bool is_signature(cd_bytes text)
 {
     const u8 *open = memchr(text.p, '(', text.n);
-    if (text.n < 3 || text.n > SIGNATURE_MAX || open == NULL || open == text.p ||
-        text.p[text.n - 1] != ')') {
+    if (text.n < 3 || text.n > SIGNATURE_MAX || open == NULL || open == text.p || text.p[text.n - 1] != ')') {
         return false;
     }
     for (usize i = 0; i < text.n; i++) {
@@ -121,13 +116,11 @@ static cd_err read_selector(const reading *g, u32 *out, cd_json v, const char *f
                            "transfer(address,uint256)");
 }
 
-/* ---- lists ---- */
+/* --- lists --- */
 
 static usize size_of(cd_wh_key_kind kind)
 {
-    return kind == CD_WH_KEY_ADDRS       ? sizeof(cd_addr20)
-           : kind == CD_WH_KEY_SELECTORS ? sizeof(u32)
-                                         : sizeof(cd_hash32);
+    return kind == CD_WH_KEY_ADDRS ? sizeof(cd_addr20) : kind == CD_WH_KEY_SELECTORS ? sizeof(u32) : sizeof(cd_hash32);
 }
 
 static cd_err read_one(const reading *g, void *out, cd_json v, const char *field)
@@ -227,14 +220,12 @@ static cd_err read_topics(const reading *g, cd_json v)
 {
     usize i = 0;
     if (cd_json_kind_of(v) != CD_JSON_ARR || cd_json_len(v) > TOPICS) {
-        return cd_wh_bad_shape(g->r, "list_type", g->field, "must be an array of at most %d topics",
-                               TOPICS);
+        return cd_wh_bad_shape(g->r, "list_type", g->field, "must be an array of at most %d topics", TOPICS);
     }
     cd_json_w_arr(g->w);
     for (cd_json_it it = cd_json_iter(v); cd_json_next(&it); i++) {
         if (cd_json_has(it.val)) {
-            CD_TRY(read_words(g, &g->f->topics[i], it.val,
-                              cd_arena_fmt(g->r->mem, "%s[%zu]", g->field, i)));
+            CD_TRY(read_words(g, &g->f->topics[i], it.val, cd_arena_fmt(g->r->mem, "%s[%zu]", g->field, i)));
         } else {
             cd_json_w_null(g->w);
         }
@@ -293,7 +284,7 @@ static cd_err read_key(const reading *g, cd_json v)
     CD_UNREACHABLE();
 }
 
-/* ---- the object ---- */
+/* --- the object --- */
 
 static const cd_wh_filter_key *key_of(const cd_wh_filter_key *keys, usize cnt, cd_bytes name)
 {
@@ -305,25 +296,28 @@ static const cd_wh_filter_key *key_of(const cd_wh_filter_key *keys, usize cnt, c
     return NULL;
 }
 
-static cd_err read_object(reading *g, cd_json v, const char *field, const cd_wh_filter_key *keys,
-                          usize keys_cnt, u32 types)
+static cd_err read_object(reading *g, cd_json v, const char *field, const cd_wh_filter_key *keys, usize keys_cnt,
+                          u32 types)
 {
     const char *dot = field[0] == '\0' ? "" : ".";
     cd_json_w_obj(g->w);
     for (cd_json_it it = cd_json_iter(v); cd_json_next(&it);) {
         g->key = key_of(keys, keys_cnt, it.key);
         if (g->key == NULL) {
-            cd_wh_warn(g->r, "%s%s%.*s is not known and has no effect", field, dot,
-                       (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
-            continue;
+            const char *name =
+                cd_arena_fmt(g->r->mem, "%s%s%.*s", field, dot, (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
+            return cd_wh_bad_shape(g->r, "extra_forbidden", name, "%s is not known", name);
         }
         if (!cd_json_has(it.val)) {
             continue;
         }
         g->field = cd_arena_fmt(g->r->mem, "%s%s%s", field, dot, g->key->name);
+        if (field[0] != '\0' && cd_json_kind_of(it.val) == CD_JSON_ARR && cd_json_len(it.val) == 0) {
+            /* nothing must not mean everything */
+            return cd_wh_bad(g->r, "missing_field", g->field, "%s must not be empty; leave it out for any", g->field);
+        }
         if (g->key->types != 0 && (types & ~g->key->types) != 0) {
-            return cd_wh_bad(g->r, "invalid_value", g->field,
-                             "%s cannot apply to this type of event", g->field);
+            return cd_wh_bad(g->r, "invalid_value", g->field, "%s cannot apply to this type of event", g->field);
         }
         cd_json_w_key(g->w, g->key->name);
         CD_TRY(read_key(g, it.val));
@@ -332,8 +326,8 @@ static cd_err read_object(reading *g, cd_json v, const char *field, const cd_wh_
     return CD_OK;
 }
 
-cd_err cd_wh_read_filter(cd_wh_read *r, cd_wh_filter *out, cd_bytes *config, cd_json v,
-                         const char *field, const cd_wh_filter_key *keys, usize keys_cnt, u32 types)
+cd_err cd_wh_read_filter(cd_wh_read *r, cd_wh_filter *out, cd_bytes *config, cd_json v, const char *field,
+                         const cd_wh_filter_key *keys, usize keys_cnt, u32 types)
 {
     cd_wh_filter f = {0};
     cd_buf text = {0};
@@ -372,8 +366,7 @@ cd_bytes cd_wh_config_addresses(cd_arena *mem, cd_bytes config, const char *key,
         cd_json_w_u64(&w, list.n);
     }
     for (cd_json_it it = cd_json_iter(old); cd_json_next(&it);) {
-        if (!cd_bytes_eq(it.key, cd_bytes_str("address")) &&
-            !cd_bytes_eq(it.key, cd_bytes_str("addresses")) &&
+        if (!cd_bytes_eq(it.key, cd_bytes_str("address")) && !cd_bytes_eq(it.key, cd_bytes_str("addresses")) &&
             !cd_bytes_eq(it.key, cd_bytes_str(count))) {
             cd_json_w_key_str(&w, it.key);
             cd_json_raw(&text, it.val);

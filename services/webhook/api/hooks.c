@@ -1,5 +1,6 @@
 /* Webhooks: make, list, get, change, delete, secrets, addresses. */
 #include "services/webhook/api/call.h"
+#include "services/webhook/api/mask.h"
 #include "services/webhook/api/ops.h"
 
 #define FROM_BLOCK_MAX ((u64)1 << 53)
@@ -22,6 +23,9 @@ static void answer_record(cd__wapi_call *c, u32 show)
 {
     cd_json_w w = cd__wapi_writer(c);
     cd_json_w_obj(&w);
+    if (!c->account.key.may_write) {
+        cd_wh_mask_hook(&c->mem, &c->hook);
+    }
     c->face->record(&w, &c->hook, show, &c->mem);
     if ((show & CD_WH_SHOW_STANDARD) != 0) {
         cd_wh_w_standard(&w, &c->hook, c->hook.secret, &c->mem);
@@ -34,7 +38,7 @@ static void answer_record(cd__wapi_call *c, u32 show)
     cd_json_w_obj_end(&w);
 }
 
-/* ---- make ---- */
+/* --- make --- */
 
 static cd_err create_prepare(cd__wapi_call *c)
 {
@@ -42,12 +46,12 @@ static cd_err create_prepare(cd__wapi_call *c)
     cd_json v = cd_json_get(c->body, "from_block");
     CD_TRY(c->face->create(&c->read, &c->draft, c->body));
     if (cd_json_has(v)) {
-        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&from, v, NULL) != CD_OK ||
-            from > FROM_BLOCK_MAX) {
+        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&from, v, NULL) != CD_OK || from > FROM_BLOCK_MAX) {
             return cd_wh_bad_shape(&c->read, "int_type", "from_block", "must be a block number");
         }
         c->draft.hook.from_block = from == 0 ? 1 : from; // 0: from now on
     }
+    cd_wh_op_from_now(c->api->cfg.engine, &c->draft.hook);
     c->check_url = c->draft.hook.url;
     c->check_ops = c->draft.ops_url;
     return CD_OK;
@@ -56,11 +60,11 @@ static cd_err create_prepare(cd__wapi_call *c)
 static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     const cd_wh_tier *tier = cd_wh_tier_of(c->account.project.tier);
-    cd_err err = cd_wh_op_create(s, &c->draft, &c->account.project, tier->webhooks,
-                                 cd__wapi_now_ms(c->api), &c->mem, why);
+    cd_err err =
+        cd_wh_op_create(s, &c->draft, &c->account.project, tier->webhooks, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
-        return cd__wapi_refuse(c, 403, "webhook_limit_reached", "",
-                               "the %s tier has at most %u webhooks", tier->name, tier->webhooks);
+        return cd__wapi_refuse(c, 403, "webhook_limit_reached", "", "the %s tier has at most %u webhooks", tier->name,
+                               tier->webhooks);
     }
     CD_TRY(err);
     c->hook = c->draft.hook;
@@ -72,7 +76,7 @@ static cd_err create_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_CREATE = {.prepare = create_prepare, .run = create_run};
 
-/* ---- list ---- */
+/* --- list --- */
 
 static cd_err read_status(cd__wapi_call *c, cd_wh_hook_query *q)
 {
@@ -118,8 +122,7 @@ static cd_err list_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     if (type_name != NULL) {
         if (cd_wh_type_of(&type, face, cd_bytes_str(type_name)) != CD_OK) {
-            return cd__wapi_refuse(c, 400, "unknown_event_type", "event_type",
-                                   "%.40s is no event type", type_name);
+            return cd__wapi_refuse(c, 400, "unknown_event_type", "event_type", "%.40s is no event type", type_name);
         }
         q.types = 1u << type;
     }
@@ -137,6 +140,9 @@ static cd_err list_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_json_w_arr(&w);
     for (usize i = 0; i < cnt; i++) {
         cd_json_w_obj(&w);
+        if (!c->account.key.may_write) {
+            cd_wh_mask_hook(&c->mem, &hooks[i]);
+        }
         c->face->record(&w, &hooks[i], 0, &c->mem);
         cd_json_w_obj_end(&w);
     }
@@ -158,7 +164,7 @@ static cd_err list_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_LIST = {.run = list_run};
 
-/* ---- get, delete ---- */
+/* --- get, delete --- */
 
 static cd_err get_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -175,8 +181,7 @@ static cd_err delete_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd__wapi_find(c, s, false, why));
     cd_err err = cd_wh_op_delete(s, &c->draft.ops, &c->hook, &c->mem, why);
     if (err == CD_EBUSY) {
-        return cd__wapi_refuse(c, 409, "is_target", "",
-                               "set ops_url of its webhook or project to null instead");
+        return cd__wapi_refuse(c, 409, "is_target", "", "set ops_url of its webhook or project to null instead");
     }
     CD_TRY(err);
     c->draft.ops_is = c->draft.ops.key != 0 ? CD_WH_OPS_GONE : CD_WH_OPS_SAME;
@@ -195,7 +200,7 @@ static cd_err delete_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_DELETE = {.run = delete_run};
 
-/* ---- change ---- */
+/* --- change --- */
 
 static cd_err patch_prepare(cd__wapi_call *c)
 {
@@ -211,16 +216,12 @@ static cd_err patch_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     c->draft = (cd_wh_draft){.hook = c->hook};
     CD_TRY(c->face->patch(&c->read, &c->draft, c->body));
     const u32 fixed = CD_WH_GIVEN_URL | CD_WH_GIVEN_CONFIG | CD_WH_GIVEN_TYPES;
-    if (cd_wh_hook_is_target(&c->hook) &&
-        ((c->draft.given & fixed) != 0 || c->draft.ops_url != NULL)) {
-        return cd__wapi_refuse(c, 400, "is_target", "",
-                               "it is told of other webhooks: change ops_url there");
+    if (cd_wh_hook_is_target(&c->hook) && ((c->draft.given & fixed) != 0 || c->draft.ops_url != NULL)) {
+        return cd__wapi_refuse(c, 400, "is_target", "", "it is told of other webhooks: change ops_url there");
     }
-    cd_err err =
-        cd_wh_op_change(s, &c->draft, &c->due, &c->hook, cd__wapi_now_ms(c->api), &c->mem, why);
+    cd_err err = cd_wh_op_change(s, &c->draft, &c->due, &c->hook, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
-        return cd__wapi_refuse(c, 400, "invalid_value", "", "more than %d addresses",
-                               CD_WH_ADDRESSES_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "", "more than %d addresses", CD_WH_ADDRESSES_MAX);
     }
     CD_TRY(err);
     c->hook = c->draft.hook;
@@ -254,16 +255,15 @@ static cd_err disable_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 const cd__wapi_steps cd__wapi_do_ENABLE = {.run = enable_run};
 const cd__wapi_steps cd__wapi_do_DISABLE = {.run = disable_run};
 
-/* ---- secrets ---- */
+/* --- secrets --- */
 
 static cd_err rotate_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
     u64 grace_s = GRACE_DFLT_S;
     cd_json v = cd_json_get(c->body, "grace_seconds");
-    if (cd_json_has(v) && (cd_json_kind_of(v) != CD_JSON_NUM ||
-                           cd_json_u64(&grace_s, v, NULL) != CD_OK || grace_s > GRACE_MAX_S)) {
-        return cd_wh_bad_shape(&c->read, "value_error", "grace_seconds", "must be 0 to %d",
-                               GRACE_MAX_S);
+    if (cd_json_has(v) &&
+        (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&grace_s, v, NULL) != CD_OK || grace_s > GRACE_MAX_S)) {
+        return cd_wh_bad_shape(&c->read, "value_error", "grace_seconds", "must be 0 to %d", GRACE_MAX_S);
     }
     CD_TRY(cd__wapi_find(c, s, true, why));
     CD_TRY(cd_wh_op_rotate(s, &c->hook, &c->read, grace_s * 1000, cd__wapi_now_ms(c->api), why));
@@ -296,7 +296,7 @@ static cd_err confirm_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 const cd__wapi_steps cd__wapi_do_ROTATE = {.run = rotate_run};
 const cd__wapi_steps cd__wapi_do_CONFIRM = {.run = confirm_run};
 
-/* ---- addresses ---- */
+/* --- addresses --- */
 
 static const cd_wh_filter_key lists[] = {
     {.name = "add", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, addresses)},
@@ -309,11 +309,9 @@ static cd_err addresses_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     cd_bytes config;
     CD_TRY(cd_wh_read_filter(&c->read, &f, &config, c->body, "", lists, CD_COUNT(lists), 0));
     CD_TRY(cd__wapi_find(c, s, false, why));
-    cd_err err =
-        cd_wh_op_addresses(s, &c->hook, f.addresses, f.from, cd__wapi_now_ms(c->api), &c->mem, why);
+    cd_err err = cd_wh_op_addresses(s, &c->hook, f.addresses, f.from, cd__wapi_now_ms(c->api), &c->mem, why);
     if (err == CD_EFULL) {
-        return cd__wapi_refuse(c, 400, "invalid_value", "add", "more than %d addresses",
-                               CD_WH_ADDRESSES_MAX);
+        return cd__wapi_refuse(c, 400, "invalid_value", "add", "more than %d addresses", CD_WH_ADDRESSES_MAX);
     }
     if (err == CD_EINVAL) {
         return cd__wapi_refuse(c, 400, "invalid_value", "remove",

@@ -1,13 +1,13 @@
 /* Usage, health, metrics, description; test events and previews, which the engine answers. */
 #include "services/webhook/api/call.h"
 
-#include "base/process.h"
+#include "base/os/process.h"
 #include "base/version.h"
-#include "services/webhook/core/intake.h"
+#include "services/webhook/core/chain/intake.h"
 
 enum { PREVIEW_DFLT = 500 };
 
-/* ---- usage ---- */
+/* --- usage --- */
 
 static cd_err usage_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -50,7 +50,7 @@ static cd_err usage_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_USAGE = {.run = usage_run};
 
-/* ---- without a key ---- */
+/* --- without a key --- */
 
 static bool put_chains(cd__wapi_call *c, cd_json_w *w)
 {
@@ -66,6 +66,9 @@ static bool put_chains(cd__wapi_call *c, cd_json_w *w)
         cd__wapi_w_bool(w, CD_WH_C, "connected", head.is_connected);
         cd__wapi_w_u64(w, CD_WH_C, "block_number", head.height);
         cd__wapi_w_u64(w, CD_WH_C, "behind", head.lag);
+        if (head.problem[0] != '\0') {
+            cd_wh_w_str(w, "problem", head.problem);
+        }
         cd_json_w_obj_end(w);
     }
     cd_json_w_arr_end(w);
@@ -129,7 +132,7 @@ const cd__wapi_steps cd__wapi_do_READY = {.after = ready_after};
 const cd__wapi_steps cd__wapi_do_METRICS = {.after = metrics_after};
 const cd__wapi_steps cd__wapi_do_OPENAPI = {.after = openapi_after};
 
-/* ---- test events ---- */
+/* --- test events --- */
 
 static cd_err test_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -139,8 +142,8 @@ static cd_err test_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     if (cd_json_has(v)) {
         CD_TRY(cd_wh_read_type(&c->read, &type, cd__wapi_face(c), v, "event_type"));
         if ((c->hook.types & 1u << type) == 0) {
-            return cd__wapi_refuse(c, 400, "invalid_value", "event_type",
-                                   "this webhook does not take %s", cd_wh_type_name(type));
+            return cd__wapi_refuse(c, 400, "invalid_value", "event_type", "this webhook does not take %s",
+                                   cd_wh_type_name(type));
         }
         c->draft.hook.types = 1u << type;
     } else {
@@ -182,7 +185,7 @@ static void test_after(cd__wapi_call *c)
 
 const cd__wapi_steps cd__wapi_do_TEST = {.run = test_run, .after = test_after};
 
-/* ---- previews ---- */
+/* --- previews --- */
 
 static cd_err preview_prepare(cd__wapi_call *c)
 {
@@ -190,11 +193,9 @@ static cd_err preview_prepare(cd__wapi_call *c)
     cd_json v = cd_json_get(c->body, "blocks");
     c->read.is_dry = true;
     CD_TRY(c->face->create(&c->read, &c->draft, c->body));
-    if (cd_json_has(v) &&
-        (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&blocks, v, NULL) != CD_OK ||
-         blocks == 0 || blocks > CD_WH_PREVIEW_BLOCKS)) {
-        return cd_wh_bad_shape(&c->read, "value_error", "blocks", "must be 1 to %d",
-                               CD_WH_PREVIEW_BLOCKS);
+    if (cd_json_has(v) && (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&blocks, v, NULL) != CD_OK || blocks == 0 ||
+                           blocks > CD_WH_PREVIEW_BLOCKS)) {
+        return cd_wh_bad_shape(&c->read, "value_error", "blocks", "must be 1 to %d", CD_WH_PREVIEW_BLOCKS);
     }
     c->blocks = (u32)blocks;
     c->draft.hook.face = cd__wapi_face(c);
@@ -206,6 +207,12 @@ static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
 {
     cd__wapi_call *c = arg;
     cd_wh_face face = cd__wapi_face(c);
+    if (p == NULL && strcmp(why, CD_WH_PREVIEW_BUSY) == 0) {
+        cd_http_req_add_lines(c->req, cd_bytes_str("Retry-After: 2\r\n"));
+        cd__wapi_blame(c, 503, "busy", "", "%s", why);
+        cd__wapi_answer(c);
+        return;
+    }
     if (p == NULL) {
         cd__wapi_blame(c, 502, "node_unavailable", "", "the node did not answer: %s", why);
         cd__wapi_answer(c);

@@ -1,5 +1,6 @@
 /* What became of events: deliveries, attempts, replay, sequence ledger, statistics. */
 #include "services/webhook/api/call.h"
+#include "services/webhook/api/mask.h"
 
 #include "base/num_text.h"
 
@@ -12,7 +13,7 @@ enum {
     MS_PER_HOUR = 3600 * 1000,
 };
 
-/* ---- parts ---- */
+/* --- parts --- */
 
 /* Text that is perhaps no text. */
 static void put_text(cd_json_w *w, cd_wh_face face, const char *name, cd_bytes text)
@@ -32,8 +33,7 @@ static void put_payload(cd_json_w *w, const cd_wh_delivery *d)
     }
 }
 
-static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
-                         const cd_wh_attempt *last)
+static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d, const cd_wh_attempt *last)
 {
     char id[CD_U64_TEXT_MAX];
     usize n = cd_i64_fmt(id, d->key);
@@ -42,8 +42,7 @@ static void put_delivery(cd_json_w *w, cd_wh_face face, const cd_wh_delivery *d,
     if (face == CD_WH_C) {
         put_payload(w, d);
     }
-    cd__wapi_w_u64_if(w, face, "status_code", last != NULL && last->status != 0,
-                      last == NULL ? 0 : last->status);
+    cd__wapi_w_u64_if(w, face, "status_code", last != NULL && last->status != 0, last == NULL ? 0 : last->status);
     cd__wapi_w_bool(w, face, "success", d->state == CD_WH_DELIVERED);
     cd__wapi_w_u64(w, face, "attempt_count", d->attempts);
     cd__wapi_w_str(w, face, "error", last != NULL && last->error[0] != '\0' ? last->error : NULL);
@@ -96,8 +95,8 @@ static cd_err read_states(cd__wapi_call *c, u32 *mask, cd_bytes text)
         usize n = comma == NULL ? text.n : (usize)(comma - text.p);
         cd_wh_state state;
         if (cd_wh_state_of(&state, cd_bytes_sub(text, 0, n)) != CD_OK) {
-            return cd__wapi_refuse(c, 400, "invalid_value", "status", "%.*s is no status",
-                                   (int)cd_min_u64(n, 40), (const char *)text.p);
+            return cd__wapi_refuse(c, 400, "invalid_value", "status", "%.*s is no status", (int)cd_min_u64(n, 40),
+                                   (const char *)text.p);
         }
         *mask |= 1u << state;
         n += comma != NULL;
@@ -147,7 +146,7 @@ static const char *cut(cd__wapi_call *c, const cd_wh_delivery *d, usize *cnt, u3
     return cd__wapi_cursor_fmt(c, has_more ? d[*cnt - 1].key : 0);
 }
 
-/* ---- deliveries ---- */
+/* --- deliveries --- */
 
 static cd_err deliveries_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -166,11 +165,9 @@ static cd_err deliveries_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         cd_wh_delivery d;
         cd_wh_attempt *attempts;
         usize attempts_cnt;
-        CD_TRY(cd_wh_delivery_get(s, &d, &attempts, &attempts_cnt, &c->mem, c->hook.key,
-                                  list[i].key, why));
+        CD_TRY(cd_wh_delivery_get(s, &d, &attempts, &attempts_cnt, &c->mem, c->hook.key, list[i].key, why));
         cd_json_w_obj(&w);
-        put_delivery(&w, cd__wapi_face(c), &d,
-                     attempts_cnt == 0 ? NULL : &attempts[attempts_cnt - 1]);
+        put_delivery(&w, cd__wapi_face(c), &d, attempts_cnt == 0 ? NULL : &attempts[attempts_cnt - 1]);
         cd_json_w_obj_end(&w);
     }
     close_list(c, &w, next);
@@ -212,6 +209,9 @@ static cd_err delivery_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     cd__wapi_key(&w, face, "attempts");
     cd_json_w_arr(&w);
     for (usize i = 0; i < cnt; i++) {
+        if (!c->account.key.may_write) {
+            attempts[i].request = cd_wh_mask_head(&c->mem, attempts[i].request);
+        }
         put_attempt(&w, face, &attempts[i]);
     }
     cd_json_w_arr_end(&w);
@@ -221,7 +221,7 @@ static cd_err delivery_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_DELIVERY = {.run = delivery_run};
 
-/* ---- replay ---- */
+/* --- replay --- */
 
 static cd_err replay_one_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -279,14 +279,12 @@ static cd_err replay_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         for (cd_json_it it = cd_json_iter(states); cd_json_next(&it);) {
             cd_bytes name;
             if (cd_json_str(&name, it.val, NULL) != CD_OK) {
-                return cd_wh_bad_shape(&c->read, "string_type", "status",
-                                       "must be names of states");
+                return cd_wh_bad_shape(&c->read, "string_type", "status", "must be names of states");
             }
             CD_TRY(read_states(c, &q.states, name));
         }
         if (q.states == 0) {
-            return cd_wh_bad_shape(&c->read, "list_type", "status",
-                                   "must be an array of states, not empty");
+            return cd_wh_bad_shape(&c->read, "list_type", "status", "must be an array of states, not empty");
         }
     }
     q.hook = c->hook.key;
@@ -302,7 +300,7 @@ static cd_err replay_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_REPLAY = {.run = replay_run};
 
-/* ---- ledger and events ---- */
+/* --- ledger and events --- */
 
 static cd_err ledger_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 {
@@ -405,7 +403,7 @@ static cd_err events_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wapi_steps cd__wapi_do_EVENTS = {.run = events_run};
 
-/* ---- statistics ---- */
+/* --- statistics --- */
 
 static void put_stat(cd_json_w *w, cd_wh_face face, const cd_wh_stat *st)
 {
@@ -426,8 +424,7 @@ static cd_err stats_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     CD_TRY(cd__wapi_find(c, s, false, why));
     CD_TRY(cd__wapi_query_u64(c, &hours, "hours", 1, STATS_HOURS_MAX));
     u64 now_hour = cd__wapi_now_ms(c->api) / MS_PER_HOUR;
-    CD_TRY(cd_wh_stats(s, &list, &cnt, &c->mem, c->hook.key, c->account.project.id,
-                       now_hour + 1 - hours, why));
+    CD_TRY(cd_wh_stats(s, &list, &cnt, &c->mem, c->hook.key, c->account.project.id, now_hour + 1 - hours, why));
     for (usize i = 0; i < cnt; i++) {
         all.attempts += list[i].attempts;
         all.delivered += list[i].delivered;

@@ -1,7 +1,8 @@
 /* Notifications of a project: who gets mails about what, and the second URL that is told of operations. */
 #include "services/webhook/api/call.h"
+#include "services/webhook/api/mask.h"
 #include "services/webhook/api/ops.h"
-#include "services/webhook/core/notice.h"
+#include "services/webhook/core/store/notice.h"
 
 #include "net/smtp.h"
 
@@ -31,7 +32,8 @@ static cd_err answer(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         cd_json_w_key(&w, mails[i]);
         cd_json_w_bool(&w, !cd_bytes_eq(word, cd_bytes_str("off")));
     }
-    cd__wapi_w_str(&w, CD_WH_C, "ops_url", ops.url);
+    bool masks = ops.url != NULL && !c->account.key.may_write;
+    cd__wapi_w_str(&w, CD_WH_C, "ops_url", masks ? cd_wh_mask_url(&c->mem, ops.url) : ops.url);
     cd__wapi_w_str(&w, CD_WH_C, "ops_webhook", ops.id);
     if (c->draft.ops_is == CD_WH_OPS_MADE) {
         cd_json_w_key(&w, "ops_secret");
@@ -62,8 +64,7 @@ static cd_err change_mails(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
         bool on = true;
         if (cd_json_has(cd_json_get(c->body, mails[i]))) {
             CD_TRY(cd_wh_read_bool(&c->read, &on, c->body, mails[i]));
-            CD_TRY(cd_wh_setting_put(s, cd_bytes_str(on ? "on" : "off"), c->account.project.id,
-                                     mails[i], why));
+            CD_TRY(cd_wh_setting_put(s, cd_bytes_str(on ? "on" : "off"), c->account.project.id, mails[i], why));
         }
     }
     return CD_OK;
@@ -84,8 +85,7 @@ static cd_err change_run(cd__wapi_call *c, cd_wh_store *s, cd_errinfo *why)
     }
     CD_TRY(change_mails(c, s, why));
     if (c->draft.ops_url != NULL) {
-        CD_TRY(
-            cd_wh_op_target(s, &c->draft, p.id, p.face, 0, cd__wapi_now_ms(c->api), &c->mem, why));
+        CD_TRY(cd_wh_op_target(s, &c->draft, p.id, p.face, 0, cd__wapi_now_ms(c->api), &c->mem, why));
     }
     return answer(c, s, why);
 }

@@ -2,40 +2,40 @@
 #include "services/webhook/api/call.h"
 
 #include "base/version.h"
-#include "services/webhook/core/event.h"
+#include "services/webhook/core/chain/event.h"
 
-/* ---- schemas ---- */
+/* --- schemas --- */
 
-#define SCHEMAS(X)                                                                                 \
-    X(CREATE, "Create")                                                                            \
-    X(CHANGE, "Change")                                                                            \
-    X(PREVIEW, "Preview")                                                                          \
-    X(WEBHOOK, "Webhook")                                                                          \
-    X(FILTER, "Filter")                                                                            \
-    X(WEBHOOKS, "Webhooks")                                                                        \
-    X(DELETED, "Deleted")                                                                          \
-    X(WATCH, "Watch")                                                                              \
-    X(WATCHED, "Watched")                                                                          \
-    X(ROTATE, "Rotate")                                                                            \
-    X(ROTATED, "Rotated")                                                                          \
-    X(TEST, "Test")                                                                                \
-    X(TESTED, "Tested")                                                                            \
-    X(PREVIEWED, "Previewed")                                                                      \
-    X(REPLAY, "Replay")                                                                            \
-    X(QUEUED, "Queued")                                                                            \
-    X(DELIVERY, "Delivery")                                                                        \
-    X(DETAIL, "Detail")                                                                            \
-    X(ATTEMPT, "Attempt")                                                                          \
-    X(DELIVERIES, "Deliveries")                                                                    \
-    X(EVENT, "Event")                                                                              \
-    X(EVENTS, "Events")                                                                            \
-    X(LEDGER, "Ledger")                                                                            \
-    X(BLOCK, "Block")                                                                              \
-    X(STATS, "Stats")                                                                              \
-    X(HOUR, "Hour")                                                                                \
-    X(NOTIFY, "Notify")                                                                            \
-    X(NOTICES, "Notifications")                                                                    \
-    X(USAGE, "Usage")                                                                              \
+#define SCHEMAS(X)                                                                                                     \
+    X(CREATE, "Create")                                                                                                \
+    X(CHANGE, "Change")                                                                                                \
+    X(PREVIEW, "Preview")                                                                                              \
+    X(WEBHOOK, "Webhook")                                                                                              \
+    X(FILTER, "Filter")                                                                                                \
+    X(WEBHOOKS, "Webhooks")                                                                                            \
+    X(DELETED, "Deleted")                                                                                              \
+    X(WATCH, "Watch")                                                                                                  \
+    X(WATCHED, "Watched")                                                                                              \
+    X(ROTATE, "Rotate")                                                                                                \
+    X(ROTATED, "Rotated")                                                                                              \
+    X(TEST, "Test")                                                                                                    \
+    X(TESTED, "Tested")                                                                                                \
+    X(PREVIEWED, "Previewed")                                                                                          \
+    X(REPLAY, "Replay")                                                                                                \
+    X(QUEUED, "Queued")                                                                                                \
+    X(DELIVERY, "Delivery")                                                                                            \
+    X(DETAIL, "Detail")                                                                                                \
+    X(ATTEMPT, "Attempt")                                                                                              \
+    X(DELIVERIES, "Deliveries")                                                                                        \
+    X(EVENT, "Event")                                                                                                  \
+    X(EVENTS, "Events")                                                                                                \
+    X(LEDGER, "Ledger")                                                                                                \
+    X(BLOCK, "Block")                                                                                                  \
+    X(STATS, "Stats")                                                                                                  \
+    X(HOUR, "Hour")                                                                                                    \
+    X(NOTIFY, "Notify")                                                                                                \
+    X(NOTICES, "Notifications")                                                                                        \
+    X(USAGE, "Usage")                                                                                                  \
     X(HEALTH, "Health")
 #define SCHEMA_ID(name, word)   ID_##name,
 #define SCHEMA_BIT(name, word)  name = 1 << ID_##name,
@@ -53,8 +53,7 @@ static const struct {
     bool is_named; /* by the face */
     const char *name, *type;
 } fields[] = {
-#define CD_FIELD(faces, schemas, required, name, type)                                             \
-    {faces, schemas, required, false, name, type},
+#define CD_FIELD(faces, schemas, required, name, type) {faces, schemas, required, false, name, type},
 #define CD_NAMED(faces, schemas, required, name, type) {faces, schemas, required, true, name, type},
 #include "services/webhook/api/schemas.def"
 };
@@ -78,6 +77,22 @@ static void put_key_quoted(cd_json_w *w, const char *key, const char *text)
 static const char *name_of(char camel[64], cd_wh_face face, usize i)
 {
     return fields[i].is_named ? cd__wapi_name(camel, face, fields[i].name) : fields[i].name;
+}
+
+bool cd_wh_api_takes(const char *schema, cd_wh_face face, cd_bytes name)
+{
+    u32 bit = 0;
+    for (usize i = 0; i < SCHEMAS_CNT; i++) {
+        bit |= strcmp(words[i], schema) == 0 ? 1u << i : 0;
+    }
+    CD_ASSERT(bit != 0);
+    for (usize i = 0; i < CD_COUNT(fields); i++) {
+        if ((fields[i].faces & 1u << face) != 0 && (fields[i].schemas & bit) != 0 &&
+            cd_bytes_eq(name, cd_bytes_str(fields[i].name))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void put_type(cd_json_w *w, const char *type, bool may_be_null)
@@ -131,14 +146,13 @@ static const char *item_of(cd_wh_face face, u32 schema)
 static const struct {
     const char *create, *webhook;
 } examples[] = {
-    [CD_WH_A] =
-        {"{'url':'https://example.com/hook','events':['transfer','contract_event'],"
-         "'chain':'lux','filters':{'address':'0x9011E888251AB053B7bD1cdB598Db4f9DEd94714'}}",
-         "{'id':'wh-3f9c1a7be2','url':'https://example.com/hook',"
-         "'events':['transfer','contract_event'],'chain':'lux',"
-         "'filters':{'address':'0x9011e888251ab053b7bd1cdb598db4f9ded94714'},"
-         "'status':'enabled','failureCount':0,'createdAt':'2026-03-22T10:00:00Z',"
-         "'updatedAt':'2026-03-22T10:00:00Z'}"},
+    [CD_WH_A] = {"{'url':'https://example.com/hook','events':['transfer','contract_event'],"
+                 "'chain':'lux','filters':{'address':'0x9011E888251AB053B7bD1cdB598Db4f9DEd94714'}}",
+                 "{'id':'wh-3f9c1a7be2','url':'https://example.com/hook',"
+                 "'events':['transfer','contract_event'],'chain':'lux',"
+                 "'filters':{'address':'0x9011e888251ab053b7bd1cdb598db4f9ded94714'},"
+                 "'status':'enabled','failureCount':0,'createdAt':'2026-03-22T10:00:00Z',"
+                 "'updatedAt':'2026-03-22T10:00:00Z'}"},
     [CD_WH_B] = {"{'url':'https://example.com/hook','chain':'lux','event_type':'address_activity',"
                  "'config':{'addresses':['0x9011E888251AB053B7bD1cdB598Db4f9DEd94714']}}",
                  "{'id':'wh_8kq0zr3f5m1x','url':'https://example.com/hook','chain':'lux',"
@@ -181,8 +195,7 @@ static void put_schemas(cd_json_w *w, cd_wh_face face)
             put_fields(w, face, 1u << i);
         }
         if (i == ID_CREATE || i == ID_WEBHOOK) {
-            put_key_quoted(w, "example",
-                           i == ID_CREATE ? examples[face].create : examples[face].webhook);
+            put_key_quoted(w, "example", i == ID_CREATE ? examples[face].create : examples[face].webhook);
         }
         cd_json_w_obj_end(w);
     }
@@ -210,16 +223,15 @@ static void put_schemas(cd_json_w *w, cd_wh_face face)
     cd_json_w_obj_end(w);
 }
 
-/* ---- routes ---- */
+/* --- routes --- */
 
 /* Without a value a parameter is as good as absent. */
-#define OR_EMPTY(t) "{'anyOf':[" t ",{'const':''}]}"
-#define NO_LIMIT    OR_EMPTY("{'type':'integer','minimum':0,'maximum':9223372036854775807}")
-#define UP_TO(n)    OR_EMPTY("{'type':'integer','minimum':1,'maximum':" #n "}")
-#define CURSOR      OR_EMPTY("{'type':'string','pattern':'^c[1-9][0-9]{0,17}$'}")
-#define WHEN_IN_QUERY                                                                              \
-    "{'type':'string','description':'2026-01-31, 2026-01-31T12:00:00Z, or Unix seconds'}"
-#define WORD "{'type':'string'}"
+#define OR_EMPTY(t)   "{'anyOf':[" t ",{'const':''}]}"
+#define NO_LIMIT      OR_EMPTY("{'type':'integer','minimum':0,'maximum':9223372036854775807}")
+#define UP_TO(n)      OR_EMPTY("{'type':'integer','minimum':1,'maximum':" #n "}")
+#define CURSOR        OR_EMPTY("{'type':'string','pattern':'^c[1-9][0-9]{0,17}$'}")
+#define WHEN_IN_QUERY "{'type':'string','description':'2026-01-31, 2026-01-31T12:00:00Z, or Unix seconds'}"
+#define WORD          "{'type':'string'}"
 
 static const struct {
     cd__wapi_route_id route;
@@ -231,14 +243,12 @@ static const struct {
     {CD__WH_LIST, ALL, "query", "limit", UP_TO(100)},
     {CD__WH_LIST, ALL, "query", "cursor", CURSOR},
     {CD__WH_LIST, ALL, "query", "chain", WORD},
-    {CD__WH_LIST, ALL, "query", "event_type",
-     OR_EMPTY("{'$ref':'#/components/schemas/EventType'}")},
+    {CD__WH_LIST, ALL, "query", "event_type", OR_EMPTY("{'$ref':'#/components/schemas/EventType'}")},
     {CD__WH_LIST, A, "query", "status", "{'enum':['','enabled','disabled']}"},
     {CD__WH_LIST, B, "query", "status", "{'enum':['','active','paused','disabled']}"},
     {CD__WH_LIST, C, "query", "status", "{'enum':['','active','inactive']}"},
     {CD__WH_PATCH, C, "query", "is_active", OR_EMPTY("{'type':'boolean'}")},
-    {CD__WH_DELIVERIES, ALL, "query", "status",
-     "{'type':'string','description':'states, separated by commas'}"},
+    {CD__WH_DELIVERIES, ALL, "query", "status", "{'type':'string','description':'states, separated by commas'}"},
     {CD__WH_DELIVERIES, ALL, "query", "from", WHEN_IN_QUERY},
     {CD__WH_DELIVERIES, ALL, "query", "to", WHEN_IN_QUERY},
     {CD__WH_DELIVERIES, ALL, "query", "limit", UP_TO(100)},
@@ -247,8 +257,7 @@ static const struct {
     {CD__WH_LEDGER, ALL, "query", "from_block", NO_LIMIT},
     {CD__WH_LEDGER, ALL, "query", "to_block", NO_LIMIT},
     {CD__WH_LEDGER, ALL, "query", "limit", UP_TO(1000)},
-    {CD__WH_EVENTS, ALL, "query", "status",
-     "{'type':'string','description':'states, separated by commas'}"},
+    {CD__WH_EVENTS, ALL, "query", "status", "{'type':'string','description':'states, separated by commas'}"},
     {CD__WH_EVENTS, ALL, "query", "from", WHEN_IN_QUERY},
     {CD__WH_EVENTS, ALL, "query", "to", WHEN_IN_QUERY},
     {CD__WH_EVENTS, ALL, "query", "limit", UP_TO(100)},
@@ -325,8 +334,7 @@ static void put_content(cd_json_w *w, const char *type, u32 schema, const char *
     cd_json_w_obj(w);
     if (schema != 0 || word != NULL) {
         cd_buf ref = {0};
-        cd_buf_fmt(&ref, "#/components/schemas/%s",
-                   word != NULL ? word : words[__builtin_ctz(schema)]);
+        cd_buf_fmt(&ref, "#/components/schemas/%s", word != NULL ? word : words[__builtin_ctz(schema)]);
         cd_wh_w_str(w, "$ref", cd_buf_cstr(&ref));
         cd_buf_fini(&ref);
     }
@@ -478,7 +486,7 @@ static void put_paths(cd_json_w *w, cd_wh_face face)
     cd_json_w_obj_end(w);
 }
 
-/* ---- what receivers get ---- */
+/* --- what receivers get --- */
 
 static void put_event_headers(cd_json_w *w, cd_wh_face face, const char *brand)
 {
@@ -520,8 +528,7 @@ static void put_events(cd_json_w *w, cd_wh_face face, const char *brand)
         if (cd_wh_type_face((cd_wh_type)t) != face) {
             continue;
         }
-        cd_wh_event e =
-            cd_wh_event_example(&mem, &chain, &hook, (cd_wh_type)t, (u64)MARCH_2026_MS * 1000);
+        cd_wh_event e = cd_wh_event_example(&mem, &chain, &hook, (cd_wh_type)t, (u64)MARCH_2026_MS * 1000);
         cd_json_w_key(w, cd_wh_type_name((cd_wh_type)t));
         cd_json_w_obj(w);
         cd_json_w_key(w, "post");
@@ -539,10 +546,9 @@ static void put_events(cd_json_w *w, cd_wh_face face, const char *brand)
         cd_json_w_obj_end(w);
         cd_json_w_obj_end(w);
         cd_json_w_obj_end(w);
-        put_key_quoted(
-            w, "responses",
-            "{'2XX':{'description':'Taken.'},'default':{'description':'It is sent again, "
-            "as the interface says.'}}");
+        put_key_quoted(w, "responses",
+                       "{'2XX':{'description':'Taken.'},'default':{'description':'It is sent again, "
+                       "as the interface says.'}}");
         cd_json_w_obj_end(w);
         cd_json_w_obj_end(w);
     }

@@ -1,12 +1,12 @@
 #include "services/webhook/api/ops.h"
 
-#include "base/hmap.h"
-#include "services/webhook/core/intake.h"
-#include "services/webhook/core/notice.h"
-#include "services/webhook/core/records.h"
+#include "base/table/hmap.h"
+#include "services/webhook/core/chain/intake.h"
+#include "services/webhook/core/store/notice.h"
+#include "services/webhook/core/store/records.h"
 
-cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_wh_face face,
-                       i64 hook, u64 now_ms, cd_arena *mem, cd_errinfo *why)
+cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_wh_face face, i64 hook, u64 now_ms,
+                       cd_arena *mem, cd_errinfo *why)
 {
     cd_wh_hook ops;
     cd_err err = cd_wh_notice_target(s, &ops, mem, project, hook, why);
@@ -53,9 +53,7 @@ cd_err cd_wh_op_target(cd_wh_store *s, cd_wh_draft *d, const char *project, cd_w
 static cd_err target(cd_wh_store *s, cd_wh_draft *d, u64 now_ms, cd_arena *mem, cd_errinfo *why)
 {
     const cd_wh_hook *h = &d->hook;
-    return d->ops_url == NULL
-               ? CD_OK
-               : cd_wh_op_target(s, d, h->project, h->face, h->key, now_ms, mem, why);
+    return d->ops_url == NULL ? CD_OK : cd_wh_op_target(s, d, h->project, h->face, h->key, now_ms, mem, why);
 }
 
 static cd_err client(cd_wh_store *s, const cd_wh_draft *d, cd_errinfo *why)
@@ -63,8 +61,7 @@ static cd_err client(cd_wh_store *s, const cd_wh_draft *d, cd_errinfo *why)
     return (d->given & CD_WH_GIVEN_CLIENT) == 0 ? CD_OK : cd_wh_client_put(s, &d->hook, why);
 }
 
-cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, cd_arena *mem,
-                       cd_errinfo *why)
+cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, cd_arena *mem, cd_errinfo *why)
 {
     cd_wh_draft d = {.hook = *hook, .ops_url = "", .given = CD_WH_GIVEN_CLIENT};
     if (cd_wh_hook_is_target(hook)) {
@@ -77,8 +74,18 @@ cd_err cd_wh_op_delete(cd_wh_store *s, cd_wh_hook *ops, const cd_wh_hook *hook, 
     return cd_wh_hook_delete(s, hook->key, why);
 }
 
-cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit,
-                       u64 now_ms, cd_arena *mem, cd_errinfo *why)
+void cd_wh_op_from_now(const cd_wh_engine *e, cd_wh_hook *hook)
+{
+    cd_wh_head head;
+    for (usize i = 0; hook->from_block == 0 && hook->chain != NULL && e->head(e->ctx, &head, i); i++) {
+        if (strcmp(head.chain, hook->chain) == 0 && head.lag != 0) {
+            hook->from_block = head.height + head.lag + 1;
+        }
+    }
+}
+
+cd_err cd_wh_op_create(cd_wh_store *s, cd_wh_draft *d, const cd_wh_project *p, u32 limit, u64 now_ms, cd_arena *mem,
+                       cd_errinfo *why)
 {
     cd_wh_hook *hook = &d->hook;
     hook->project = p->id;
@@ -112,20 +119,18 @@ static cd_wh_addrs without(cd_arena *mem, cd_wh_addrs a, cd_wh_addrs b)
     return (cd_wh_addrs){.p = out, .n = n};
 }
 
-static cd_err replay_after(cd_wh_store *s, const cd_wh_hook *hook, cd_wh_again again,
-                           cd_errinfo *why)
+static cd_err replay_after(cd_wh_store *s, const cd_wh_hook *hook, cd_wh_again again, cd_errinfo *why)
 {
     u64 queued;
     const cd_wh_delivery_query q = {
         .hook = hook->key,
-        .states = 1u << CD_WH_SKIPPED |
-                  (again == CD_WH_AGAIN_ALL ? 1u << CD_WH_FAILED | 1u << CD_WH_QUOTA_EXCEEDED : 0),
+        .states =
+            1u << CD_WH_SKIPPED | (again == CD_WH_AGAIN_ALL ? 1u << CD_WH_FAILED | 1u << CD_WH_QUOTA_EXCEEDED : 0),
     };
     return again == CD_WH_AGAIN_NONE ? CD_OK : cd_wh_replay(s, &queued, &q, why);
 }
 
-cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, cd_wh_again again,
-                       cd_errinfo *why)
+cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, cd_wh_again again, cd_errinfo *why)
 {
     bool changed;
     *due = true; /* also when nothing but a notice waits */
@@ -149,8 +154,8 @@ cd_err cd_wh_op_status(cd_wh_store *s, cd_wh_hook *hook, bool *due, bool is_on, 
     return changed ? cd_wh_notice_put(s, &n, why) : CD_OK;
 }
 
-cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_hook *old, u64 now_ms,
-                       cd_arena *mem, cd_errinfo *why)
+cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_hook *old, u64 now_ms, cd_arena *mem,
+                       cd_errinfo *why)
 {
     cd_wh_hook *hook = &d->hook;
     hook->updated_ms = now_ms;
@@ -159,8 +164,7 @@ cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_ho
         cd_wh_addrs had = old->filter.addresses;
         cd_wh_addrs has = hook->filter.addresses;
         usize cnt;
-        CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, without(mem, has, had),
-                                    without(mem, had, has), why));
+        CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, without(mem, has, had), without(mem, had, has), why));
     }
     if ((d->given & (CD_WH_GIVEN_CONFIG | CD_WH_GIVEN_TYPES)) != 0) {
         CD_TRY(cd_wh_intake_moved(s, hook, why));
@@ -175,8 +179,7 @@ cd_err cd_wh_op_change(cd_wh_store *s, cd_wh_draft *d, bool *due, const cd_wh_ho
     return target(s, d, now_ms, mem, why);
 }
 
-cd_err cd_wh_op_rotate(cd_wh_store *s, cd_wh_hook *hook, cd_wh_read *r, u64 grace_ms, u64 now_ms,
-                       cd_errinfo *why)
+cd_err cd_wh_op_rotate(cd_wh_store *s, cd_wh_hook *hook, cd_wh_read *r, u64 grace_ms, u64 now_ms, cd_errinfo *why)
 {
     cd_bytes fresh = cd_wh_face_api_of(hook->face)->secret(r);
     bool is_now = grace_ms == 0 || hook->secret.n == 0;
@@ -203,8 +206,8 @@ cd_err cd_wh_op_confirm(cd_wh_store *s, cd_wh_hook *hook, u64 now_ms, cd_errinfo
     return cd_wh_hook_save(s, hook, why);
 }
 
-cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_wh_addrs remove,
-                          u64 now_ms, cd_arena *mem, cd_errinfo *why)
+cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_wh_addrs remove, u64 now_ms,
+                          cd_arena *mem, cd_errinfo *why)
 {
     usize cnt;
     CD_TRY(cd_wh_hook_addresses(s, &cnt, hook->key, add, remove, why));
@@ -212,8 +215,8 @@ cd_err cd_wh_op_addresses(cd_wh_store *s, cd_wh_hook *hook, cd_wh_addrs add, cd_
     if (remove.n != 0 && hook->filter.addresses.n == 0) {
         return cd_fail(why, CD_EINVAL, "without an address it would be told of more");
     }
-    hook->config = cd_wh_config_addresses(
-        mem, hook->config, cd_wh_face_api_of(hook->face)->list_key, hook->filter.addresses);
+    hook->config =
+        cd_wh_config_addresses(mem, hook->config, cd_wh_face_api_of(hook->face)->list_key, hook->filter.addresses);
     hook->updated_ms = now_ms;
     CD_TRY(cd_wh_hook_save(s, hook, why));
     return cd_wh_intake_moved(s, hook, why);

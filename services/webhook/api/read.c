@@ -1,7 +1,7 @@
 /* Bodies and the fields that all faces have; what is wrong with them, and how a face says so. */
 #include "services/webhook/api/face.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,11 +16,10 @@ const cd_wh_face_api *cd_wh_face_api_of(cd_wh_face face)
     return faces[face];
 }
 
-/* ---- what is wrong ---- */
+/* --- what is wrong --- */
 
 CD_PRINTF(5, 0)
-static void blame(cd_wh_read *r, const char *code, const char *kind, const char *field,
-                  const char *fmt, va_list args)
+static void blame(cd_wh_read *r, const char *code, const char *kind, const char *field, const char *fmt, va_list args)
 {
     char text[400];
     (void)vsnprintf(text, sizeof text, fmt, args);
@@ -45,8 +44,7 @@ void cd__wh_bad_shape(cd_wh_read *r, const char *kind, const char *field, const 
 {
     va_list args;
     va_start(args, fmt);
-    blame(r, strcmp(kind, "missing") == 0 ? "missing_field" : "invalid_value", kind, field, fmt,
-          args);
+    blame(r, strcmp(kind, "missing") == 0 ? "missing_field" : "invalid_value", kind, field, fmt, args);
     va_end(args);
 }
 
@@ -123,7 +121,7 @@ void cd_wh_error_body(cd_buf *out, cd_wh_face face, const cd_wh_problem *p)
     cd_buf_u8(out, '\n');
 }
 
-/* ---- bodies ---- */
+/* --- bodies --- */
 
 static int key_cmp(const void *a, const void *b)
 {
@@ -193,10 +191,9 @@ cd_err cd_wh_read_body(cd_wh_read *r, cd_json *out, cd_bytes text)
     return CD_OK;
 }
 
-/* ---- fields ---- */
+/* --- fields --- */
 
-cd_err cd_wh_read_str(cd_wh_read *r, const char **out, cd_json body, const char *key, usize max,
-                      bool required)
+cd_err cd_wh_read_str(cd_wh_read *r, const char **out, cd_json body, const char *key, usize max, bool required)
 {
     cd_json v = cd_json_get(body, key);
     cd_bytes text;
@@ -221,8 +218,8 @@ cd_err cd_wh_read_str(cd_wh_read *r, const char **out, cd_json body, const char 
     return CD_OK;
 }
 
-cd_err cd_wh_read_change(cd_wh_read *r, cd_wh_draft *inout, const char **out, cd_json body,
-                         const char *key, usize max, u32 bit)
+cd_err cd_wh_read_change(cd_wh_read *r, cd_wh_draft *inout, const char **out, cd_json body, const char *key, usize max,
+                         u32 bit)
 {
     if (cd_json_has(cd_json_get(body, key))) {
         CD_TRY(cd_wh_read_str(r, out, body, key, max, true));
@@ -258,8 +255,7 @@ cd_err cd_wh_read_chain(cd_wh_read *r, const char **out, cd_json body)
     return CD_OK;
 }
 
-cd_err cd_wh_read_type(cd_wh_read *r, cd_wh_type *out, cd_wh_face face, cd_json v,
-                       const char *field)
+cd_err cd_wh_read_type(cd_wh_read *r, cd_wh_type *out, cd_wh_face face, cd_json v, const char *field)
 {
     cd_bytes name;
     if (!cd_json_has(v)) {
@@ -282,8 +278,7 @@ cd_err cd_wh_read_type(cd_wh_read *r, cd_wh_type *out, cd_wh_face face, cd_json 
     return cd_wh_bad(r, "unknown_event_type", field, "unknown event type; valid are %s", valid);
 }
 
-cd_err cd_wh_read_types(cd_wh_read *r, u32 *mask, cd_bytes *order, cd_wh_face face, cd_json v,
-                        const char *field)
+cd_err cd_wh_read_types(cd_wh_read *r, u32 *mask, cd_bytes *order, cd_wh_face face, cd_json v, const char *field)
 {
     if (!cd_json_has(v)) {
         return cd_wh_bad_shape(r, "missing", field, "field required");
@@ -351,7 +346,7 @@ cd_bytes cd_wh_draw_secret(cd_wh_read *r)
     return cd_bytes_str(cd_wh_draw(r, "whsec_", SECRET_DIGITS));
 }
 
-/* ---- records ---- */
+/* --- records --- */
 
 void cd_wh_w_time_value(cd_json_w *w, u64 ms, bool with_ms)
 {

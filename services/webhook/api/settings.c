@@ -1,11 +1,13 @@
-/* How deliveries of one webhook are made: order, concurrency, headers. Kept as a JSON object whose names are those of the request. */
+/* How deliveries of one webhook are made: order, concurrency, headers. Kept as a JSON object whose names are those
+ * of the request. */
 #include "services/webhook/api/face.h"
 
 #include "base/hex.h"
-#include "base/secret.h"
-#include "net/tls_pair.h"
-#include "services/webhook/core/abi_event.h"
-#include "services/webhook/core/sign.h"
+#include "base/mem/secret.h"
+#include "base/text.h"
+#include "net/tls/pair.h"
+#include "services/webhook/core/chain/abi_event.h"
+#include "services/webhook/core/send/sign.h"
 
 enum {
     HEADERS_MAX = 20,
@@ -16,15 +18,9 @@ enum {
     CLIENT_KEY_MAX = 16 << 10,
 };
 
-static const char *const keys[] = {"ordering",         "concurrency",        "headers",
-                                   "standard_headers", "sequence_headers",   "ops_url",
-                                   "ops_webhook",      "client_certificate", "abi"};
-enum { OWN_KEYS = 5 }; /* the first ones, which are read one by one */
-
-static u8 lower(u8 c)
-{
-    return (u8)(c - 'A') < 26 ? (u8)(c | 0x20) : c;
-}
+static const char *const keys[] = {"ordering", "concurrency", "headers",     "standard_headers",   "sequence_headers",
+                                   "removed",  "ops_url",     "ops_webhook", "client_certificate", "abi"};
+enum { OWN_KEYS = 6 }; /* the first ones, which are read one by one */
 
 static bool begins(cd_bytes name, const char *with)
 {
@@ -33,7 +29,7 @@ static bool begins(cd_bytes name, const char *with)
         return false;
     }
     for (usize i = 0; i < n; i++) {
-        if (lower(name.p[i]) != lower((u8)with[i])) {
+        if (cd_text_lower(name.p[i]) != cd_text_lower((u8)with[i])) {
             return false;
         }
     }
@@ -45,7 +41,7 @@ static bool is_token(cd_bytes name)
 {
     for (usize i = 0; i < name.n; i++) {
         u8 c = name.p[i];
-        if ((u8)(lower(c) - 'a') >= 26 && (u8)(c - '0') >= 10 &&
+        if ((u8)(cd_text_lower(c) - 'a') >= 26 && (u8)(c - '0') >= 10 &&
             (c == 0 || strchr("!#$%&'*+-.^_`|~", c) == NULL)) {
             return false;
         }
@@ -55,8 +51,7 @@ static bool is_token(cd_bytes name)
 
 static bool is_ours(const cd_wh_read *r, cd_bytes name)
 {
-    static const char *const words[] = {"host",    "connection", "keep-alive",
-                                        "te",      "trailer",    "transfer-encoding",
+    static const char *const words[] = {"host",    "connection", "keep-alive", "te", "trailer", "transfer-encoding",
                                         "upgrade", "user-agent", "expect"};
     const char *brand = cd_arena_fmt(r->mem, "X-%s-", r->brand);
     for (usize i = 0; i < CD_COUNT(words); i++) {
@@ -79,8 +74,7 @@ static cd_err put_headers(cd_wh_read *r, cd_json_w *w, cd_json v)
     cd_json_w_obj(w);
     for (cd_json_it it = cd_json_iter(v); cd_json_next(&it);) {
         cd_bytes value;
-        const char *field = cd_arena_fmt(r->mem, "headers.%.*s", (int)cd_min_u64(it.key.n, 64),
-                                         (const char *)it.key.p);
+        const char *field = cd_arena_fmt(r->mem, "headers.%.*s", (int)cd_min_u64(it.key.n, 64), (const char *)it.key.p);
         if (!is_token(it.key)) {
             return cd_wh_bad_shape(r, "value_error", field, "not the name of a header");
         }
@@ -92,8 +86,7 @@ static cd_err put_headers(cd_wh_read *r, cd_json_w *w, cd_json v)
             is_good = (value.p[i] >= ' ' && value.p[i] < 0x7F) || value.p[i] == '\t';
         }
         if (!is_good) {
-            return cd_wh_bad_shape(r, "value_error", field,
-                                   "must be a string of at most %d printable ASCII characters",
+            return cd_wh_bad_shape(r, "value_error", field, "must be a string of at most %d printable ASCII characters",
                                    HEADER_VALUE_MAX);
         }
         cd_json_w_key_str(w, it.key);
@@ -148,12 +141,9 @@ static cd_err put_ops(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
 static cd_err read_pem(cd_wh_read *r, cd_bytes *out, cd_json v, const char *field, usize max)
 {
     if (cd_json_str(out, v, NULL) != CD_OK || out->n == 0) {
-        return cd_wh_bad_shape(r, cd_json_has(v) ? "string_type" : "missing", field,
-                               "must be PEM text");
+        return cd_wh_bad_shape(r, cd_json_has(v) ? "string_type" : "missing", field, "must be PEM text");
     }
-    return out->n <= max
-               ? CD_OK
-               : cd_wh_bad_shape(r, "string_too_long", field, "longer than %zu bytes", max);
+    return out->n <= max ? CD_OK : cd_wh_bad_shape(r, "string_too_long", field, "longer than %zu bytes", max);
 }
 
 static cd_err check_client(cd_wh_read *r, cd_tls_pair *out, cd_bytes cert, cd_bytes key)
@@ -161,8 +151,7 @@ static cd_err check_client(cd_wh_read *r, cd_tls_pair *out, cd_bytes cert, cd_by
     cd_errinfo why = {0};
     cd_err err = cd_tls_pair_read(out, cert, key, &why);
     if (err != CD_OK) {
-        return cd_wh_bad_shape(r, "value_error",
-                               err == CD_EKEY ? "client_key" : "client_certificate", "%s", why.msg);
+        return cd_wh_bad_shape(r, "value_error", err == CD_EKEY ? "client_key" : "client_certificate", "%s", why.msg);
     }
     if (out->ends_s <= r->now_s || out->begins_s > r->now_s) {
         return cd_wh_bad_shape(r, "value_error", "client_certificate",
@@ -196,8 +185,7 @@ static cd_err put_client(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json bo
     bool has_key = cd_json_has(cd_json_get(body, "client_key"));
     if (!cd_json_has(v)) {
         if (has_key) {
-            return cd_wh_bad_shape(r, "missing", "client_certificate",
-                                   "a key needs its certificate");
+            return cd_wh_bad_shape(r, "missing", "client_certificate", "a key needs its certificate");
         }
         if (cd_json_kind_of(v) != CD_JSON_NONE) { /* null */
             d->hook.client = (cd_bytes){0};
@@ -249,8 +237,7 @@ static cd_err put_abi(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
         return cd_wh_bad_shape(r, "value_error", "abi", "only logs can be decoded");
     }
     if (cd_json_kind_of(v) != CD_JSON_ARR || cd_json_len(v) > CD_WH_ABI_EVENTS_MAX) {
-        return cd_wh_bad_shape(r, "list_type", "abi", "must be a list of at most %d events",
-                               CD_WH_ABI_EVENTS_MAX);
+        return cd_wh_bad_shape(r, "list_type", "abi", "must be a list of at most %d events", CD_WH_ABI_EVENTS_MAX);
     }
     cd_json_w_key(w, "abi");
     cd_json_w_arr(w);
@@ -271,8 +258,7 @@ static cd_err put_abi(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
     return err;
 }
 
-static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body,
-                          const char *key)
+static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json body, const char *key)
 {
     cd_json v = cd_json_get(body, key);
     const char *text = NULL;
@@ -299,8 +285,7 @@ static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json b
         return CD_OK;
     }
     if (strcmp(key, "concurrency") == 0) {
-        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&n, v, NULL) != CD_OK || n == 0 ||
-            n > CONCURRENCY_MAX) {
+        if (cd_json_kind_of(v) != CD_JSON_NUM || cd_json_u64(&n, v, NULL) != CD_OK || n == 0 || n > CONCURRENCY_MAX) {
             return cd_wh_bad_shape(r, "value_error", key, "must be 1 to %d", CONCURRENCY_MAX);
         }
         d->hook.concurrency = (u32)n;
@@ -310,8 +295,7 @@ static cd_err put_setting(cd_wh_read *r, cd_wh_draft *d, cd_json_w *w, cd_json b
     return put_bool(r, w, v, key);
 }
 
-static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body, cd_json old,
-                      cd_bytes order)
+static cd_err put_all(cd_wh_read *r, cd_json_w *w, cd_wh_draft *d, cd_json body, cd_json old, cd_bytes order)
 {
     cd_json_w_obj(w);
     if (order.n != 0) {
@@ -394,8 +378,7 @@ void cd_wh_w_standard(cd_json_w *w, const cd_wh_hook *hook, cd_bytes secret, cd_
     cd_json settings;
     bool on = false;
     cd_bytes word = {0};
-    if (secret.n == 0 || hook->settings.n == 0 ||
-        cd_json_parse(&settings, mem, hook->settings, 0, NULL) != CD_OK) {
+    if (secret.n == 0 || hook->settings.n == 0 || cd_json_parse(&settings, mem, hook->settings, 0, NULL) != CD_OK) {
         return;
     }
     cd_json v = cd_json_get(settings, "standard_headers");

@@ -10,31 +10,16 @@ static const cd_wh_filter_key keys[] = {
      .kind = CD_WH_KEY_ADDRS,
      .at = offsetof(cd_wh_filter, addresses),
      .types = T(ADDRESS) | T(TOKEN) | T(NFT) | T(LOG)},
-    {.name = "contracts",
-     .kind = CD_WH_KEY_ADDRS,
-     .at = offsetof(cd_wh_filter, contracts),
-     .types = T(TOKEN) | T(NFT)},
-    {.name = "direction",
-     .kind = CD_WH_KEY_DIRECTION,
-     .at = offsetof(cd_wh_filter, direction),
-     .types = T(ADDRESS)},
-    {.name = "min_value",
-     .kind = CD_WH_KEY_AMOUNT,
-     .at = offsetof(cd_wh_filter, min_value),
-     .types = T(TOKEN)},
-    {.name = "token_ids",
-     .kind = CD_WH_KEY_NUMBERS,
-     .at = offsetof(cd_wh_filter, token_ids),
-     .types = T(NFT)},
+    {.name = "contracts", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, contracts), .types = T(TOKEN) | T(NFT)},
+    {.name = "direction", .kind = CD_WH_KEY_DIRECTION, .at = offsetof(cd_wh_filter, direction), .types = T(ADDRESS)},
+    {.name = "min_value", .kind = CD_WH_KEY_AMOUNT, .at = offsetof(cd_wh_filter, min_value), .types = T(TOKEN)},
+    {.name = "token_ids", .kind = CD_WH_KEY_NUMBERS, .at = offsetof(cd_wh_filter, token_ids), .types = T(NFT)},
     {.name = "tx_hashes",
      .kind = CD_WH_KEY_HASHES,
      .at = offsetof(cd_wh_filter, tx_hashes),
      .types = T(MINED),
      .max = TX_HASHES_MAX},
-    {.name = "topics",
-     .kind = CD_WH_KEY_TOPICS,
-     .at = offsetof(cd_wh_filter, topics),
-     .types = T(LOG)},
+    {.name = "topics", .kind = CD_WH_KEY_TOPICS, .at = offsetof(cd_wh_filter, topics), .types = T(LOG)},
 };
 
 static bool has_topic(const cd_wh_filter *f)
@@ -45,19 +30,17 @@ static bool has_topic(const cd_wh_filter *f)
 static cd_err read_config(cd_wh_read *r, cd_wh_hook *hook, cd_json body)
 {
     cd_wh_filter *f = &hook->filter;
-    CD_TRY(cd_wh_read_filter(r, f, &hook->config, cd_json_get(body, "config"), "config", keys,
-                             CD_COUNT(keys), hook->types));
+    CD_TRY(cd_wh_read_filter(r, f, &hook->config, cd_json_get(body, "config"), "config", keys, CD_COUNT(keys),
+                             hook->types));
     if (hook->types == T(ADDRESS) && f->addresses.n == 0) {
-        return cd_wh_bad(r, "missing_field", "config.addresses",
-                         "address_activity needs at least one address");
+        return cd_wh_bad(r, "missing_field", "config.addresses", "address_activity needs at least one address");
     }
     if (hook->types == T(TOKEN) && f->addresses.n + f->contracts.n == 0) {
-        return cd_wh_bad(r, "missing_field", "config",
-                         "token_transfer needs addresses, contracts, or both");
+        return cd_wh_bad(r, "missing_field", "config", "token_transfer needs addresses, contracts, or both");
     }
     if (hook->types == T(MINED) && f->tx_hashes.n == 0) {
-        return cd_wh_bad(r, "missing_field", "config.tx_hashes",
-                         "mined_transaction needs 1 to %d hashes", TX_HASHES_MAX);
+        return cd_wh_bad(r, "missing_field", "config.tx_hashes", "mined_transaction needs 1 to %d hashes",
+                         TX_HASHES_MAX);
     }
     if (hook->types == T(LOG) && f->addresses.n == 0 && !has_topic(f)) {
         return cd_wh_bad(r, "missing_field", "config", "log needs addresses, topics, or both");

@@ -1,5 +1,5 @@
 /* Bodies of variant B: an envelope with data in snake_case [spec:webhooks#3]. */
-#include "services/webhook/core/payload.h"
+#include "services/webhook/core/chain/payload.h"
 #include "num/u256_text.h"
 #include "services/webhook/core/names.h"
 

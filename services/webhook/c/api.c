@@ -14,46 +14,25 @@ enum {
 };
 
 static const cd_wh_filter_key keys[] = {
-    {.name = "address",
-     .kind = CD_WH_KEY_ADDRS,
-     .at = offsetof(cd_wh_filter, addresses),
-     .types = WITH_TX},
+    {.name = "address", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, addresses), .types = WITH_TX},
     {.name = "from", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, from), .types = WITH_TX},
     {.name = "to", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, to), .types = WITH_TX},
-    {.name = "contract",
-     .kind = CD_WH_KEY_ADDRS,
-     .at = offsetof(cd_wh_filter, contracts),
-     .types = TRANSFERS},
-    {.name = "tokenContract",
-     .kind = CD_WH_KEY_ADDRS,
-     .at = offsetof(cd_wh_filter, contracts),
-     .types = TRANSFERS},
-    {.name = "minValue",
-     .kind = CD_WH_KEY_AMOUNT,
-     .at = offsetof(cd_wh_filter, min_value),
-     .types = WITH_TX & ~T(NFT)},
+    {.name = "contract", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, contracts), .types = TRANSFERS},
+    {.name = "tokenContract", .kind = CD_WH_KEY_ADDRS, .at = offsetof(cd_wh_filter, contracts), .types = TRANSFERS},
+    {.name = "minValue", .kind = CD_WH_KEY_AMOUNT, .at = offsetof(cd_wh_filter, min_value), .types = WITH_TX & ~T(NFT)},
     {.name = "functionSelector",
      .kind = CD_WH_KEY_SELECTORS,
      .at = offsetof(cd_wh_filter, selectors),
      .types = T(ADDRESS) | T(MINED) | T(PENDING)},
-    {.name = "topicHash",
-     .kind = CD_WH_KEY_TOPIC0,
-     .at = offsetof(cd_wh_filter, topics),
-     .types = TRANSFERS},
-    {.name = "tokenId",
-     .kind = CD_WH_KEY_NUMBERS,
-     .at = offsetof(cd_wh_filter, token_ids),
-     .types = T(NFT)},
-    {.name = "txHash",
-     .kind = CD_WH_KEY_HASHES,
-     .at = offsetof(cd_wh_filter, tx_hashes),
-     .types = WITH_TX},
+    {.name = "topicHash", .kind = CD_WH_KEY_TOPIC0, .at = offsetof(cd_wh_filter, topics), .types = TRANSFERS},
+    {.name = "tokenId", .kind = CD_WH_KEY_NUMBERS, .at = offsetof(cd_wh_filter, token_ids), .types = T(NFT)},
+    {.name = "txHash", .kind = CD_WH_KEY_HASHES, .at = offsetof(cd_wh_filter, tx_hashes), .types = WITH_TX},
 };
 
 static cd_err read_filters(cd_wh_read *r, cd_wh_hook *hook, cd_json body)
 {
-    return cd_wh_read_filter(r, &hook->filter, &hook->config, cd_json_get(body, "filters"),
-                             "filters", keys, CD_COUNT(keys), hook->types);
+    return cd_wh_read_filter(r, &hook->filter, &hook->config, cd_json_get(body, "filters"), "filters", keys,
+                             CD_COUNT(keys), hook->types);
 }
 
 static cd_err read_event_types(cd_wh_read *r, cd_wh_hook *hook, cd_bytes *order, cd_json body)
@@ -67,8 +46,7 @@ static cd_err read_event_types(cd_wh_read *r, cd_wh_hook *hook, cd_bytes *order,
     if (cd_json_has(one) || !cd_json_has(list)) {
         CD_TRY(cd_wh_read_type(r, &type, CD_WH_C, one, "event_type"));
         if (cd_json_has(list) && (hook->types & 1u << type) == 0) {
-            return cd_wh_bad(r, "invalid_value", "event_type",
-                             "event_type is not among event_types");
+            return cd_wh_bad(r, "invalid_value", "event_type", "event_type is not among event_types");
         }
         if (!cd_json_has(list)) {
             hook->types = 1u << type;

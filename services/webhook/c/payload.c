@@ -1,5 +1,5 @@
 /* Bodies of variant C: an envelope with data in camelCase [spec:webhooks#3]. */
-#include "services/webhook/core/payload.h"
+#include "services/webhook/core/chain/payload.h"
 #include "services/webhook/core/names.h"
 
 /* Decimals of the chain's own coin. */

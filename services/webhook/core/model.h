@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "num/u256.h"
 
+/* The three management interfaces. */
 typedef enum cd_wh_face { CD_WH_A, CD_WH_B, CD_WH_C } cd_wh_face;
 
 /* Event types of all faces; a webhook's set of them is a mask of 1 << type. */
@@ -55,6 +56,10 @@ enum { CD_WH_NOTICES = (1 << CD_WH_NOTICE_END) - (1 << CD_WH_NOTICE_FIRST) };
 /* Of all faces; A says enabled/disabled, B active/paused/disabled, C is_active. Names are the face's business. */
 typedef enum cd_wh_status { CD_WH_ACTIVE, CD_WH_PAUSED, CD_WH_DISABLED } cd_wh_status;
 
+/* What is done when blocks were replaced: the ledger goes on from where the chains part (on a development network
+ * alone, or wherever the node leads), or the chain is not followed any more until somebody resets its cursor. */
+typedef enum cd_wh_replaced { CD_WH_REPLACED_AUTO, CD_WH_REPLACED_FOLLOW, CD_WH_REPLACED_STOP } cd_wh_replaced;
+
 /* Of a delivery. The store counts on their numbers: from RETRYING on it is something to look at. [spec:webhooks#5] */
 typedef enum cd_wh_state {
     CD_WH_PENDING,    /* waits for its first attempt */
@@ -77,16 +82,19 @@ enum {
     CD_WH_BODY_MAX = 256 << 10,
 };
 
+/* A list of addresses. */
 typedef struct cd_wh_addrs {
     const cd_addr20 *p; /* in the order in which they were added: an event's sub is a position */
     usize n;
 } cd_wh_addrs;
 
+/* A list of 32-byte words. */
 typedef struct cd_wh_words { /* hashes, topics, token ids */
     const cd_hash32 *p;
     usize n;
 } cd_wh_words;
 
+/* Which transfers of a watched address count. */
 typedef enum cd_wh_direction { CD_WH_BOTH, CD_WH_INCOMING, CD_WH_OUTGOING } cd_wh_direction;
 
 /* What a webhook watches. An empty list is no condition; lists are alternatives, fields are conditions all of which

@@ -25,8 +25,7 @@ static const struct {
 };
 
 static const char *const notices[CD_WH_NOTICE_END - CD_WH_NOTICE_FIRST] = {
-    "webhook.paused",  "webhook.disabled", "webhook.resumed",
-    "delivery.failed", "quota.warning",    "quota.exceeded",
+    "webhook.paused", "webhook.disabled", "webhook.resumed", "delivery.failed", "quota.warning", "quota.exceeded",
 };
 
 static const char *const states[CD_WH_STATES_CNT] = {

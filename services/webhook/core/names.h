@@ -6,7 +6,8 @@
 
 #include "services/webhook/core/model.h"
 
-/* cd_wh_type_name gives "erc20_transfer"; cd_wh_type_face whose it is; cd_wh_type_of finds a name of a face, CD_ENOENT. */
+/* cd_wh_type_name gives "erc20_transfer"; cd_wh_type_face whose it is; cd_wh_type_of finds a name of a face,
+ * CD_ENOENT. */
 const char *cd_wh_type_name(cd_wh_type t);
 cd_wh_face cd_wh_type_face(cd_wh_type t);
 cd_err cd_wh_type_of(cd_wh_type *out, cd_wh_face face, cd_bytes name) CD_CHECK;

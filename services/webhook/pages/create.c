@@ -1,7 +1,8 @@
-/* Making a webhook: a form of the face, a preview of what its filter would have matched, the secret once. The form is turned
- * into the body that a client would send, and read by the face. */
+/* Making a webhook: a form of the face, a preview of what its filter would have matched, the secret once. The form
+ * is turned into the body that a client would send, and read by the face. */
 #include "services/webhook/pages/visit.h"
 
+#include "base/text.h"
 #include "web/assets.h"
 #include "web/fmt.h"
 #include "web/json_view.h"
@@ -47,35 +48,23 @@ static const field fields_c[] = {
 
 static const field *fields_of(cd_wh_face face)
 {
-    static const field *const all[] = {
-        [CD_WH_A] = fields_a, [CD_WH_B] = fields_b, [CD_WH_C] = fields_c};
+    static const field *const all[] = {[CD_WH_A] = fields_a, [CD_WH_B] = fields_b, [CD_WH_C] = fields_c};
     return all[face];
 }
 
-/* ---- the form as a body ---- */
-
-static cd_bytes trim(cd_bytes s)
-{
-    while (s.n != 0 && s.p[0] <= ' ') {
-        s = cd_bytes_sub(s, 1, s.n - 1);
-    }
-    while (s.n != 0 && s.p[s.n - 1] <= ' ') {
-        s.n--;
-    }
-    return s;
-}
+/* --- the form as a body --- */
 
 /* Elements stand on lines of their own, or behind one of ends. */
 static void put_list(cd_json_w *w, const char *text, const char *ends, bool keeps_blank)
 {
-    cd_bytes rest = trim(cd_bytes_str(text));
+    cd_bytes rest = cd_text_trim(cd_bytes_str(text), NULL);
     cd_json_w_arr(w);
     while (rest.n != 0) {
         usize n = 0;
         while (n < rest.n && strchr(ends, rest.p[n]) == NULL) {
             n++;
         }
-        cd_bytes line = trim(cd_bytes_sub(rest, 0, n));
+        cd_bytes line = cd_text_trim(cd_bytes_sub(rest, 0, n), NULL);
         if (line.n != 0) {
             cd_json_w_str(w, line);
         } else if (keeps_blank) {
@@ -104,7 +93,7 @@ static cd_bytes body_of(cd__wpage_visit *v)
         cd_wh_w_str(&w, "name", cd__wpage_field(v, "name", 200));
     }
     cd_wh_w_str(&w, "url",
-                (const char *)trim(cd_bytes_str(cd__wpage_field(v, "url", CD_WH_URL_MAX + 1))).p);
+                (const char *)cd_text_trim(cd_bytes_str(cd__wpage_field(v, "url", CD_WH_URL_MAX + 1)), NULL).p);
     cd_wh_w_str(&w, "chain", cd__wpage_field(v, "chain", 64));
     if (face == CD_WH_B) {
         cd_wh_w_str(&w, "event_type", cd__wpage_field(v, "type", 40));
@@ -123,12 +112,11 @@ static cd_bytes body_of(cd__wpage_visit *v)
     cd_json_w_obj(&w);
     for (const field *f = fields_of(face); f->name != NULL; f++) {
         const char *value = cd__wpage_field(v, f->name, LIST_MAX);
-        cd_bytes one = trim(cd_bytes_str(value));
+        cd_bytes one = cd_text_trim(cd_bytes_str(value), NULL);
         cd_wh_type type;
-        bool applies =
-            f->types == 0 ||
-            cd_wh_type_of(&type, face, cd_bytes_str(cd__wpage_field(v, "type", 40))) != CD_OK ||
-            (f->types & 1u << type) != 0;
+        bool applies = f->types == 0 ||
+                       cd_wh_type_of(&type, face, cd_bytes_str(cd__wpage_field(v, "type", 40))) != CD_OK ||
+                       (f->types & 1u << type) != 0;
         if (one.n == 0 || !applies) {
             continue;
         }
@@ -144,7 +132,7 @@ static cd_bytes body_of(cd__wpage_visit *v)
         cd_wh_w_str(&w, "ordering", "strict");
     }
     const char *abi = cd__wpage_field(v, "abi", LIST_MAX);
-    if (trim(cd_bytes_str(abi)).n != 0 && tells_logs(v)) {
+    if (cd_text_trim(cd_bytes_str(abi), NULL).n != 0 && tells_logs(v)) {
         cd_json_w_key(&w, "abi");
         put_list(&w, abi, "\n", false);
     }
@@ -161,17 +149,16 @@ static cd_err read_form(cd__wpage_visit *v)
     return v->face->create(&v->read, &v->draft, body);
 }
 
-/* ---- the page ---- */
+/* --- the page --- */
 
-static void put_input(cd__wpage_visit *v, const char *name, const char *label, const char *hint,
-                      const char *value, bool is_required)
+static void put_input(cd__wpage_visit *v, const char *name, const char *label, const char *hint, const char *value,
+                      bool is_required)
 {
     if (is_required) {
-        cd_html_put(
-            &v->h,
-            "<label>{}<input class=\"field\" name=\"{}\" value=\"{}\" "
-            "placeholder=\"{}\" autocomplete=\"off\" spellcheck=\"false\" required></label>",
-            label, name, value, hint);
+        cd_html_put(&v->h,
+                    "<label>{}<input class=\"field\" name=\"{}\" value=\"{}\" "
+                    "placeholder=\"{}\" autocomplete=\"off\" spellcheck=\"false\" required></label>",
+                    label, name, value, hint);
     } else {
         cd_html_put(&v->h,
                     "<label>{}<input class=\"field\" name=\"{}\" value=\"{}\" "
@@ -213,12 +200,10 @@ static void put_event_choice(cd__wpage_visit *v)
         const char *key = face == CD_WH_B ? "type" : name;
         const char *value = face == CD_WH_B ? name : "on";
         if (is_on) {
-            cd_html_put(&v->h,
-                        "<label><input type=\"{}\" name=\"{}\" value=\"{}\" checked>{}</label>",
-                        kind, key, value, name);
+            cd_html_put(&v->h, "<label><input type=\"{}\" name=\"{}\" value=\"{}\" checked>{}</label>", kind, key,
+                        value, name);
         } else {
-            cd_html_put(&v->h, "<label><input type=\"{}\" name=\"{}\" value=\"{}\">{}</label>",
-                        kind, key, value, name);
+            cd_html_put(&v->h, "<label><input type=\"{}\" name=\"{}\" value=\"{}\">{}</label>", kind, key, value, name);
         }
         is_first = false;
     }
@@ -230,8 +215,7 @@ static const char *where_hidden(cd__wpage_visit *v, const field *f)
 {
     cd_buf names = {0};
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
-        if (f->types != 0 && (f->types & 1u << t) == 0 &&
-            cd_wh_type_face((cd_wh_type)t) == v->account.project.face) {
+        if (f->types != 0 && (f->types & 1u << t) == 0 && cd_wh_type_face((cd_wh_type)t) == v->account.project.face) {
             cd_buf_fmt(&names, " not-%s", cd_wh_type_name((cd_wh_type)t));
         }
     }
@@ -318,8 +302,7 @@ static void put_page(cd__wpage_visit *v)
     if (v->account.project.face == CD_WH_C) {
         put_input(v, "name", "Name", "what you call it", cd__wpage_field(v, "name", 200), true);
     }
-    put_input(v, "url", "Receiver", "https://example.com/hook",
-              cd__wpage_field(v, "url", CD_WH_URL_MAX), true);
+    put_input(v, "url", "Receiver", "https://example.com/hook", cd__wpage_field(v, "url", CD_WH_URL_MAX), true);
     put_chains(v);
     put_event_choice(v);
     put_fields(v);
@@ -334,8 +317,7 @@ static void put_page(cd__wpage_visit *v)
                    "<button class=\"btn\" formaction=\"/webhooks/preview\" formnovalidate>Preview"
                    "</button></div></form></div></section>");
     put_preview(v);
-    cd_html_put(h, "</div><script src=\"/assets/{}\" defer></script>",
-                cd_web_asset_get(CD_WEB_PREVIEW)->name);
+    cd_html_put(h, "</div><script src=\"/assets/{}\" defer></script>", cd_web_asset_get(CD_WEB_PREVIEW)->name);
     cd__wpage_page_close(v);
 }
 
@@ -347,7 +329,7 @@ static bool new_begin(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_NEW = {.begin = new_begin};
 
-/* ---- preview ---- */
+/* --- preview --- */
 
 static void on_previewed(void *arg, const cd_wh_previewed *p, const char *why)
 {
@@ -385,7 +367,7 @@ static bool preview_begin(cd__wpage_visit *v)
     v->draft.hook.face = v->account.project.face;
     v->draft.hook.project = v->account.project.id;
     if (v->draft.hook.url != NULL && v->draft.hook.url[0] != '\0') {
-        e->check_url(e->ctx, v->draft.hook.url, on_checked, v);
+        e->check_url(e->ctx, v->account.project.id, v->draft.hook.url, on_checked, v);
     } else {
         on_checked(v, NULL);
     }
@@ -394,7 +376,7 @@ static bool preview_begin(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_DO_PREVIEW = {.begin = preview_begin};
 
-/* ---- make ---- */
+/* --- make --- */
 
 static bool do_new_begin(cd__wpage_visit *v)
 {
@@ -404,6 +386,7 @@ static bool do_new_begin(cd__wpage_visit *v)
         cd__wpage_visit_end(v);
         return false;
     }
+    cd_wh_op_from_now(v->pages->cfg.engine, &v->draft.hook);
     v->check_url = v->draft.hook.url;
     return true;
 }
@@ -417,15 +400,13 @@ static void put_made(cd__wpage_visit *v)
     const cd_ui_id id = {.text = cd_bytes_str(hook->id), .flags = CD_ID_FULL | CD_ID_COPY};
     cd_ui_ident(h, &id);
     if (hook->secret.n != 0) {
-        cd_html_put(h,
-                    "<h2>Secret</h2><p>It is shown this once. The receiver needs it to know that a "
-                    "delivery is genuine.</p>");
+        cd_html_put(h, "<h2>Secret</h2><p>It is shown this once. The receiver needs it to know that a "
+                       "delivery is genuine.</p>");
         cd_ui_code(h, hook->secret, "secret");
         cd_html_put(h, "<h2>Verify it</h2>");
         cd__wpage_put_hints(v, hook->face);
     } else {
-        cd_html_put(
-            h, "<p>Its deliveries are not signed; draw a secret on its page to change that.</p>");
+        cd_html_put(h, "<p>Its deliveries are not signed; draw a secret on its page to change that.</p>");
     }
     for (usize i = 0; i < v->read.warnings_cnt; i++) {
         cd_ui_note(h, CD_NOTE_WARN, v->read.warnings[i], (cd_markup){0});
@@ -451,28 +432,19 @@ static cd_err do_new_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         put_page(v);
         return CD_OK;
     }
-    cd_err err = cd_wh_op_create(s, &v->draft, &v->account.project, tier->webhooks, v->now_s * 1000,
-                                 &v->mem, why);
+    cd_err err = cd_wh_op_create(s, &v->draft, &v->account.project, tier->webhooks, v->now_s * 1000, &v->mem, why);
     if (err == CD_EFULL) {
-        *p = (cd_wh_problem){.status = 403,
-                             .message = cd_arena_fmt(&v->mem, "The %s tier has at most %u webhooks",
-                                                     tier->name, tier->webhooks),
-                             .field = "Delete one, or ask for another tier"};
+        *p = (cd_wh_problem){
+            .status = 403,
+            .message = cd_arena_fmt(&v->mem, "The %s tier has at most %u webhooks", tier->name, tier->webhooks),
+            .field = "Delete one, or ask for another tier"};
         v->status = 403;
         put_page(v);
         return CD_OK;
     }
     CD_TRY(err);
     v->hook = v->draft.hook;
-    const cd_wh_audit a = {
-        .at_ms = v->now_s * 1000,
-        .project = v->account.project.id,
-        .actor = v->account.key.id,
-        .action = "webhook.create",
-        .target = v->hook.id,
-        .address = "",
-    };
-    CD_TRY(cd_wh_audit_add(s, &a, why));
+    CD_TRY(cd__wpage_audit(v, s, "webhook.create", v->hook.id, why));
     v->changed = true;
     put_made(v);
     return CD_OK;

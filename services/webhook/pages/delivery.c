@@ -1,39 +1,44 @@
 /* One delivery with its attempts, past and to come; and those that were never delivered. */
+#include "services/webhook/api/mask.h"
 #include "services/webhook/pages/visit.h"
 
 #include "base/num_text.h"
-#include "services/webhook/core/schedule.h"
-#include "services/webhook/core/verify.h"
+#include "services/webhook/core/send/schedule.h"
+#include "services/webhook/core/send/verify.h"
 #include "web/fmt.h"
 #include "web/json_view.h"
 
 enum { DEAD_ROWS = 50 };
 
-static cd_err find(cd__wpage_visit *v, cd_wh_store *s, cd_wh_delivery *d, cd_wh_attempt **attempts,
-                   usize *cnt, cd_errinfo *why)
+static cd_err find(cd__wpage_visit *v, cd_wh_store *s, cd_wh_delivery *d, cd_wh_attempt **attempts, usize *cnt,
+                   cd_errinfo *why)
 {
     i64 key;
     CD_TRY(cd__wpage_hook_find(v, s, false, why));
     if (cd_i64_parse(&key, cd_bytes_str(v->sub)) != CD_OK) {
         return CD_ENOENT;
     }
-    return cd_wh_delivery_get(s, d, attempts, cnt, &v->mem, v->hook.key, key, why);
+    CD_TRY(cd_wh_delivery_get(s, d, attempts, cnt, &v->mem, v->hook.key, key, why));
+    for (usize i = 0; !v->account.key.may_write && i < *cnt; i++) {
+        (*attempts)[i].request = cd_wh_mask_head(&v->mem, (*attempts)[i].request);
+    }
+    if (!v->account.key.may_write) {
+        cd_wh_mask_hook(&v->mem, &v->hook);
+    }
+    return CD_OK;
 }
 
-/* ---- attempts as a schedule ---- */
+/* --- attempts as a schedule --- */
 
-static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
-                         usize cnt)
+static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts, usize cnt)
 {
     cd_html *h = &v->h;
     cd_wh_face face = v->hook.face;
-    bool waits = d->state == CD_WH_RETRYING || d->state == CD_WH_PENDING ||
-                 d->state == CD_WH_HELD || d->state == CD_WH_DELIVERING;
+    bool waits = d->state == CD_WH_RETRYING || d->state == CD_WH_PENDING || d->state == CD_WH_HELD ||
+                 d->state == CD_WH_DELIVERING;
     u32 max = waits && !d->is_test ? cd_wh_attempts_max(face) : (u32)cnt;
     u64 at = d->next_ms;
-    cd_html_put(
-        h, "<section class=\"panel\"><header><h2>Attempts</h2><div class=\"end\"><span>{} made",
-        (u64)cnt);
+    cd_html_put(h, "<section class=\"panel\"><header><h2>Attempts</h2><div class=\"end\"><span>{} made", (u64)cnt);
     if (waits && max > cnt) {
         cd_html_put(h, ", {} left", (u64)max - cnt);
         if (d->next_ms / 1000 > v->now_s && d->state != CD_WH_HELD) {
@@ -46,8 +51,7 @@ static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_w
             const cd_wh_attempt *a = &attempts[i];
             char clock[CD_TIME_TEXT_LEN];
             cd_time_fmt(clock, a->at_ms * CD_NS_PER_MS);
-            cd_html_put(h, "<li class=\"{}\"><b>{} · ", a->status / 100 == 2 ? "good" : "bad",
-                        a->number);
+            cd_html_put(h, "<li class=\"{}\"><b>{} · ", a->status / 100 == 2 ? "good" : "bad", a->number);
             if (a->status != 0) {
                 cd_html_put(h, "{}", a->status);
             } else {
@@ -59,19 +63,17 @@ static void put_schedule(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_w
             if (i > cnt) {
                 at += cd_wh_delay_ms(face, i);
             }
-            cd_html_put(h, "<li class=\"next\"><b>{}{}</b><span class=\"sub\">", i + 1,
-                        i + 1 == max ? " · last" : "");
+            cd_html_put(h, "<li class=\"next\"><b>{}{}</b><span class=\"sub\">", i + 1, i + 1 == max ? " · last" : "");
             cd_html_put(h, "{}",
-                        i == cnt && at / 1000 <= v->now_s
-                            ? cd_bytes_str("now")
-                            : cd_fmt_age(&v->mem, at / 1000, v->now_s));
+                        i == cnt && at / 1000 <= v->now_s ? cd_bytes_str("now")
+                                                          : cd_fmt_age(&v->mem, at / 1000, v->now_s));
             cd_html_put(h, "</span></li>");
         }
     }
     cd_html_put(h, "</ol></div></section>");
 }
 
-/* ---- request and answer ---- */
+/* --- request and answer --- */
 
 static void put_quoted(cd_buf *out, cd_bytes text)
 {
@@ -113,8 +115,7 @@ static cd_bytes curl_of(cd__wpage_visit *v, const cd_wh_attempt *a, cd_bytes bod
         while (line.n != 0 && line.p[line.n - 1] == '\r') {
             line.n--;
         }
-        bool is_skipped = is_first || line.n == 0 ||
-                          (line.n > 5 && memcmp(line.p, "Host:", 5) == 0) ||
+        bool is_skipped = is_first || line.n == 0 || (line.n > 5 && memcmp(line.p, "Host:", 5) == 0) ||
                           (line.n > 15 && memcmp(line.p, "Content-Length:", 15) == 0);
         is_first = false;
         if (!is_skipped) {
@@ -129,8 +130,7 @@ static cd_bytes curl_of(cd__wpage_visit *v, const cd_wh_attempt *a, cd_bytes bod
     return text;
 }
 
-static const cd_wh_attempt *chosen(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize cnt,
-                                   usize *idx)
+static const cd_wh_attempt *chosen(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize cnt, usize *idx)
 {
     u64 n;
     const char *text = cd__wpage_arg(v, "attempt", 8);
@@ -141,8 +141,7 @@ static const cd_wh_attempt *chosen(cd__wpage_visit *v, const cd_wh_attempt *atte
     return &attempts[*idx];
 }
 
-static void put_request(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts,
-                        usize cnt)
+static void put_request(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts, usize cnt)
 {
     cd_html *h = &v->h;
     cd_html_put(h, "<section class=\"panel\"><header><h2>Request</h2><div class=\"end\">");
@@ -219,8 +218,7 @@ static void put_answer(cd__wpage_visit *v, const cd_wh_attempt *attempts, usize 
 }
 
 /* Is what was sent what a receiver with the secret of today would take? */
-static void put_signature(cd__wpage_visit *v, const cd_wh_delivery *d,
-                          const cd_wh_attempt *attempts, usize cnt)
+static void put_signature(cd__wpage_visit *v, const cd_wh_delivery *d, const cd_wh_attempt *attempts, usize cnt)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
@@ -232,9 +230,8 @@ static void put_signature(cd__wpage_visit *v, const cd_wh_delivery *d,
     cd_buf request = {0};
     cd_buf_str(&request, a->request);
     cd_buf_put(&request, d->event.body);
-    cd_err err = cd_wh_verify(hook->face == CD_WH_B ? CD_WH_SCHEME_B : CD_WH_SCHEME_C,
-                              v->pages->cfg.brand, cd_arena_str(&v->mem, hook->secret),
-                              cd_buf_bytes(&request), a->at_ms / 1000, NULL);
+    cd_err err = cd_wh_verify(hook->face == CD_WH_B ? CD_WH_SCHEME_B : CD_WH_SCHEME_C, v->pages->cfg.brand,
+                              cd_arena_str(&v->mem, hook->secret), cd_buf_bytes(&request), a->at_ms / 1000, NULL);
     cd_buf_fini(&request);
     if (err != CD_OK && err != CD_ESIG) {
         return; /* it was not signed then */
@@ -243,17 +240,15 @@ static void put_signature(cd__wpage_visit *v, const cd_wh_delivery *d,
     cd_ui_pill(h, err == CD_OK ? CD_PILL_OK : CD_PILL_NEUTRAL,
                cd_bytes_str(err == CD_OK ? "Matches" : "Another secret"));
     cd_html_put(h, "</div></header><div class=\"body stack\"><p>{}</p>",
-                err != CD_OK ? "It was signed with a secret that is no longer the current one."
-                : hook->face == CD_WH_B
-                    ? "HMAC-SHA256 of the timestamp, a dot and the body, with the secret of this "
-                      "webhook. Checked just now against the stored bytes."
-                    : "HMAC-SHA256 of the body, with the secret of this webhook. Checked just now "
-                      "against the stored bytes.");
+                err != CD_OK            ? "It was signed with a secret that is no longer the current one."
+                : hook->face == CD_WH_B ? "HMAC-SHA256 of the timestamp, a dot and the body, with the secret of this "
+                                          "webhook. Checked just now against the stored bytes."
+                                        : "HMAC-SHA256 of the body, with the secret of this webhook. Checked just now "
+                                          "against the stored bytes.");
     cd_ui_code(
         h,
-        cd_bytes_str(cd_arena_fmt(
-            &v->mem, "candela-webhooks verify \\\n  --variant=%s --secret=%s \\\n  < request.txt",
-            hook->face == CD_WH_B ? "b" : "c", hook->face == CD_WH_C ? "…" : "whsec_…")),
+        cd_bytes_str(cd_arena_fmt(&v->mem, "candela-webhooks verify \\\n  --variant=%s --secret=%s \\\n  < request.txt",
+                                  hook->face == CD_WH_B ? "b" : "c", hook->face == CD_WH_C ? "…" : "whsec_…")),
         "command");
     cd_html_put(h, "</div></section>");
 }
@@ -291,14 +286,12 @@ static cd_err delivery_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                 "Webhooks</a> / <a href=\"/webhooks/{}\">{}</a></p><h1>Delivery</h1>",
                 cd_url_part_of(cd_bytes_str(v->hook.id)),
                 cd_foreign_of(cd_bytes_str(v->hook.name[0] != '\0' ? v->hook.name : v->hook.id)));
-    const cd_ui_id id = {.text = cd_bytes_str(d.event.id),
-                         .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
+    const cd_ui_id id = {.text = cd_bytes_str(d.event.id), .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
     cd_ui_ident(h, &id);
     cd_html_put(h, "</div>");
     cd__wpage_put_state(v, d.state);
-    bool is_over = d.state == CD_WH_DELIVERED || d.state == CD_WH_FAILED ||
-                   d.state == CD_WH_SKIPPED || d.state == CD_WH_QUOTA_EXCEEDED ||
-                   d.state == CD_WH_CANCELLED;
+    bool is_over = d.state == CD_WH_DELIVERED || d.state == CD_WH_FAILED || d.state == CD_WH_SKIPPED ||
+                   d.state == CD_WH_QUOTA_EXCEEDED || d.state == CD_WH_CANCELLED;
     if (is_over && d.event.body.n != 0) {
         cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/deliveries/{}\">",
                     cd_url_part_of(cd_bytes_str(v->hook.id)), (u64)d.key);
@@ -320,19 +313,6 @@ static cd_err delivery_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wpage_page_steps cd__wpage_at_DELIVERY = {.run = delivery_run};
 
-static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *target, cd_errinfo *why)
-{
-    const cd_wh_audit a = {
-        .at_ms = v->now_s * 1000,
-        .project = v->account.project.id,
-        .actor = v->account.key.id,
-        .action = "delivery.replay",
-        .target = target,
-        .address = "",
-    };
-    return cd_wh_audit_add(s, &a, why);
-}
-
 static cd_err replay_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     cd_wh_delivery d;
@@ -341,24 +321,22 @@ static cd_err replay_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     i64 made;
     CD_TRY(find(v, s, &d, &attempts, &cnt, why));
     CD_TRY(cd_wh_replay_one(s, &made, v->hook.key, d.key, why));
-    CD_TRY(audit(v, s, cd_arena_fmt(&v->mem, "%s/%lld", v->hook.id, (long long)d.key), why));
+    CD_TRY(
+        cd__wpage_audit(v, s, "delivery.replay", cd_arena_fmt(&v->mem, "%s/%lld", v->hook.id, (long long)d.key), why));
     v->due = true;
-    v->to = cd_arena_fmt(&v->mem, "/webhooks/%s/deliveries/%lld?done=replayed", v->hook.id,
-                         (long long)made);
+    v->to = cd_arena_fmt(&v->mem, "/webhooks/%s/deliveries/%lld?done=replayed", v->hook.id, (long long)made);
     return CD_OK;
 }
 
 const cd__wpage_page_steps cd__wpage_at_DO_REPLAY = {.run = replay_run};
 
-/* ---- dead letters ---- */
+/* --- dead letters --- */
 
-static const u32 dead_states =
-    1u << CD_WH_FAILED | 1u << CD_WH_SKIPPED | 1u << CD_WH_QUOTA_EXCEEDED;
+static const u32 dead_states = 1u << CD_WH_FAILED | 1u << CD_WH_SKIPPED | 1u << CD_WH_QUOTA_EXCEEDED;
 
 static cd_err dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    cd_wh_delivery_query q = {
-        .project = v->account.project.id, .states = dead_states, .limit = DEAD_ROWS + 1};
+    cd_wh_delivery_query q = {.project = v->account.project.id, .states = dead_states, .limit = DEAD_ROWS + 1};
     cd_wh_delivery *list;
     usize cnt;
     cd_html *h = &v->h;
@@ -375,8 +353,7 @@ static cd_err dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                    "</header>");
     cd__wpage_csrf_put(v);
     if (cnt == 0) {
-        cd_ui_empty(h, "No dead letters",
-                    "What no receiver took, after its last attempt, would be here.",
+        cd_ui_empty(h, "No dead letters", "What no receiver took, after its last attempt, would be here.",
                     (cd_markup){0});
     } else {
         CD_TRY(cd__wpage_put_deliveries(v, s, list, cnt, NULL, true, why));
@@ -385,9 +362,9 @@ static cd_err dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
                        "<button class=\"btn s go\" name=\"what\" value=\"all\">"
                        "Deliver all again</button>");
         cd_ui_pager(h, cd_bytes_str(q.before != 0 ? "/dead-letters" : ""),
-                    has_more ? cd_bytes_str(cd_arena_fmt(&v->mem, "/dead-letters?before=%lld",
-                                                         (long long)list[cnt - 1].key))
-                             : (cd_bytes){0});
+                    has_more
+                        ? cd_bytes_str(cd_arena_fmt(&v->mem, "/dead-letters?before=%lld", (long long)list[cnt - 1].key))
+                        : (cd_bytes){0});
         cd_html_put(h, "</footer>");
     }
     cd_html_put(h, "</section></form>");
@@ -412,8 +389,7 @@ static cd_err replay_chosen(cd__wpage_visit *v, cd_wh_store *s, u64 *queued, cd_
             cd_bytes name = cd_bytes_of(rest.p, (usize)(eq - rest.p));
             cd_wh_hook hook;
             CD_TRY(cd_wh_hook_get(s, &hook, &v->mem, v->account.project.id,
-                                  cd__wpage_field(v, cd_arena_str(&v->mem, name), CD_WH_ID_MAX),
-                                  false, why));
+                                  cd__wpage_field(v, cd_arena_str(&v->mem, name), CD_WH_ID_MAX), false, why));
             cd_err err = cd_wh_replay_one(s, &made, hook.key, key, why);
             if (err != CD_EEXIST) { // it waits already: fine
                 CD_TRY(err);
@@ -435,7 +411,8 @@ static cd_err do_dead_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     } else {
         CD_TRY(replay_chosen(v, s, &queued, why));
     }
-    CD_TRY(audit(v, s, cd_arena_fmt(&v->mem, "%llu deliveries", (unsigned long long)queued), why));
+    CD_TRY(cd__wpage_audit(v, s, "delivery.replay",
+                           cd_arena_fmt(&v->mem, "%llu deliveries", (unsigned long long)queued), why));
     v->due = queued != 0;
     v->to = queued != 0 ? "/dead-letters?done=replayed" : "/dead-letters?done=none";
     return CD_OK;

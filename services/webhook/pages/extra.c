@@ -2,12 +2,12 @@
  * become the body that a client would send. */
 #include "services/webhook/pages/visit.h"
 
-#include "services/webhook/core/notice.h"
+#include "services/webhook/core/store/notice.h"
 #include "web/fmt.h"
 
 enum { PEM_MAX = 64 << 10 };
 
-/* ---- panels ---- */
+/* --- panels --- */
 
 cd_err cd__wpage_put_ops(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
@@ -50,10 +50,7 @@ static void put_pair(cd__wpage_visit *v, cd_json pair)
 {
     static const struct {
         const char *key, *name;
-    } rows[] = {{"subject", "Subject"},
-                {"issuer", "Issuer"},
-                {"expires_at", "Ends"},
-                {"sha256", "SHA-256"}};
+    } rows[] = {{"subject", "Subject"}, {"issuer", "Issuer"}, {"expires_at", "Ends"}, {"sha256", "SHA-256"}};
     cd_html_put(&v->h, "<dl class=\"kv\">");
     for (usize i = 0; i < CD_COUNT(rows); i++) {
         cd_bytes text = {0};
@@ -82,8 +79,7 @@ void cd__wpage_put_client(cd__wpage_visit *v)
         cd_html_put(h,
                     "<details><summary>{}</summary><form class=\"stack\" method=\"post\" "
                     "action=\"/webhooks/{}/certificate\">",
-                    has_pair ? "Take another, or none" : "Show one",
-                    cd_url_part_of(cd_bytes_str(v->hook.id)));
+                    has_pair ? "Take another, or none" : "Show one", cd_url_part_of(cd_bytes_str(v->hook.id)));
         cd__wpage_csrf_put(v);
         cd_html_put(h, "<label>Certificate, PEM<textarea class=\"field mono\" name=\"cert\" "
                        "rows=\"3\" spellcheck=\"false\" "
@@ -96,25 +92,11 @@ void cd__wpage_put_client(cd__wpage_visit *v)
     cd_html_put(h, "</div></section>");
 }
 
-/* ---- forms ---- */
-
-static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
-{
-    const cd_wh_audit a = {
-        .at_ms = v->now_s * 1000,
-        .project = v->account.project.id,
-        .actor = v->account.key.id,
-        .action = "webhook.change",
-        .target = v->hook.id,
-        .address = "",
-    };
-    return cd_wh_audit_add(s, &a, why);
-}
+/* --- forms --- */
 
 static void refuse(cd__wpage_visit *v, const char *text)
 {
-    cd__wpage_page_message(v, 400, "That was not saved",
-                           cd_arena_fmt(&v->mem, "%s. Go back and correct it.", text));
+    cd__wpage_page_message(v, 400, "That was not saved", cd_arena_fmt(&v->mem, "%s. Go back and correct it.", text));
 }
 
 /* As PATCH does. */
@@ -123,13 +105,12 @@ static cd_err change(cd__wpage_visit *v, cd_wh_store *s, cd_bytes body, cd_errin
     cd_json json;
     CD_TRY(cd__wpage_hook_find(v, s, true, why));
     v->draft = (cd_wh_draft){.hook = v->hook};
-    if (cd_wh_read_body(&v->read, &json, body) != CD_OK ||
-        v->face->patch(&v->read, &v->draft, json) != CD_OK) {
+    if (cd_wh_read_body(&v->read, &json, body) != CD_OK || v->face->patch(&v->read, &v->draft, json) != CD_OK) {
         refuse(v, v->read.problem.message);
         return CD_OK;
     }
     CD_TRY(cd_wh_op_change(s, &v->draft, &v->due, &v->hook, v->now_s * 1000, &v->mem, why));
-    CD_TRY(audit(v, s, why));
+    CD_TRY(cd__wpage_audit(v, s, "webhook.change", v->hook.id, why));
     v->hook = v->draft.hook;
     v->changed = true;
     v->to = cd_arena_fmt(&v->mem, "/webhooks/%s?done=saved", v->hook.id);

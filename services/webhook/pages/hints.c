@@ -1,4 +1,5 @@
-/* How a receiver verifies what it gets, in the languages that receivers are written in. Body is the bytes as they came. */
+/* How a receiver verifies what it gets, in the languages that receivers are written in. Body is the bytes as they
+ * came. */
 #include "services/webhook/pages/visit.h"
 
 /* With a timestamp (B), or of the body alone (A, C). */
@@ -87,8 +88,7 @@ void cd__wpage_put_hints(cd__wpage_visit *v, cd_wh_face face)
         } else {
             cd_html_put(&v->h, "<details><summary>{}</summary>", hints[i].name);
         }
-        cd_ui_code(&v->h, cd_bytes_str(face == CD_WH_B ? hints[i].with_time : hints[i].plain),
-                   hints[i].name);
+        cd_ui_code(&v->h, cd_bytes_str(face == CD_WH_B ? hints[i].with_time : hints[i].plain), hints[i].name);
         cd_html_put(&v->h, "</details>");
     }
 }

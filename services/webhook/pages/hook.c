@@ -12,20 +12,7 @@ static void to_hook(cd__wpage_visit *v, const char *done)
     v->to = cd_arena_fmt(&v->mem, "/webhooks/%s?done=%s", v->hook.id, done);
 }
 
-static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *action, cd_errinfo *why)
-{
-    const cd_wh_audit a = {
-        .at_ms = v->now_s * 1000,
-        .project = v->account.project.id,
-        .actor = v->account.key.id,
-        .action = action,
-        .target = v->hook.id,
-        .address = "",
-    };
-    return cd_wh_audit_add(s, &a, why);
-}
-
-/* ---- parts of the page ---- */
+/* --- parts of the page --- */
 
 static void put_head(cd__wpage_visit *v)
 {
@@ -36,8 +23,7 @@ static void put_head(cd__wpage_visit *v)
                 "<div class=\"head\"><div class=\"grow\"><p class=\"crumbs\">"
                 "<a href=\"/webhooks\">Webhooks</a></p><h1>{}</h1>",
                 cd_foreign_of(cd_bytes_str(hook->name[0] != '\0' ? hook->name : hook->url)));
-    const cd_ui_id id = {.text = cd_bytes_str(hook->id),
-                         .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
+    const cd_ui_id id = {.text = cd_bytes_str(hook->id), .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE};
     cd_ui_ident(h, &id);
     cd_html_put(h, "</div>");
     cd__wpage_put_status(v, hook);
@@ -74,8 +60,7 @@ static void put_test(cd__wpage_visit *v)
             cd_html_put(&b, "{}", cd_foreign_of(a->body));
         }
         cd_ui_note(&v->h, is_good ? CD_NOTE_INFO : CD_NOTE_BAD,
-                   is_good ? "The receiver took the test event"
-                           : "The receiver did not take the test event",
+                   is_good ? "The receiver took the test event" : "The receiver did not take the test event",
                    cd_markup_of(&b));
     }
     cd_buf_fini(&text);
@@ -89,9 +74,8 @@ static void put_config(cd__wpage_visit *v)
     bool masks = !v->account.key.may_write;
     cd_html_put(h, "<section class=\"panel\"><header><h2>Configuration</h2></header>"
                    "<div class=\"body\"><dl class=\"kv\"><dt>Receiver</dt><dd>");
-    cd_html_put(
-        h, "<span class=\"mono\">{}</span>",
-        cd_foreign_of(cd_bytes_of(hook->url, masks ? strcspn(hook->url, "?") : strlen(hook->url))));
+    cd_html_put(h, "<span class=\"mono\">{}</span>",
+                cd_foreign_of(cd_bytes_of(hook->url, masks ? strcspn(hook->url, "?") : strlen(hook->url))));
     if (hook->chain[0] != '\0') {
         cd_html_put(h, "</dd><dt>Chain</dt><dd>{}", hook->chain);
     }
@@ -106,8 +90,7 @@ static void put_config(cd__wpage_visit *v)
         cd_json_view(h, json);
     }
     /* Headers may hold a token. */
-    if (!masks && cd_json_parse(&json, &v->mem, hook->settings, 0, NULL) == CD_OK &&
-        cd_json_len(json) != 0) {
+    if (!masks && cd_json_parse(&json, &v->mem, hook->settings, 0, NULL) == CD_OK && cd_json_len(json) != 0) {
         cd_html_put(h, "<h3>Delivery</h3>");
         cd_json_view(h, json);
     }
@@ -118,8 +101,7 @@ static void put_secret(cd__wpage_visit *v)
 {
     const cd_wh_hook *hook = &v->hook;
     cd_html *h = &v->h;
-    cd_html_put(
-        h, "<section class=\"panel\"><header><h2>Secret</h2></header><div class=\"body stack\">");
+    cd_html_put(h, "<section class=\"panel\"><header><h2>Secret</h2></header><div class=\"body stack\">");
     if (hook->secret_next.n != 0) {
         cd_html_put(h,
                     "<p>Two secrets: the old one signs until {}; the new one signs "
@@ -131,12 +113,10 @@ static void put_secret(cd__wpage_visit *v)
         cd_html_put(h, "<button class=\"btn s\">Use the new secret only</button></form>");
     } else {
         cd_html_put(h, "<p>{}</p>",
-                    hook->secret.n == 0
-                        ? "Deliveries are not signed. With a secret they are."
-                        : "Deliveries are signed. The secret was shown once; draw a new one if it "
-                          "is lost or known to others.");
-        cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/rotate\">",
-                    cd_url_part_of(cd_bytes_str(hook->id)));
+                    hook->secret.n == 0 ? "Deliveries are not signed. With a secret they are."
+                                        : "Deliveries are signed. The secret was shown once; draw a new one if it "
+                                          "is lost or known to others.");
+        cd_html_put(h, "<form method=\"post\" action=\"/webhooks/{}/rotate\">", cd_url_part_of(cd_bytes_str(hook->id)));
         cd__wpage_csrf_put(v);
         cd_html_put(h, "<button class=\"btn s\">{}</button></form>",
                     hook->secret.n == 0 ? "Draw a secret" : "Rotate secret");
@@ -189,11 +169,11 @@ cd_err cd__wpage_hook_page(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
          .unit = "",
          .sub = cd_bytes_str(cd_arena_fmt(&v->mem, "%llu failed", (unsigned long long)all.failed))},
         {.label = "Answer time, median",
-         .value = all.attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
-                                    : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, 50)),
+         .value =
+             all.attempts == 0 ? cd_bytes_str(CD_FMT_NONE) : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, 50)),
          .unit = "",
-         .sub = cd_bytes_str(cd_arena_fmt(&v->mem, "p95 below %llu ms",
-                                          (unsigned long long)cd_wh_stat_percentile(&all, 95)))},
+         .sub = cd_bytes_str(
+             cd_arena_fmt(&v->mem, "p95 below %llu ms", (unsigned long long)cd_wh_stat_percentile(&all, 95)))},
         {.label = "Failed attempts in a row",
          .value = cd_fmt_count(&v->mem, v->hook.failures),
          .unit = "",
@@ -240,16 +220,15 @@ static cd_err hook_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wpage_page_steps cd__wpage_at_HOOK = {.run = hook_run};
 
-/* ---- what its forms do ---- */
+/* --- what its forms do --- */
 
 static cd_err status_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     bool is_on = cd__wpage_field(v, "on", 2)[0] == '1';
     bool replays = strcmp(cd__wpage_field(v, "replay", 16), "skipped") == 0;
     CD_TRY(cd__wpage_hook_find(v, s, true, why));
-    CD_TRY(cd_wh_op_status(s, &v->hook, &v->due, is_on,
-                           replays ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE, why));
-    CD_TRY(audit(v, s, is_on ? "webhook.enable" : "webhook.disable", why));
+    CD_TRY(cd_wh_op_status(s, &v->hook, &v->due, is_on, replays ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE, why));
+    CD_TRY(cd__wpage_audit(v, s, is_on ? "webhook.enable" : "webhook.disable", v->hook.id, why));
     v->changed = true;
     to_hook(v, is_on ? "resumed" : "paused");
     return CD_OK;
@@ -261,15 +240,14 @@ static cd_err rotate_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     CD_TRY(cd__wpage_hook_find(v, s, true, why));
     CD_TRY(cd_wh_op_rotate(s, &v->hook, &v->read, DAY_MS, v->now_s * 1000, why));
-    CD_TRY(audit(v, s, "secret.rotate", why));
+    CD_TRY(cd__wpage_audit(v, s, "secret.rotate", v->hook.id, why));
     v->changed = true;
     cd_bytes fresh = v->hook.secret_next.n != 0 ? v->hook.secret_next : v->hook.secret;
     cd__wpage_page_open(v, cd_bytes_str("New secret"));
     cd_html_put(&v->h,
                 "<h1>New secret</h1><section class=\"panel\"><div class=\"body stack\">"
                 "<p>It is shown this once. Give it to the receiver{}.</p>",
-                v->hook.secret_next.n != 0 ? " within a day; until then the old one signs too"
-                                           : "");
+                v->hook.secret_next.n != 0 ? " within a day; until then the old one signs too" : "");
     cd_ui_code(&v->h, fresh, "secret");
     cd_html_put(&v->h,
                 "<div><a class=\"btn\" href=\"/webhooks/{}\">Back to the webhook</a></div>"
@@ -285,7 +263,7 @@ static cd_err confirm_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     CD_TRY(cd__wpage_hook_find(v, s, true, why));
     CD_TRY(cd_wh_op_confirm(s, &v->hook, v->now_s * 1000, why));
-    CD_TRY(audit(v, s, "secret.confirm", why));
+    CD_TRY(cd__wpage_audit(v, s, "secret.confirm", v->hook.id, why));
     v->changed = true;
     to_hook(v, "confirmed");
     return CD_OK;
@@ -324,24 +302,22 @@ static void test_after(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_DO_TEST = {.run = test_run, .after = test_after};
 
-/* ---- delete ---- */
+/* --- delete --- */
 
 static void put_delete(cd__wpage_visit *v, bool is_wrong)
 {
     cd_html *h = &v->h;
     cd_bytes id = cd_bytes_str(v->hook.id);
     cd__wpage_page_open(v, cd_bytes_str("Delete webhook"));
-    cd_html_put(
-        h, "<h1>Delete webhook</h1><section class=\"panel narrow\"><div class=\"body stack\">");
+    cd_html_put(h, "<h1>Delete webhook</h1><section class=\"panel narrow\"><div class=\"body stack\">");
     if (is_wrong) {
         cd_ui_note(h, CD_NOTE_BAD, "That is not the id of this webhook", (cd_markup){0});
     }
-    cd_html_put(
-        h,
-        "<p>What waits for it is cancelled, and it cannot be brought back. To stop it for a "
-        "while, pause it instead.</p><form class=\"stack\" method=\"post\" "
-        "action=\"/webhooks/{}/delete\">",
-        cd_url_part_of(id));
+    cd_html_put(h,
+                "<p>What waits for it is cancelled, and it cannot be brought back. To stop it for a "
+                "while, pause it instead.</p><form class=\"stack\" method=\"post\" "
+                "action=\"/webhooks/{}/delete\">",
+                cd_url_part_of(id));
     cd__wpage_csrf_put(v);
     cd_html_put(h,
                 "<label>Type {} to delete it<input class=\"field mono\" "
@@ -371,7 +347,7 @@ static cd_err do_delete_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     }
     CD_TRY(cd_wh_op_delete(s, &v->draft.ops, &v->hook, &v->mem, why));
     v->draft.ops_is = v->draft.ops.key != 0 ? CD_WH_OPS_GONE : CD_WH_OPS_SAME;
-    CD_TRY(audit(v, s, "webhook.delete", why));
+    CD_TRY(cd__wpage_audit(v, s, "webhook.delete", v->hook.id, why));
     v->gone = true;
     v->to = "/webhooks?done=deleted";
     return CD_OK;

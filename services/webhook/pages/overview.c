@@ -1,4 +1,5 @@
 /* The first page: trouble with its remedy, figures, the last day, webhooks that need a look first. And the list. */
+#include "services/webhook/api/mask.h"
 #include "services/webhook/pages/visit.h"
 
 #include "base/hex.h"
@@ -8,10 +9,9 @@
 
 enum { ROWS = 12, PAGE_ROWS = 25, TAIL_ROWS = 5, TROUBLE_MAX = 3 };
 
-/* ---- trouble ---- */
+/* --- trouble --- */
 
-static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                          cd_errinfo *why)
+static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt, cd_errinfo *why)
 {
     usize told = 0;
     for (usize i = 0; i < cnt && told < TROUBLE_MAX; i++) {
@@ -19,8 +19,7 @@ static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *
         if (hook->status == CD_WH_ACTIVE || hook->failures == 0) {
             continue;
         }
-        const cd_wh_delivery_query q = {
-            .hook = hook->key, .states = 1u << CD_WH_SKIPPED, .limit = 1000};
+        const cd_wh_delivery_query q = {.hook = hook->key, .states = 1u << CD_WH_SKIPPED, .limit = 1000};
         cd_wh_delivery *list;
         usize skipped;
         CD_TRY(cd_wh_delivery_list(s, &list, &skipped, &v->mem, &q, why));
@@ -36,9 +35,9 @@ static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *
                     skipped == 1000 ? "More than " : "", cd_fmt_count(&v->mem, skipped),
                     cd_url_part_of(cd_bytes_str(hook->id)), (const char *)v->csrf,
                     cd_url_part_of(cd_bytes_str(hook->id)));
-        cd_bytes title = cd_bytes_str(cd_arena_fmt(&v->mem, "%.80s is %s",
-                                                   hook->name[0] != '\0' ? hook->name : hook->url,
-                                                   cd_wh_status_name(hook->face, hook->status)));
+        cd_bytes title = cd_bytes_str(cd_arena_fmt(
+            &v->mem, "%.80s is %s", hook->name[0] != '\0' ? hook->name : cd_wh_mask_url(&v->mem, hook->url),
+            cd_wh_status_name(hook->face, hook->status)));
         cd_ui_note(&v->h, CD_NOTE_BAD, (const char *)title.p, cd_markup_of(&b));
         cd_buf_fini(&text);
         told++;
@@ -46,12 +45,12 @@ static cd_err put_trouble(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *
     return CD_OK;
 }
 
-/* ---- figures ---- */
+/* --- figures --- */
 
 #define TEXT_OF(v, ...) cd_bytes_str(cd_arena_fmt(&(v)->mem, __VA_ARGS__))
 
-static cd_err put_figures(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                          const cd_wh_stat *all, cd_errinfo *why)
+static cd_err put_figures(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt, const cd_wh_stat *all,
+                          cd_errinfo *why)
 {
     const cd_wh_project *p = &v->account.project;
     const cd_wh_tier *tier = cd_wh_tier_of(p->tier);
@@ -64,64 +63,56 @@ static cd_err put_figures(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *
     for (usize i = 0; i < cnt; i++) {
         active += hooks[i].status == CD_WH_ACTIVE;
     }
-    CD_TRY(cd_wh_backlog_get(s, &backlog, v->now_s * 1000, why));
-    figs[n++] = (cd_ui_fig){.label = "Webhooks",
-                            .value = cd_fmt_count(&v->mem, cnt),
-                            .unit = cd_arena_fmt(&v->mem, " of %u", tier->webhooks),
-                            .sub = TEXT_OF(v, "%llu active, %llu not", (unsigned long long)active,
-                                           (unsigned long long)(cnt - active))};
+    CD_TRY(cd_wh_backlog_of(s, &backlog, v->account.project.id, v->now_s * 1000, why));
     figs[n++] = (cd_ui_fig){
-        .label = cd_arena_fmt(&v->mem, "Success, %s", cd__wpage_span_of(v)->short_name),
-        .value = cd_fmt_percent(&v->mem, all->delivered, all->delivered + all->failed),
-        .unit = "",
-        .sub = TEXT_OF(v, "%llu delivered, %llu failed", (unsigned long long)all->delivered,
-                       (unsigned long long)all->failed)};
-    figs[n++] = (cd_ui_fig){
-        .label = "Answer time, median",
-        .value = all->attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
-                                    : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(all, 50)),
-        .unit = "",
-        .sub = TEXT_OF(v, "p95 below %llu ms", (unsigned long long)cd_wh_stat_percentile(all, 95))};
-    figs[n++] = (cd_ui_fig){
-        .label = "Waiting now",
-        .value = cd_fmt_count(&v->mem, backlog.waiting),
-        .unit = "",
-        .sub = backlog.overdue_ms == 0
-                   ? TEXT_OF(v, "%llu being delivered", (unsigned long long)backlog.in_hand)
-                   : TEXT_OF(v, "oldest due %llu ms ago", (unsigned long long)backlog.overdue_ms)};
+        .label = "Webhooks",
+        .value = cd_fmt_count(&v->mem, cnt),
+        .unit = cd_arena_fmt(&v->mem, " of %u", tier->webhooks),
+        .sub = TEXT_OF(v, "%llu active, %llu not", (unsigned long long)active, (unsigned long long)(cnt - active))};
+    figs[n++] = (cd_ui_fig){.label = cd_arena_fmt(&v->mem, "Success, %s", cd__wpage_span_of(v)->short_name),
+                            .value = cd_fmt_percent(&v->mem, all->delivered, all->delivered + all->failed),
+                            .unit = "",
+                            .sub = TEXT_OF(v, "%llu delivered, %llu failed", (unsigned long long)all->delivered,
+                                           (unsigned long long)all->failed)};
+    figs[n++] = (cd_ui_fig){.label = "Answer time, median",
+                            .value = all->attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
+                                                        : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(all, 50)),
+                            .unit = "",
+                            .sub = TEXT_OF(v, "p95 below %llu ms", (unsigned long long)cd_wh_stat_percentile(all, 95))};
+    figs[n++] = (cd_ui_fig){.label = "Waiting now",
+                            .value = cd_fmt_count(&v->mem, backlog.waiting),
+                            .unit = "",
+                            .sub = backlog.overdue_ms == 0
+                                       ? TEXT_OF(v, "%llu being delivered", (unsigned long long)backlog.in_hand)
+                                       : TEXT_OF(v, "oldest due %llu ms ago", (unsigned long long)backlog.overdue_ms)};
     if (e->head(e->ctx, &head, 0)) {
         figs[n++] =
             (cd_ui_fig){.label = "Behind the chain",
                         .value = cd_fmt_count(&v->mem, head.lag),
                         .unit = " blocks",
-                        .sub = head.is_connected
-                                   ? TEXT_OF(v, "last block %llu", (unsigned long long)head.height)
-                                   : cd_bytes_str("the node does not answer")};
+                        .sub = head.is_connected ? TEXT_OF(v, "last block %llu", (unsigned long long)head.height)
+                                                 : cd_bytes_str("the node does not answer")};
     }
     if (p->quota_period != CD_WH_NO_QUOTA) {
         u64 used;
         CD_TRY(cd_wh_usage(s, &used, p->id, v->now_s * 1000, why));
-        figs[n++] = (cd_ui_fig){
-            .label = p->quota_period == CD_WH_PER_DAY ? "Quota today" : "Quota this month",
-            .value = cd_fmt_count(&v->mem, used),
-            .unit = cd_arena_fmt(&v->mem, " of %llu", (unsigned long long)p->quota),
-            .sub = cd_fmt_percent(&v->mem, used, p->quota)};
+        figs[n++] = (cd_ui_fig){.label = p->quota_period == CD_WH_PER_DAY ? "Quota today" : "Quota this month",
+                                .value = cd_fmt_count(&v->mem, used),
+                                .unit = cd_arena_fmt(&v->mem, " of %llu", (unsigned long long)p->quota),
+                                .sub = cd_fmt_percent(&v->mem, used, p->quota)};
     }
     cd_ui_figs(&v->h, figs, n);
     return CD_OK;
 }
 
-/* ---- the tail ---- */
+/* --- the tail --- */
 
 static cd_err put_tail(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    static const cd_ui_col cols[] = {{.name = "At"},
-                                     {.name = "Answer"},
-                                     {.name = "Event"},
-                                     {.name = "Took", .flags = CD_COL_NUM}};
+    static const cd_ui_col cols[] = {
+        {.name = "At"}, {.name = "Answer"}, {.name = "Event"}, {.name = "Took", .flags = CD_COL_NUM}};
     const cd_wh_delivery_query q = {.project = v->account.project.id,
-                                    .states = 1u << CD_WH_DELIVERED | 1u << CD_WH_RETRYING |
-                                              1u << CD_WH_FAILED,
+                                    .states = 1u << CD_WH_DELIVERED | 1u << CD_WH_RETRYING | 1u << CD_WH_FAILED,
                                     .limit = TAIL_ROWS};
     cd_wh_delivery *list;
     usize cnt;
@@ -146,16 +137,14 @@ static cd_err put_tail(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         cd_time_fmt(clock, a->at_ms * CD_NS_PER_MS);
         cd_html_put(&v->h, "<tr><td class=\"mut mono\">{}</td>", cd_bytes_of(clock + 11, 8));
         if (a->status != 0) {
-            cd_html_put(&v->h, "<td class=\"{}\">{}</td>",
-                        a->status / 100 == 2 ? "mono up" : "mono down", a->status);
+            cd_html_put(&v->h, "<td class=\"{}\">{}</td>", a->status / 100 == 2 ? "mono up" : "mono down", a->status);
         } else {
             cd_html_put(&v->h, "<td class=\"mono down\">{}</td>", a->error);
         }
         cd_html_put(&v->h,
                     "<td><a href=\"/webhooks/{}/deliveries/{}\">{}</a></td>"
                     "<td class=\"num mut\">{} ms</td></tr>",
-                    cd_url_part_of(cd_bytes_str(hook.id)), (u64)d.key,
-                    cd_wh_type_name(d.event.type), a->ms);
+                    cd_url_part_of(cd_bytes_str(hook.id)), (u64)d.key, cd_wh_type_name(d.event.type), a->ms);
     }
     cd_ui_table_end(&v->h);
     cd_html_put(&v->h, "</section>");
@@ -167,8 +156,8 @@ static void put_none(cd__wpage_visit *v)
     cd_buf act = {0};
     cd_html b = {.out = &act};
     cd_html_put(&b, "<a class=\"btn go\" href=\"/webhooks/new\">New webhook</a>");
-    cd_ui_empty(&v->h, "No webhooks",
-                "What the chain does is told to each webhook whose filter fits.", cd_markup_of(&b));
+    cd_ui_empty(&v->h, "No webhooks", "What the chain does is told to each webhook whose filter fits.",
+                cd_markup_of(&b));
     cd_buf_fini(&act);
 }
 
@@ -238,7 +227,7 @@ static cd_err overview_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wpage_page_steps cd__wpage_at_OVERVIEW = {.run = overview_run};
 
-/* ---- the list ---- */
+/* --- the list --- */
 
 static void put_option(cd__wpage_visit *v, const char *value, const char *text, bool is_chosen)
 {
@@ -260,14 +249,13 @@ static void put_filters(cd__wpage_visit *v, const char *q, const char *status, c
 {
     cd_wh_face face = v->account.project.face;
     const char *last = "";
-    cd_html_put(
-        &v->h,
-        "<form class=\"row\" action=\"/webhooks\"><input type=\"hidden\" name=\"span\" "
-        "value=\"{}\"><label class=\"sr\" for=\"f\">Filter</label>"
-        "<input class=\"field\" id=\"f\" name=\"q\" type=\"search\" value=\"{}\" "
-        "placeholder=\"Name, URL, id or address\"><label class=\"sr\" for=\"st\">Status</label>"
-        "<select class=\"field\" id=\"st\" name=\"status\">",
-        cd__wpage_span_of(v)->word, q);
+    cd_html_put(&v->h,
+                "<form class=\"row\" action=\"/webhooks\"><input type=\"hidden\" name=\"span\" "
+                "value=\"{}\"><label class=\"sr\" for=\"f\">Filter</label>"
+                "<input class=\"field\" id=\"f\" name=\"q\" type=\"search\" value=\"{}\" "
+                "placeholder=\"Name, URL, id or address\"><label class=\"sr\" for=\"st\">Status</label>"
+                "<select class=\"field\" id=\"st\" name=\"status\">",
+                cd__wpage_span_of(v)->word, q);
     put_option(v, "", "Any status", status[0] == '\0');
     for (u32 i = 0; i <= CD_WH_DISABLED; i++) {
         const char *name = cd_wh_status_name(face, (cd_wh_status)i);
@@ -289,8 +277,7 @@ static void put_filters(cd__wpage_visit *v, const char *q, const char *status, c
 }
 
 /* The list with its filters. */
-static const char *list_path(cd__wpage_visit *v, const char *q, const char *status,
-                             const char *type)
+static const char *list_path(cd__wpage_visit *v, const char *q, const char *status, const char *type)
 {
     cd_buf out = {0};
     cd_buf_str(&out, "/webhooks?q=");
@@ -302,8 +289,7 @@ static const char *list_path(cd__wpage_visit *v, const char *q, const char *stat
 }
 
 /* Rows of which some can be chosen by those who may change them. */
-static cd_err put_chosen(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                         cd_errinfo *why)
+static cd_err put_chosen(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt, cd_errinfo *why)
 {
     if (!v->account.key.may_write) {
         return cd__wpage_put_hooks(v, s, hooks, cnt, false, why);
@@ -329,8 +315,7 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     cd_wh_type type;
     usize cnt;
     u64 total;
-    if (text[0] != '\0' &&
-        cd_wh_hook_get(s, &exact, &v->mem, q.project, text, false, why) == CD_OK) {
+    if (text[0] != '\0' && cd_wh_hook_get(s, &exact, &v->mem, q.project, text, false, why) == CD_OK) {
         v->to = cd_arena_fmt(&v->mem, "/webhooks/%s", exact.id);
         return CD_OK;
     }
@@ -348,8 +333,7 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     if (cd_i64_parse(&q.before, cd_bytes_str(before)) != CD_OK) {
         q.before = 0;
     }
-    const char *here =
-        list_path(v, text, q.status < 0 ? "" : status, q.types == 0 ? "" : type_name);
+    const char *here = list_path(v, text, q.status < 0 ? "" : status, q.types == 0 ? "" : type_name);
     CD_TRY(cd_wh_hook_list(s, &hooks, &cnt, &total, &v->mem, &q, why));
     bool has_more = cnt > PAGE_ROWS;
     cnt = has_more ? PAGE_ROWS : cnt;
@@ -371,12 +355,11 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     }
     cd_html_put(&v->h, "<footer><span>{} in all</span>", cd_fmt_count(&v->mem, total));
     if (cnt != 0 && v->account.key.may_write) {
-        cd_html_put(&v->h,
-                    "<span class=\"row\">The chosen: "
-                    "<button class=\"btn s\" form=\"chosen\" name=\"do\" value=\"pause\">Pause"
-                    "</button><button class=\"btn s\" form=\"chosen\" name=\"do\" "
-                    "value=\"resume\">Resume</button><button class=\"btn s\" form=\"chosen\" "
-                    "name=\"do\" value=\"replay\">Resume and replay</button></span>");
+        cd_html_put(&v->h, "<span class=\"row\">The chosen: "
+                           "<button class=\"btn s\" form=\"chosen\" name=\"do\" value=\"pause\">Pause"
+                           "</button><button class=\"btn s\" form=\"chosen\" name=\"do\" "
+                           "value=\"resume\">Resume</button><button class=\"btn s\" form=\"chosen\" "
+                           "name=\"do\" value=\"replay\">Resume and replay</button></span>");
     }
     if (has_more || q.before != 0) {
         cd_buf next = {0};
@@ -394,17 +377,14 @@ static cd_err hooks_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 
 const cd__wpage_page_steps cd__wpage_at_HOOKS = {.run = hooks_run};
 
-/* ---- several at once ---- */
+/* --- several at once --- */
 
-static cd_err chosen_one(cd__wpage_visit *v, cd_wh_store *s, cd_wh_hook *out, cd_bytes id,
-                         cd_errinfo *why)
+static cd_err chosen_one(cd__wpage_visit *v, cd_wh_store *s, cd_wh_hook *out, cd_bytes id, cd_errinfo *why)
 {
     const char *what = cd__wpage_field(v, "do", 8);
     bool is_on = strcmp(what, "pause") != 0;
-    CD_TRY(cd_wh_hook_get(s, out, &v->mem, v->account.project.id, cd_arena_str(&v->mem, id), true,
-                          why));
-    CD_TRY(cd_wh_op_status(s, out, &v->due, is_on,
-                           strcmp(what, "replay") == 0 ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE,
+    CD_TRY(cd_wh_hook_get(s, out, &v->mem, v->account.project.id, cd_arena_str(&v->mem, id), true, why));
+    CD_TRY(cd_wh_op_status(s, out, &v->due, is_on, strcmp(what, "replay") == 0 ? CD_WH_AGAIN_SKIPPED : CD_WH_AGAIN_NONE,
                            why));
     const cd_wh_audit a = {
         .at_ms = v->now_s * 1000,

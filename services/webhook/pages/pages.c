@@ -2,24 +2,16 @@
 #include "services/webhook/pages/visit.h"
 
 #include "base/hex.h"
-#include "base/mem.h"
-#include "base/secret.h"
-#include "crypto/sha2.h"
+#include "base/mem/mem.h"
+#include "base/mem/secret.h"
+#include "crypto/hash/sha2.h"
 #include "services/webhook/api/path.h"
-#include "services/webhook/core/seal.h"
+#include "services/webhook/core/store/seal.h"
 #include "web/serve.h"
 
 #include <stdio.h>
 
-#define ASSETS  "/assets/"
-#define SESSION "candela_wh"
-
-enum {
-    SESSION_DAYS = 30,
-    COOKIE_MAX = 1024,
-    SEAL_TIME = 8,
-    FIELD_MAX = 200 << 10,
-};
+#define ASSETS "/assets/"
 
 static const struct {
     cd_http_method method;
@@ -27,13 +19,13 @@ static const struct {
     u32 flags;
     const cd__wpage_page_steps *steps;
 } places[] = {
-#define CD_PLACE(name, method, path, tab, flags)                                                   \
+#define CD_PLACE(name, method, path, tab, flags)                                                                       \
     [CD__WH_AT_##name] = {CD_HTTP_##method, path, flags, &cd__wpage_at_##name},
 #include "services/webhook/pages/places.def"
 #undef CD_PLACE
 };
 
-/* ---- values ---- */
+/* --- values --- */
 
 static const char *value_of(cd__wpage_visit *v, cd_bytes text, const char *name, usize max)
 {
@@ -54,89 +46,22 @@ const char *cd__wpage_field(cd__wpage_visit *v, const char *name, usize max)
     return value_of(v, v->form, name, max);
 }
 
-/* ---- sessions ---- */
+/* --- who did what --- */
 
-cd_bytes cd__wpage_cookie(cd__wpage_visit *v, const char *name)
+cd_err cd__wpage_audit(cd__wpage_visit *v, cd_wh_store *s, const char *action, const char *target, cd_errinfo *why)
 {
-    cd_bytes rest = cd_http_req_header(v->req, "cookie");
-    usize len = strlen(name);
-    while (rest.n != 0) {
-        const u8 *semi = memchr(rest.p, ';', rest.n);
-        usize n = semi == NULL ? rest.n : (usize)(semi - rest.p);
-        cd_bytes part = cd_bytes_sub(rest, 0, n);
-        while (part.n != 0 && part.p[0] == ' ') {
-            part = cd_bytes_sub(part, 1, part.n - 1);
-        }
-        if (part.n > len && memcmp(part.p, name, len) == 0 && part.p[len] == '=' &&
-            part.n <= COOKIE_MAX) {
-            return cd_bytes_sub(part, len + 1, part.n - len - 1);
-        }
-        n += semi != NULL;
-        rest = cd_bytes_sub(rest, n, rest.n - n);
-    }
-    return (cd_bytes){0};
+    const cd_wh_audit a = {
+        .at_ms = v->now_s * 1000,
+        .project = v->account.project.id,
+        .actor = v->account.key.id,
+        .action = action,
+        .target = target,
+        .address = v->address,
+    };
+    return cd_wh_audit_add(s, &a, why);
 }
 
-void cd__wpage_csrf_of(char out[CD__WH_CSRF_LEN + 1], cd_bytes cookie)
-{
-    static const char about[] = "candela webhook form ";
-    cd_sha256_ctx ctx;
-    cd_hash32 hash;
-    cd_sha256_init(&ctx);
-    cd_sha256_update(&ctx, cd_bytes_str(about));
-    cd_sha256_update(&ctx, cookie);
-    cd_sha256_final(&ctx, &hash);
-    cd_hex_fmt(out, cd_bytes_of(hash.b, CD__WH_CSRF_LEN / 2));
-    out[CD__WH_CSRF_LEN] = '\0';
-}
-
-static void set_cookie(cd__wpage_visit *v, const char *value, u32 days)
-{
-    cd_bytes proto = cd_http_req_header(v->req, "x-forwarded-proto");
-    bool is_https = cd_bytes_eq(proto, cd_bytes_str("https"));
-    cd_buf line = {0};
-    cd_buf_fmt(&line,
-               "Set-Cookie: " SESSION "=%s; Path=/; Max-Age=%u; HttpOnly; SameSite=Lax%s\r\n",
-               value, days * 86400, is_https ? "; Secure" : "");
-    cd_http_req_add_lines(v->req, cd_buf_bytes(&line));
-    cd_buf_fini(&line);
-}
-
-/* An empty key begins a session of nobody, for the form that signs in. */
-void cd__wpage_sign_in(cd__wpage_visit *v, cd_bytes key)
-{
-    u8 *plain = cd_arena_alloc(&v->mem, SEAL_TIME + 8 + key.n);
-    cd_put_be64(plain, v->now_s + (u64)SESSION_DAYS * 86400);
-    cd_rng_fill(&v->rng, plain + SEAL_TIME, 8);
-    if (key.n != 0) {
-        memcpy(plain + SEAL_TIME + 8, key.p, key.n);
-    }
-    cd_bytes sealed = cd_wh_seal(&v->mem, v->pages->cfg.master_key,
-                                 cd_bytes_of(plain, SEAL_TIME + 8 + key.n), "session");
-    cd_wipe(plain, SEAL_TIME + 8 + key.n);
-    char *text = cd_arena_alloc(&v->mem, 2 * sealed.n + 1);
-    cd_hex_fmt(text, sealed);
-    text[2 * sealed.n] = '\0';
-    set_cookie(v, text, SESSION_DAYS);
-    cd__wpage_csrf_of(v->csrf, cd_bytes_of(text, 2 * sealed.n));
-}
-
-bool cd__wpage_session(cd__wpage_visit *v, cd_bytes *key)
-{
-    cd_bytes cookie = cd__wpage_cookie(v, SESSION);
-    cd_bytes sealed;
-    cd_bytes plain;
-    if (cookie.n == 0 || cd_hex_parse_prefixed(&sealed, &v->mem, cookie) != CD_OK ||
-        cd_wh_unseal(&plain, &v->mem, v->pages->cfg.master_key, sealed, "session", NULL) != CD_OK ||
-        plain.n < SEAL_TIME + 8 || cd_be64(plain.p) < v->now_s) {
-        return false;
-    }
-    cd__wpage_csrf_of(v->csrf, cookie);
-    *key = cd_bytes_sub(plain, SEAL_TIME + 8, plain.n - SEAL_TIME - 8);
-    return true;
-}
-
-/* ---- the way of a visit ---- */
+/* --- the way of a visit --- */
 
 void cd__wpage_visit_end(cd__wpage_visit *v)
 {
@@ -177,12 +102,21 @@ static void tell_engine(cd__wpage_visit *v)
     v->gone = v->changed = v->due = false;
 }
 
+void cd__wpage_store_gone(cd__wpage_visit *v, cd_err err)
+{
+    cd_http_req_add_lines(v->req, cd_bytes_str("Retry-After: 5\r\n"));
+    cd__wpage_page_message(v, 503, "Not now",
+                           err == CD_ENOSPC ? "The service has no disk space left. Nothing was changed."
+                                            : "The database does not answer. Nothing was changed; try again soon.");
+}
+
 static void fail(cd__wpage_visit *v)
 {
     v->to = NULL;
     if (v->job.err == CD_ENOENT) {
-        cd__wpage_page_message(v, 404, "Not found",
-                               "No webhook, delivery or key of this project has this address.");
+        cd__wpage_page_message(v, 404, "Not found", "No webhook, delivery or key of this project has this address.");
+    } else if (cd_jobs_is_trouble(v->job.err)) {
+        cd__wpage_store_gone(v, v->job.err);
     } else {
         cd_log_error(v->pages->cfg.log, "page failed", CD_F("why", v->job.why.msg));
         cd__wpage_page_message(v, 500, "That failed", "Nothing was changed. The log says why.");
@@ -190,7 +124,7 @@ static void fail(cd__wpage_visit *v)
     cd__wpage_visit_end(v);
 }
 
-static void on_done(cd_wh_job *job)
+static void on_done(cd_job *job)
 {
     cd__wpage_visit *v = cd_list_of(job, cd__wpage_visit, job);
     if (job->err != CD_OK) {
@@ -206,8 +140,9 @@ static void on_done(cd_wh_job *job)
     }
 }
 
-static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err on_run(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd__wpage_visit *v = cd_list_of(job, cd__wpage_visit, job);
     cd_buf_clear(v->h.out); /* it may be another try */
     return places[v->place].steps->run(v, s, why);
@@ -215,27 +150,28 @@ static cd_err on_run(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 
 static void post(cd__wpage_visit *v)
 {
-    v->job = (cd_wh_job){.run = on_run, .done = on_done};
+    v->job = (cd_job){.run = on_run, .done = on_done, .is_hasty = true};
     if ((places[v->place].flags & P_WRITE) != 0) {
-        cd_wh_db_write(v->pages->cfg.db, &v->job);
+        cd_jobs_write(v->pages->cfg.db, &v->job);
     } else {
-        cd_wh_db_read(v->pages->cfg.db, &v->job);
+        cd_jobs_read(v->pages->cfg.db, &v->job);
     }
 }
 
 typedef struct again {
-    cd_wh_job job;
+    cd_job job;
     cd__wpage_visit *v;
     cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why);
 } again;
 
-static cd_err run_again(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_again(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     again *g = cd_list_of(job, again, job);
     return g->run(g->v, s, why);
 }
 
-static void done_again(cd_wh_job *job)
+static void done_again(cd_job *job)
 {
     again *g = cd_list_of(job, again, job);
     g->v->job.err = job->err;
@@ -247,14 +183,13 @@ static void done_again(cd_wh_job *job)
     }
 }
 
-void cd__wpage_visit_again(cd__wpage_visit *v,
-                           cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why))
+void cd__wpage_visit_again(cd__wpage_visit *v, cd_err (*run)(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why))
 {
     again *g = cd_arena_new(&v->mem, again);
     g->v = v;
     g->run = run;
-    g->job = (cd_wh_job){.run = run_again, .done = done_again};
-    cd_wh_db_read(v->pages->cfg.db, &g->job);
+    g->job = (cd_job){.run = run_again, .done = done_again};
+    cd_jobs_read(v->pages->cfg.db, &g->job);
 }
 
 static void on_checked(void *arg, const char *refusal)
@@ -272,7 +207,7 @@ static void begin(cd__wpage_visit *v)
     }
     if (v->check_url != NULL) {
         const cd_wh_engine *e = v->pages->cfg.engine;
-        e->check_url(e->ctx, v->check_url, on_checked, v);
+        e->check_url(e->ctx, v->account.project.id, v->check_url, on_checked, v);
     } else if (steps->run == NULL) {
         cd__wpage_visit_end(v);
     } else {
@@ -295,9 +230,14 @@ static void copy_account(cd__wpage_visit *v, const cd_wh_account *from)
     v->read.face = v->account.project.face;
 }
 
-static void on_account(void *arg, const cd_wh_account *found)
+static void on_account(void *arg, const cd_wh_account *found, cd_err err)
 {
     cd__wpage_visit *v = arg;
+    if (found == NULL && err != CD_ENOENT) {
+        cd__wpage_store_gone(v, err);
+        cd__wpage_visit_end(v);
+        return;
+    }
     if (found == NULL) {
         v->to = "/sign-in";
         cd__wpage_visit_end(v);
@@ -305,8 +245,7 @@ static void on_account(void *arg, const cd_wh_account *found)
     }
     copy_account(v, found);
     if ((places[v->place].flags & P_RIGHT) != 0 && !v->account.key.may_write) {
-        cd__wpage_page_message(v, 403, "This key may only read",
-                               "Sign in with a key that may write to do this.");
+        cd__wpage_page_message(v, 403, "This key may only read", "Sign in with a key that may write to do this.");
         cd__wpage_visit_end(v);
         return;
     }
@@ -318,6 +257,25 @@ static bool has_token(cd__wpage_visit *v)
 {
     const char *token = cd__wpage_field(v, "csrf", CD__WH_CSRF_LEN + 1);
     return strlen(token) == CD__WH_CSRF_LEN && cd_ct_eq(token, v->csrf, CD__WH_CSRF_LEN);
+}
+
+static void on_session(cd__wpage_visit *v, bool has_session, cd_err err)
+{
+    if (err != CD_OK) {
+        cd__wpage_store_gone(v, err);
+        cd__wpage_visit_end(v);
+    } else if (places[v->place].method == CD_HTTP_POST && (!has_session || !has_token(v))) {
+        cd__wpage_page_message(v, 403, "This form is no longer valid",
+                               "The session has ended or began elsewhere. Sign in and try again.");
+        cd__wpage_visit_end(v);
+    } else if ((places[v->place].flags & P_FREE) != 0) {
+        begin(v);
+    } else if (!has_session) {
+        v->to = "/sign-in";
+        cd__wpage_visit_end(v);
+    } else {
+        cd_wh_api_account(v->pages->cfg.api, v->key, on_account, v);
+    }
 }
 
 static void visit(cd_wh_pages *p, cd_http_req *r, cd__wpage_place place, cd_bytes params[2])
@@ -337,23 +295,11 @@ static void visit(cd_wh_pages *p, cd_http_req *r, cd__wpage_place place, cd_byte
                            .chain_ctx = p->cfg.engine->ctx,
                            .brand = p->cfg.brand,
                            .now_s = v->now_s};
-    cd_bytes key;
-    bool has_session = cd__wpage_session(v, &key);
-    if (places[place].method == CD_HTTP_POST && (!has_session || !has_token(v))) {
-        cd__wpage_page_message(v, 403, "This form is no longer valid",
-                               "The session has ended or began elsewhere. Sign in and try again.");
-        cd__wpage_visit_end(v);
-    } else if ((places[place].flags & P_FREE) != 0) {
-        begin(v);
-    } else if (!has_session) {
-        v->to = "/sign-in";
-        cd__wpage_visit_end(v);
-    } else {
-        cd_wh_api_account(p->cfg.api, key, on_account, v);
-    }
+    cd_http_req_peer(r, v->address);
+    cd__wpage_session(v, on_session);
 }
 
-/* ---- places ---- */
+/* --- places --- */
 
 bool cd_wh_pages_take(cd_wh_pages *p, cd_http_req *r)
 {
@@ -374,7 +320,7 @@ bool cd_wh_pages_take(cd_wh_pages *p, cd_http_req *r)
     return false;
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 cd_wh_pages *cd_wh_pages_new(const cd_wh_pages_cfg *cfg)
 {
@@ -382,6 +328,7 @@ cd_wh_pages *cd_wh_pages_new(const cd_wh_pages_cfg *cfg)
     p->cfg = *cfg;
     p->cfg.clock = cfg->clock == NULL ? cd_clock_real() : cfg->clock;
     p->cfg.brand = cfg->brand == NULL ? "Svc" : cfg->brand;
+    cd__wpage_sessions_init(p);
     cd_list_init(&p->visits);
     p->tail = cd_sse_new(cfg->loop, &(cd_sse_cfg){0}, cd_clock_wall_ns(p->cfg.clock));
     return p;
@@ -393,5 +340,6 @@ void cd_wh_pages_free(cd_wh_pages *p)
         return;
     }
     cd_sse_free(p->tail);
+    cd_wipe(p->session_key, sizeof p->session_key);
     cd_free(p);
 }

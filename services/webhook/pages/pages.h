@@ -16,7 +16,7 @@ typedef struct cd_wh_pages cd_wh_pages;
 /* What is pointed to stays. */
 typedef struct cd_wh_pages_cfg {
     cd_loop *loop;
-    cd_wh_db *db;
+    cd_jobs *db;
     cd_wh_api *api; /* finds accounts */
     const cd_wh_engine *engine;
     cd_logger *log;        /* what fails here; NULL: none */
@@ -35,7 +35,7 @@ void cd_wh_pages_free(cd_wh_pages *p);
 bool cd_wh_pages_take(cd_wh_pages *p, cd_http_req *r);
 
 /* cd_wh_pages_attempt shows a settled attempt to those who watch. state: what the delivery then is. */
-void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d,
-                         const cd_wh_attempt *attempt, cd_wh_state state);
+void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d, const cd_wh_attempt *attempt,
+                         cd_wh_state state);
 
 #endif

@@ -1,5 +1,5 @@
 /* The rest of the dashboard: event catalogue, keys, notifications, audit log. */
-#include "services/webhook/core/notice.h"
+#include "services/webhook/core/store/notice.h"
 #include "services/webhook/pages/visit.h"
 
 #include "base/num_text.h"
@@ -9,21 +9,7 @@
 
 enum { AUDIT_ROWS = 50 };
 
-static cd_err audit(cd__wpage_visit *v, cd_wh_store *s, const char *action, const char *target,
-                    cd_errinfo *why)
-{
-    const cd_wh_audit a = {
-        .at_ms = v->now_s * 1000,
-        .project = v->account.project.id,
-        .actor = v->account.key.id,
-        .action = action,
-        .target = target,
-        .address = "",
-    };
-    return cd_wh_audit_add(s, &a, why);
-}
-
-/* ---- event catalogue ---- */
+/* --- event catalogue --- */
 
 static const struct {
     const char *text;
@@ -53,8 +39,7 @@ static const struct {
     const char *text;
 } notices[CD_WH_NOTICE_END - CD_WH_NOTICE_FIRST] = {
     {1u << CD_WH_B, "A webhook was paused, by its failing receiver or by somebody."},
-    {1u << CD_WH_A | 1u << CD_WH_C,
-     "A webhook was disabled, by its failing receiver or by somebody."},
+    {1u << CD_WH_A | 1u << CD_WH_C, "A webhook was disabled, by its failing receiver or by somebody."},
     {7, "A webhook that was not active goes on."},
     {1u << CD_WH_C, "An event used up its attempts; told once a minute and webhook at most."},
     {7, "80 % of the quota are used."},
@@ -96,9 +81,8 @@ static bool types_begin(cd__wpage_visit *v)
                                                      : "wh-3f9c1a7be2",
                              .face = face};
     cd__wpage_page_open(v, cd_bytes_str("Event catalogue"));
-    cd_html_put(&v->h,
-                "<h1>Event catalogue</h1><p class=\"say\">What a webhook can be told, with the "
-                "body that its receiver gets.</p>");
+    cd_html_put(&v->h, "<h1>Event catalogue</h1><p class=\"say\">What a webhook can be told, with the "
+                       "body that its receiver gets.</p>");
     for (u32 t = 0; t < CD_WH_TYPES_CNT; t++) {
         if (cd_wh_type_face((cd_wh_type)t) == face) {
             put_type(v, cd_wh_type_name((cd_wh_type)t), meanings[t].text,
@@ -112,7 +96,7 @@ static bool types_begin(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_TYPES = {.begin = types_begin};
 
-/* ---- keys ---- */
+/* --- keys --- */
 
 static void put_key(cd__wpage_visit *v, const cd_ui_col *cols, const cd_wh_key *k)
 {
@@ -138,12 +122,9 @@ static void put_key(cd__wpage_visit *v, const cd_ui_col *cols, const cd_wh_key *
     if (is_dead) {
         cd_ui_pill(h, CD_PILL_NEUTRAL, cd_bytes_str(k->revoked_ms != 0 ? "Revoked" : "Expired"));
     } else {
-        cd_html_put(h, "<form method=\"post\" action=\"/keys/{}/revoke\">",
-                    cd_url_part_of(cd_bytes_str(k->id)));
+        cd_html_put(h, "<form method=\"post\" action=\"/keys/{}/revoke\">", cd_url_part_of(cd_bytes_str(k->id)));
         cd__wpage_csrf_put(v);
-        cd_html_put(h,
-                    "<button class=\"btn s\">Revoke<span class=\"sr\"> {}</span></button></form>",
-                    k->id);
+        cd_html_put(h, "<button class=\"btn s\">Revoke<span class=\"sr\"> {}</span></button></form>", k->id);
     }
     cd_html_put(h, "</td></tr>");
 }
@@ -176,11 +157,10 @@ static cd_err put_keys(cd__wpage_visit *v, cd_wh_store *s, const char *fresh, cd
     cd_html_put(h, "</section><section class=\"panel narrow\"><header><h2>New key</h2></header>"
                    "<div class=\"body\"><form class=\"stack\" method=\"post\" action=\"/keys\">");
     cd__wpage_csrf_put(v);
-    cd_html_put(h,
-                "<label>Label<input class=\"field\" name=\"label\" "
-                "maxlength=\"60\" required></label><label class=\"row\"><input type=\"checkbox\" "
-                "name=\"write\">It may change things</label><div>"
-                "<button class=\"btn go\">Make key</button></div></form></div></section>");
+    cd_html_put(h, "<label>Label<input class=\"field\" name=\"label\" "
+                   "maxlength=\"60\" required></label><label class=\"row\"><input type=\"checkbox\" "
+                   "name=\"write\">It may change things</label><div>"
+                   "<button class=\"btn go\">Make key</button></div></form></div></section>");
     cd__wpage_page_close(v);
     return CD_OK;
 }
@@ -202,7 +182,7 @@ static cd_err do_key_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         .may_write = cd__wpage_field(v, "write", 4)[0] != '\0',
     };
     CD_TRY(cd_wh_key_make(s, &made, text, &v->mem, &init, why));
-    CD_TRY(audit(v, s, "key.create", made.id, why));
+    CD_TRY(cd__wpage_audit(v, s, "key.create", made.id, why));
     return put_keys(v, s, text, why);
 }
 
@@ -211,14 +191,14 @@ const cd__wpage_page_steps cd__wpage_at_DO_KEY = {.run = do_key_run};
 static cd_err revoke_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
     CD_TRY(cd_wh_key_revoke(s, v->account.project.id, v->id, why));
-    CD_TRY(audit(v, s, "key.revoke", v->id, why));
+    CD_TRY(cd__wpage_audit(v, s, "key.revoke", v->id, why));
     v->to = "/keys?done=revoked";
     return CD_OK;
 }
 
 const cd__wpage_page_steps cd__wpage_at_DO_REVOKE = {.run = revoke_run};
 
-/* ---- notifications ---- */
+/* --- notifications --- */
 
 static const struct {
     const char *name, *text;
@@ -249,11 +229,10 @@ static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
             return err;
         }
         if (err == CD_ENOENT || cd_bytes_eq(value, cd_bytes_str("on"))) {
-            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\" checked>{}</label>",
-                        mails[i].name, mails[i].text);
-        } else {
-            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\">{}</label>", mails[i].name,
+            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\" checked>{}</label>", mails[i].name,
                         mails[i].text);
+        } else {
+            cd_html_put(h, "<label><input type=\"checkbox\" name=\"{}\">{}</label>", mails[i].name, mails[i].text);
         }
     }
     cd_wh_hook ops = {.url = ""};
@@ -261,18 +240,16 @@ static cd_err notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     if (err != CD_OK && err != CD_ENOENT) {
         return err;
     }
-    cd_html_put(
-        h,
-        "</fieldset><label>URL for operational events<input class=\"field\" "
-        "name=\"ops_url\" maxlength=\"2048\" "
-        "placeholder=\"https://example.com/operations\" value=\"{}\"></label>"
-        "<p class=\"mut\">It is told, signed and with retries, when a webhook without such "
-        "a URL of its own is paused, resumed or gives an event up, and when the quota "
-        "runs out.",
-        cd_bytes_of(ops.url, v->account.key.may_write ? strlen(ops.url) : strcspn(ops.url, "?")));
+    cd_html_put(h,
+                "</fieldset><label>URL for operational events<input class=\"field\" "
+                "name=\"ops_url\" maxlength=\"2048\" "
+                "placeholder=\"https://example.com/operations\" value=\"{}\"></label>"
+                "<p class=\"mut\">It is told, signed and with retries, when a webhook without such "
+                "a URL of its own is paused, resumed or gives an event up, and when the quota "
+                "runs out.",
+                cd_bytes_of(ops.url, v->account.key.may_write ? strlen(ops.url) : strcspn(ops.url, "?")));
     if (err == CD_OK) {
-        cd_html_put(h, " <a href=\"/webhooks/{}\">What it was told</a>",
-                    cd_url_part_of(cd_bytes_str(ops.id)));
+        cd_html_put(h, " <a href=\"/webhooks/{}\">What it was told</a>", cd_url_part_of(cd_bytes_str(ops.id)));
     }
     cd_html_put(h, "</p><div><button class=\"btn go\">Save</button></div></form></div></section>");
     cd__wpage_page_close(v);
@@ -308,7 +285,7 @@ static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
         const char *word = cd__wpage_field(v, mails[i].name, 4)[0] != '\0' ? "on" : "off";
         CD_TRY(cd_wh_setting_put(s, cd_bytes_str(word), p.id, mails[i].name, why));
     }
-    CD_TRY(audit(v, s, "notifications.change", "", why));
+    CD_TRY(cd__wpage_audit(v, s, "notifications.change", "", why));
     v->draft.ops_url = cd__wpage_field(v, "ops_url", CD_WH_URL_MAX);
     v->draft.ops = (cd_wh_hook){.id = v->face->id(&v->read), .secret = v->face->secret(&v->read)};
     CD_TRY(cd_wh_op_target(s, &v->draft, p.id, p.face, 0, v->now_s * 1000, &v->mem, why));
@@ -320,17 +297,14 @@ static cd_err do_notify_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-const cd__wpage_page_steps cd__wpage_at_DO_NOTIFY = {.begin = do_notify_begin,
-                                                     .run = do_notify_run};
+const cd__wpage_page_steps cd__wpage_at_DO_NOTIFY = {.begin = do_notify_begin, .run = do_notify_run};
 
-/* ---- audit log ---- */
+/* --- audit log --- */
 
 static cd_err audit_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
 {
-    static const cd_ui_col cols[] = {{.name = "When"},
-                                     {.name = "What"},
-                                     {.name = "On", .flags = CD_COL_FILL},
-                                     {.name = "By", .flags = CD_COL_P2}};
+    static const cd_ui_col cols[] = {
+        {.name = "When"}, {.name = "What"}, {.name = "On", .flags = CD_COL_FILL}, {.name = "By", .flags = CD_COL_P2}};
     cd_wh_audit *list;
     usize cnt;
     i64 before;
@@ -338,15 +312,13 @@ static cd_err audit_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
     if (cd_i64_parse(&before, cd_bytes_str(cd__wpage_arg(v, "before", 20))) != CD_OK) {
         before = 0;
     }
-    CD_TRY(cd_wh_audit_list(s, &list, &cnt, &v->mem, v->account.project.id, before, AUDIT_ROWS + 1,
-                            why));
+    CD_TRY(cd_wh_audit_list(s, &list, &cnt, &v->mem, v->account.project.id, before, AUDIT_ROWS + 1, why));
     bool has_more = cnt > AUDIT_ROWS;
     cnt = has_more ? AUDIT_ROWS : cnt;
     cd__wpage_page_open(v, cd_bytes_str("Audit log"));
     cd_html_put(h, "<h1>Audit log</h1><section class=\"panel\">");
     if (cnt == 0) {
-        cd_ui_empty(h, "Nothing yet", "What keys and people change in this project is kept here.",
-                    (cd_markup){0});
+        cd_ui_empty(h, "Nothing yet", "What keys and people change in this project is kept here.", (cd_markup){0});
     } else {
         cd_ui_table_begin(h, "Audit log", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < cnt; i++) {
@@ -358,18 +330,15 @@ static cd_err audit_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
             cd_ui_tag(h, cd_foreign_of(cd_bytes_str(list[i].action)));
             cd_html_put(h, "</td>");
             cd_ui_cell(h, &cols[2]);
-            cd_html_put(h, "<span class=\"mono\">{}</span></td>",
-                        cd_foreign_of(cd_bytes_str(list[i].target)));
+            cd_html_put(h, "<span class=\"mono\">{}</span></td>", cd_foreign_of(cd_bytes_str(list[i].target)));
             cd_ui_cell(h, &cols[3]);
-            cd_html_put(h, "<span class=\"mono\">{}</span></td></tr>",
-                        cd_foreign_of(cd_bytes_str(list[i].actor)));
+            cd_html_put(h, "<span class=\"mono\">{}</span></td></tr>", cd_foreign_of(cd_bytes_str(list[i].actor)));
         }
         cd_ui_table_end(h);
     }
     cd_html_put(h, "<footer>");
     cd_ui_pager(h, cd_bytes_str(before != 0 ? "/audit" : ""),
-                has_more ? cd_bytes_str(cd_arena_fmt(&v->mem, "/audit?before=%lld",
-                                                     (long long)list[cnt - 1].key))
+                has_more ? cd_bytes_str(cd_arena_fmt(&v->mem, "/audit?before=%lld", (long long)list[cnt - 1].key))
                          : (cd_bytes){0});
     cd_html_put(h, "</footer></section>");
     cd__wpage_page_close(v);

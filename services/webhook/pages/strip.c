@@ -6,14 +6,7 @@
 enum { NUMBERS = 300, ROWS = 600, SLOTS_MIN = 60, WIDE = 4 };
 
 /* What a number means to its receiver; the lower the bar, the worse. */
-typedef enum fate {
-    FATE_MISSING,
-    FATE_FAILED,
-    FATE_SKIPPED,
-    FATE_WAITING,
-    FATE_DELIVERED,
-    FATES
-} fate;
+typedef enum fate { FATE_MISSING, FATE_FAILED, FATE_SKIPPED, FATE_WAITING, FATE_DELIVERED, FATES } fate;
 
 static const struct {
     const char *word;
@@ -45,7 +38,8 @@ static fate fate_of(cd_wh_state s)
     return FATE_FAILED;
 }
 
-/* A shape for each, or where there are many, for those of the same fate beside each other; the last at the right end. */
+/* A shape for each, or where there are many, for those of the same fate beside each other; the last at the right
+ * end. */
 static void put_shapes(cd__wpage_visit *v, const fate *fates, u64 first, usize cnt, usize slots)
 {
     cd_html *h = &v->h;
@@ -54,12 +48,11 @@ static void put_shapes(cd__wpage_visit *v, const fate *fates, u64 first, usize c
         }
         unsigned long long from = first + i;
         unsigned long long last = first + to - 1;
-        const char *which = from == last ? cd_arena_fmt(&v->mem, "%llu", from)
-                                         : cd_arena_fmt(&v->mem, "%llu to %llu", from, last);
+        const char *which =
+            from == last ? cd_arena_fmt(&v->mem, "%llu", from) : cd_arena_fmt(&v->mem, "%llu to %llu", from, last);
         cd_html_put(h, "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">",
-                    (const char *)cd_arena_fmt(&v->mem, "f%u", looks[fates[i]].colour),
-                    (u64)(slots - cnt + i) * WIDE, 24 - looks[fates[i]].height,
-                    (u64)(to - i) * WIDE - 1, looks[fates[i]].height);
+                    (const char *)cd_arena_fmt(&v->mem, "f%u", looks[fates[i]].colour), (u64)(slots - cnt + i) * WIDE,
+                    24 - looks[fates[i]].height, (u64)(to - i) * WIDE - 1, looks[fates[i]].height);
         cd_html_put(h, "<title>{}: {}</title></rect>", which, looks[fates[i]].word);
     }
 }
@@ -75,14 +68,13 @@ static void put_strip(cd__wpage_visit *v, const fate *fates, u64 first, usize cn
     }
     for (u32 f = FATES; f-- > 0;) {
         if (counts[f] != 0) {
-            cd_buf_fmt(&said, "%s%llu %s", said.n == 0 ? "" : ", ", (unsigned long long)counts[f],
-                       looks[f].word);
+            cd_buf_fmt(&said, "%s%llu %s", said.n == 0 ? "" : ", ", (unsigned long long)counts[f], looks[f].word);
         }
     }
     const char *text = cd_arena_str(&v->mem, cd_buf_bytes(&said));
     cd_buf_fini(&said);
-    cd_html_put(h, "<p>Numbers {} to {}: {}.</p>", cd_fmt_count(&v->mem, first),
-                cd_fmt_count(&v->mem, first + cnt - 1), text);
+    cd_html_put(h, "<p>Numbers {} to {}: {}.</p>", cd_fmt_count(&v->mem, first), cd_fmt_count(&v->mem, first + cnt - 1),
+                text);
     cd_html_put(h,
                 "<svg class=\"strip\" viewBox=\"0 0 {} 24\" preserveAspectRatio=\"none\" "
                 "role=\"img\" aria-label=\"Sequence numbers {} to {}: {}\">",
@@ -95,8 +87,8 @@ static void put_strip(cd__wpage_visit *v, const fate *fates, u64 first, usize cn
                         "<li><svg viewBox=\"0 0 10 24\" width=\"8\" height=\"16\" "
                         "aria-hidden=\"true\"><rect class=\"{}\" y=\"{}\" width=\"10\" "
                         "height=\"{}\"/></svg>{}</li>",
-                        (const char *)cd_arena_fmt(&v->mem, "f%u", looks[f].colour),
-                        24 - looks[f].height, looks[f].height, looks[f].word);
+                        (const char *)cd_arena_fmt(&v->mem, "f%u", looks[f].colour), 24 - looks[f].height,
+                        looks[f].height, looks[f].word);
         }
     }
     cd_html_put(h, "</ul>");

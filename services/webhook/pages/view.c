@@ -1,8 +1,8 @@
 /* What pages share: frame, messages, webhooks and deliveries as rows, the chart of hours; signing in. */
 #include "services/webhook/pages/visit.h"
 
-#include "base/mem.h"
-#include "base/siphash.h"
+#include "base/mem/mem.h"
+#include "base/table/siphash.h"
 #include "web/chart.h"
 #include "web/fmt.h"
 
@@ -61,7 +61,7 @@ static const struct {
     {"none", "Nothing was chosen."},
 };
 
-/* ---- frame ---- */
+/* --- frame --- */
 
 void cd__wpage_csrf_put(cd__wpage_visit *v)
 {
@@ -114,8 +114,7 @@ void cd__wpage_page_message(cd__wpage_visit *v, u32 status, const char *title, c
     cd_html b = {.out = &act};
     v->status = status;
     cd__wpage_page_open(v, cd_bytes_str(title));
-    cd_html_put(&b, "<a class=\"btn\" href=\"{}\">{}</a>",
-                v->account.project.id != NULL ? "/" : "/sign-in",
+    cd_html_put(&b, "<a class=\"btn\" href=\"{}\">{}</a>", v->account.project.id != NULL ? "/" : "/sign-in",
                 v->account.project.id != NULL ? "Overview" : "Sign in");
     cd_html_put(&v->h, "<h1 class=\"sr\">{}</h1><section class=\"panel\">", title);
     cd_ui_empty(&v->h, title, text, cd_markup_of(&b));
@@ -124,13 +123,12 @@ void cd__wpage_page_message(cd__wpage_visit *v, u32 status, const char *title, c
     cd_buf_fini(&act);
 }
 
-/* ---- parts ---- */
+/* --- parts --- */
 
 void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook)
 {
-    static const cd_pill kinds[] = {[CD_WH_ACTIVE] = CD_PILL_OK,
-                                    [CD_WH_PAUSED] = CD_PILL_BAD,
-                                    [CD_WH_DISABLED] = CD_PILL_NEUTRAL};
+    static const cd_pill kinds[] = {
+        [CD_WH_ACTIVE] = CD_PILL_OK, [CD_WH_PAUSED] = CD_PILL_BAD, [CD_WH_DISABLED] = CD_PILL_NEUTRAL};
     static const char *const words[][3] = {
         [CD_WH_A] = {"Enabled", "Disabled", "Disabled"},
         [CD_WH_B] = {"Active", "Paused", "Disabled"},
@@ -141,8 +139,7 @@ void cd__wpage_put_status(cd__wpage_visit *v, const cd_wh_hook *hook)
                    : hook->status == CD_WH_ACTIVE && hook->failures != 0 ? CD_PILL_WARN
                                                                          : kinds[hook->status];
     /* Its receiver does not take what it gets, so far. */
-    cd_ui_pill(&v->h, kind,
-               cd_bytes_str(kind == CD_PILL_WARN ? "Retrying" : words[hook->face][hook->status]));
+    cd_ui_pill(&v->h, kind, cd_bytes_str(kind == CD_PILL_WARN ? "Retrying" : words[hook->face][hook->status]));
 }
 
 void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s)
@@ -151,14 +148,10 @@ void cd__wpage_put_state(cd__wpage_visit *v, cd_wh_state s)
         const char *word;
         cd_pill kind;
     } states[] = {
-        [CD_WH_PENDING] = {"Waiting", CD_PILL_NEUTRAL},
-        [CD_WH_DELIVERING] = {"Delivering", CD_PILL_LIVE},
-        [CD_WH_DELIVERED] = {"Delivered", CD_PILL_OK},
-        [CD_WH_RETRYING] = {"Retrying", CD_PILL_WARN},
-        [CD_WH_FAILED] = {"Failed", CD_PILL_BAD},
-        [CD_WH_HELD] = {"Held", CD_PILL_WARN},
-        [CD_WH_SKIPPED] = {"Skipped", CD_PILL_NEUTRAL},
-        [CD_WH_QUOTA_EXCEEDED] = {"Over quota", CD_PILL_BAD},
+        [CD_WH_PENDING] = {"Waiting", CD_PILL_NEUTRAL},     [CD_WH_DELIVERING] = {"Delivering", CD_PILL_LIVE},
+        [CD_WH_DELIVERED] = {"Delivered", CD_PILL_OK},      [CD_WH_RETRYING] = {"Retrying", CD_PILL_WARN},
+        [CD_WH_FAILED] = {"Failed", CD_PILL_BAD},           [CD_WH_HELD] = {"Held", CD_PILL_WARN},
+        [CD_WH_SKIPPED] = {"Skipped", CD_PILL_NEUTRAL},     [CD_WH_QUOTA_EXCEEDED] = {"Over quota", CD_PILL_BAD},
         [CD_WH_CANCELLED] = {"Cancelled", CD_PILL_NEUTRAL},
     };
     cd_ui_pill(&v->h, states[s].kind, cd_bytes_str(states[s].word));
@@ -184,13 +177,12 @@ void cd__wpage_put_receiver(cd__wpage_visit *v, const cd_wh_hook *hook)
     usize begin = colon == NULL ? 0 : (usize)(colon - hook->url) + 3;
     usize end = begin + strcspn(hook->url + begin, "/?");
     usize stop = v->account.key.may_write ? url.n : strcspn(hook->url, "?");
-    cd_html_put(&v->h, "<a href=\"/webhooks/{}\">{}</a>", cd_url_part_of(cd_bytes_str(hook->id)),
-                cd_foreign_of(hook->name[0] != '\0' ? cd_bytes_str(hook->name)
-                                                    : cd_bytes_sub(url, begin, end - begin)));
+    cd_html_put(
+        &v->h, "<a href=\"/webhooks/{}\">{}</a>", cd_url_part_of(cd_bytes_str(hook->id)),
+        cd_foreign_of(hook->name[0] != '\0' ? cd_bytes_str(hook->name) : cd_bytes_sub(url, begin, end - begin)));
     cd_bytes rest = hook->name[0] != '\0' ? cd_bytes_sub(url, begin, stop - begin)
                                           : cd_bytes_sub(url, end, stop > end ? stop - end : 0);
-    cd_html_put(&v->h, "<span class=\"sub mono\">{}</span>",
-                cd_foreign_of(rest.n == 0 ? cd_bytes_str("/") : rest));
+    cd_html_put(&v->h, "<span class=\"sub mono\">{}</span>", cd_foreign_of(rest.n == 0 ? cd_bytes_str("/") : rest));
 }
 
 cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt)
@@ -208,7 +200,7 @@ cd_wh_stat cd__wpage_stat_sum(const cd_wh_stat *list, usize cnt)
     return all;
 }
 
-/* ---- the chart ---- */
+/* --- the chart --- */
 
 static const cd__wpage_span spans[] = {
     {.word = "24h", .short_name = "24 h", .name = "24 hours", .hours = 24, .per_bar = 1},
@@ -231,10 +223,10 @@ void cd__wpage_put_spans(cd__wpage_visit *v, const char *path)
 {
     cd_ui_link links[CD_COUNT(spans)];
     for (usize i = 0; i < CD_COUNT(spans); i++) {
-        links[i] = (cd_ui_link){.name = spans[i].short_name,
-                                .href = cd_bytes_str(cd_arena_fmt(
-                                    &v->mem, "%s%sspan=%s", path,
-                                    strchr(path, '?') == NULL ? "?" : "&", spans[i].word))};
+        links[i] =
+            (cd_ui_link){.name = spans[i].short_name,
+                         .href = cd_bytes_str(cd_arena_fmt(&v->mem, "%s%sspan=%s", path,
+                                                           strchr(path, '?') == NULL ? "?" : "&", spans[i].word))};
     }
     cd_ui_seg(&v->h, "Time range", links, CD_COUNT(spans), (usize)(cd__wpage_span_of(v) - spans));
 }
@@ -246,11 +238,9 @@ static u64 first_hour(const cd__wpage_visit *v, const cd__wpage_span *span)
     return end - span->hours;
 }
 
-cd_err cd__wpage_span_stats(cd__wpage_visit *v, cd_wh_store *s, cd_wh_stat **out, usize *cnt,
-                            i64 hook, cd_errinfo *why)
+cd_err cd__wpage_span_stats(cd__wpage_visit *v, cd_wh_store *s, cd_wh_stat **out, usize *cnt, i64 hook, cd_errinfo *why)
 {
-    return cd_wh_stats(s, out, cnt, &v->mem, hook, v->account.project.id,
-                       first_hour(v, cd__wpage_span_of(v)), why);
+    return cd_wh_stats(s, out, cnt, &v->mem, hook, v->account.project.id, first_hour(v, cd__wpage_span_of(v)), why);
 }
 
 /* The hours of one bar as one. */
@@ -290,10 +280,9 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt)
         bars[i] = (cd_bar){
             .part = {(double)st.delivered, (double)st.retried, (double)st.failed},
             .colour = {1, 4, 6},
-            .title = cd_bytes_str(
-                cd_arena_fmt(&v->mem, "%s: %llu delivered, %llu to be tried again, %llu given up",
-                             bar_name(v, span, from), (unsigned long long)st.delivered,
-                             (unsigned long long)st.retried, (unsigned long long)st.failed)),
+            .title = cd_bytes_str(cd_arena_fmt(&v->mem, "%s: %llu delivered, %llu to be tried again, %llu given up",
+                                               bar_name(v, span, from), (unsigned long long)st.delivered,
+                                               (unsigned long long)st.retried, (unsigned long long)st.failed)),
         };
         double sum = bars[i].part[0] + bars[i].part[1] + bars[i].part[2];
         tops[1] = sum > tops[1] ? sum : tops[1];
@@ -305,24 +294,21 @@ void cd__wpage_put_chart(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt)
         double at = axis.high - (axis.high - axis.low) * i / axis.steps;
         u64 whole = (u64)(at < 0 ? 0 : at);
         bool is_whole = (double)whole >= at; // half a delivery has no name
-        cd_html_put(&v->h, "<span>{}</span>",
-                    is_whole ? cd_fmt_count(&v->mem, whole) : (cd_bytes){0});
+        cd_html_put(&v->h, "<span>{}</span>", is_whole ? cd_fmt_count(&v->mem, whole) : (cd_bytes){0});
     }
     cd_html_put(&v->h, "</div>");
     cd_chart_bars(&v->h, bars, bars_cnt, bars_cnt, axis.high,
-                  cd_arena_fmt(&v->mem, "%llu delivered and %llu failed in %s",
-                               (unsigned long long)all.delivered, (unsigned long long)all.failed,
-                               span->name));
+                  cd_arena_fmt(&v->mem, "%llu delivered and %llu failed in %s", (unsigned long long)all.delivered,
+                               (unsigned long long)all.failed, span->name));
     cd_html_put(&v->h, "<div class=\"x\" aria-hidden=\"true\">");
     for (u32 i = 0; i < 4; i++) {
         u64 at = first + (u64)(i * (bars_cnt / 4)) * span->per_bar;
-        cd_html_put(&v->h, "<span>{}</span>",
-                    cd_bytes_sub(cd_bytes_str(bar_name(v, span, at)), 0, 5));
+        cd_html_put(&v->h, "<span>{}</span>", cd_bytes_sub(cd_bytes_str(bar_name(v, span, at)), 0, 5));
     }
     cd_html_put(&v->h, "<span>now</span></div></div>");
 }
 
-/* ---- rows ---- */
+/* --- rows --- */
 
 static void put_spark(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, bool is_bad)
 {
@@ -337,8 +323,8 @@ static void put_spark(cd__wpage_visit *v, const cd_wh_stat *list, usize cnt, boo
                    cd_arena_fmt(&v->mem, "Deliveries in %s", span->name));
 }
 
-cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt,
-                           bool choose, cd_errinfo *why)
+cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook *hooks, usize cnt, bool choose,
+                           cd_errinfo *why)
 {
     const cd_ui_col cols[] = {
         {.name = "Receiver", .flags = CD_COL_FILL},
@@ -382,14 +368,12 @@ cd_err cd__wpage_put_hooks(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_hook 
         put_spark(v, list, n, hook->status != CD_WH_ACTIVE);
         cd_html_put(h, "</td>");
         cd_ui_cell(h, &cols[4]);
-        cd_html_put(h, "{}</td>",
-                    cd_fmt_percent(&v->mem, all.delivered, all.delivered + all.failed));
+        cd_html_put(h, "{}</td>", cd_fmt_percent(&v->mem, all.delivered, all.delivered + all.failed));
         for (usize k = 0; k < CD_COUNT(percents); k++) {
             cd_ui_cell(h, &cols[5 + k]);
             cd_html_put(h, "{}</td>",
-                        all.attempts == 0
-                            ? cd_bytes_str(CD_FMT_NONE)
-                            : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, percents[k])));
+                        all.attempts == 0 ? cd_bytes_str(CD_FMT_NONE)
+                                          : cd_fmt_duration(&v->mem, cd_wh_stat_percentile(&all, percents[k])));
         }
         cd_ui_cell(h, &cols[7]);
         if (hook->last_ms != 0) {
@@ -408,15 +392,14 @@ static void put_last(cd__wpage_visit *v, const cd_wh_attempt *a)
     if (a == NULL) {
         cd_html_put(&v->h, CD_FMT_NONE);
     } else if (a->status != 0) {
-        cd_html_put(&v->h, "<span class=\"{}\">{}</span>",
-                    a->status / 100 == 2 ? "mono up" : "mono down", a->status);
+        cd_html_put(&v->h, "<span class=\"{}\">{}</span>", a->status / 100 == 2 ? "mono up" : "mono down", a->status);
     } else {
         cd_html_put(&v->h, "<span class=\"mono down\">{}</span>", a->error);
     }
 }
 
-cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list,
-                                usize cnt, const cd_wh_hook *hook, bool choose, cd_errinfo *why)
+cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_delivery *list, usize cnt,
+                                const cd_wh_hook *hook, bool choose, cd_errinfo *why)
 {
     static const cd_ui_col cols[] = {
         {.name = "Event", .flags = CD_COL_FILL},
@@ -473,8 +456,7 @@ cd_err cd__wpage_put_deliveries(cd__wpage_visit *v, cd_wh_store *s, const cd_wh_
         cd_html_put(h, "{}</td>", d->attempts);
         cd_ui_cell(h, &cols[5]);
         cd_html_put(h, "{}</td>",
-                    d->event.block == 0 ? cd_bytes_str(CD_FMT_NONE)
-                                        : cd_fmt_count(&v->mem, d->event.block));
+                    d->event.block == 0 ? cd_bytes_str(CD_FMT_NONE) : cd_fmt_count(&v->mem, d->event.block));
         cd_ui_cell(h, &cols[6]);
         if (d->is_test) {
             cd_html_put(h, "test</td>");
@@ -494,7 +476,7 @@ cd_err cd__wpage_hook_find(cd__wpage_visit *v, cd_wh_store *s, bool with_lists, 
     return cd_wh_hook_get(s, &v->hook, &v->mem, v->account.project.id, v->id, with_lists, why);
 }
 
-/* ---- the live tail ---- */
+/* --- the live tail --- */
 
 static u64 topic_of(const char *project)
 {
@@ -526,8 +508,8 @@ static bool live_begin(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_LIVE = {.begin = live_begin};
 
-void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d,
-                         const cd_wh_attempt *a, cd_wh_state state)
+void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_delivery *d, const cd_wh_attempt *a,
+                         cd_wh_state state)
 {
     if (cd_sse_cnt(p->tail) == 0) {
         return;
@@ -540,16 +522,14 @@ void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_del
     cd_time_fmt(clock, a->at_ms * CD_NS_PER_MS);
     cd_html_put(&h, "<tr><td class=\"mut mono\">{}</td>", cd_bytes_of(clock + 11, 8));
     if (a->status != 0) {
-        cd_html_put(&h, "<td class=\"{}\">{}</td>", a->status / 100 == 2 ? "mono up" : "mono down",
-                    a->status);
+        cd_html_put(&h, "<td class=\"{}\">{}</td>", a->status / 100 == 2 ? "mono up" : "mono down", a->status);
     } else {
         cd_html_put(&h, "<td class=\"mono down\">{}</td>", a->error);
     }
     cd_html_put(&h,
                 "<td><a href=\"/webhooks/{}/deliveries/{}\">{}</a></td><td class=\"num mut\">{} "
                 "ms</td></tr>",
-                cd_url_part_of(cd_bytes_str(hook->id)), (u64)d->key, cd_wh_type_name(d->event.type),
-                a->ms);
+                cd_url_part_of(cd_bytes_str(hook->id)), (u64)d->key, cd_wh_type_name(d->event.type), a->ms);
     cd_json_w w = {.out = &event};
     cd_json_w_obj(&w);
     cd_json_w_key(&w, "html");
@@ -560,7 +540,7 @@ void cd_wh_pages_attempt(cd_wh_pages *p, const cd_wh_hook *hook, const cd_wh_del
     cd_buf_fini(&event);
 }
 
-/* ---- signing in ---- */
+/* --- signing in --- */
 
 static void put_sign_in(cd__wpage_visit *v, const char *problem)
 {
@@ -574,11 +554,10 @@ static void put_sign_in(cd__wpage_visit *v, const char *problem)
                        "<code class=\"mono\">candela-webhooks keys create</code>.</p>"
                        "<form class=\"stack\" method=\"post\" action=\"/sign-in\">");
     cd__wpage_csrf_put(v);
-    cd_html_put(&v->h,
-                "<label>API key<input class=\"field\" name=\"key\" "
-                "type=\"password\" autocomplete=\"current-password\" required maxlength=\"256\" "
-                "placeholder=\"sk_…\"></label><div><button class=\"btn go\">Sign in</button></div>"
-                "</form></div></section>");
+    cd_html_put(&v->h, "<label>API key<input class=\"field\" name=\"key\" "
+                       "type=\"password\" autocomplete=\"current-password\" required maxlength=\"256\" "
+                       "placeholder=\"sk_…\"></label><div><button class=\"btn go\">Sign in</button></div>"
+                       "</form></div></section>");
     cd__wpage_page_close(v);
 }
 
@@ -591,10 +570,12 @@ static bool sign_in_begin(cd__wpage_visit *v)
 
 const cd__wpage_page_steps cd__wpage_at_SIGN_IN = {.begin = sign_in_begin};
 
-static void on_key(void *arg, const cd_wh_account *found)
+static void on_key(void *arg, const cd_wh_account *found, cd_err err)
 {
     cd__wpage_visit *v = arg;
-    if (found == NULL) {
+    if (found == NULL && err != CD_ENOENT) {
+        cd__wpage_store_gone(v, err);
+    } else if (found == NULL) {
         v->status = 401;
         put_sign_in(v, "This key is not valid, was revoked, or has expired");
     } else {
@@ -606,8 +587,7 @@ static void on_key(void *arg, const cd_wh_account *found)
 
 static bool do_sign_in_begin(cd__wpage_visit *v)
 {
-    cd_wh_api_account(v->pages->cfg.api, cd_bytes_str(cd__wpage_field(v, "key", KEY_TEXT_MAX)),
-                      on_key, v);
+    cd_wh_api_account(v->pages->cfg.api, cd_bytes_str(cd__wpage_field(v, "key", KEY_TEXT_MAX)), on_key, v);
     return false;
 }
 
@@ -620,4 +600,9 @@ static bool do_sign_out_begin(cd__wpage_visit *v)
     return true;
 }
 
-const cd__wpage_page_steps cd__wpage_at_DO_SIGN_OUT = {.begin = do_sign_out_begin};
+static cd_err do_sign_out_run(cd__wpage_visit *v, cd_wh_store *s, cd_errinfo *why)
+{
+    return cd__wpage_session_end(v, s, why);
+}
+
+const cd__wpage_page_steps cd__wpage_at_DO_SIGN_OUT = {.begin = do_sign_out_begin, .run = do_sign_out_run};

@@ -1,7 +1,7 @@
 /* services/webhook/receiver/candela_webhook.h - checks at a receiver that a webhook request is genuine.
  *
- * One header, C11 or C++, no part of Candela but this file; link with OpenSSL's libcrypto (-lcrypto). All functions are pure and
- * may be called from any thread. README.md beside this file is the manual.
+ * One header, C11 or C++, no part of Candela but this file; link with OpenSSL's libcrypto (-lcrypto). All functions
+ * are pure and may be called from any thread. README.md beside this file is the manual.
  *
  *   cd_webhook_verify_b         X-Svc-Signature and X-Svc-Timestamp            (face B)
  *   cd_webhook_verify_c         X-Svc-Signature: sha256=…                      (face C, and A with a secret)
@@ -23,23 +23,23 @@
 /* Seconds that a timestamp may differ from the clock of the receiver, in both directions. */
 enum { CD_WEBHOOK_TOLERANCE_S = 300 };
 
+/* What the check of a delivery found. */
 typedef enum cd_webhook_result {
     CD_WEBHOOK_OK = 0,
     CD_WEBHOOK_MALFORMED, /* a header is missing (NULL) or not of its form, or the secret is none */
-    CD_WEBHOOK_LATE,   /* the timestamp is too old, or too far ahead: a replay, or a wrong clock */
-    CD_WEBHOOK_FORGED, /* the signature is not that of this body */
+    CD_WEBHOOK_LATE,      /* the timestamp is too old, or too far ahead: a replay, or a wrong clock */
+    CD_WEBHOOK_FORGED,    /* the signature is not that of this body */
 } cd_webhook_result;
 
 /* cd_webhook_result_str says it in words. */
 static inline const char *cd_webhook_result_str(cd_webhook_result r)
 {
     static const char *const words[] = {"genuine", "a header is missing or malformed",
-                                        "the timestamp is out of tolerance",
-                                        "the signature does not match"};
+                                        "the timestamp is out of tolerance", "the signature does not match"};
     return words[r];
 }
 
-/* --- helpers -------------------------------------------------------------------------------------- */
+/* --- helpers --- */
 
 /* Decimal digits alone, at most 15 of them. */
 static inline int cd_webhook__seconds(int64_t *out, const char *text)
@@ -56,6 +56,7 @@ static inline int cd_webhook__seconds(int64_t *out, const char *text)
     return n != 0;
 }
 
+/* Is the timestamp near enough to now, in seconds since 1970? */
 static inline cd_webhook_result cd_webhook__in_time(const char *timestamp, int64_t now)
 {
     int64_t then;
@@ -105,8 +106,8 @@ static inline int cd_webhook__base64(unsigned char *out, int max, const char *te
 }
 
 /* HMAC-SHA256 of prefix and body one behind the other; 0 when memory ran out. */
-static inline int cd_webhook__hmac(unsigned char out[32], const void *key, size_t key_len,
-                                   const char *const *prefix, const void *body, size_t body_len)
+static inline int cd_webhook__hmac(unsigned char out[32], const void *key, size_t key_len, const char *const *prefix,
+                                   const void *body, size_t body_len)
 {
     size_t at = 0;
     for (size_t i = 0; prefix[i] != NULL; i++) {
@@ -127,14 +128,13 @@ static inline int cd_webhook__hmac(unsigned char out[32], const void *key, size_
         memcpy(all + at, body, body_len);
     }
     unsigned len = 32;
-    int ok = HMAC(EVP_sha256(), key_len == 0 ? "" : key, (int)key_len, all, at + body_len, out,
-                  &len) != NULL;
+    int ok = HMAC(EVP_sha256(), key_len == 0 ? "" : key, (int)key_len, all, at + body_len, out, &len) != NULL;
     OPENSSL_free(all);
     return ok;
 }
 
-static inline int cd_webhook__ed25519(const unsigned char key[32],
-                                      const unsigned char signature[64], const char *id,
+/* 1: the signature of "id.timestamp.body" is that key's. */
+static inline int cd_webhook__ed25519(const unsigned char key[32], const unsigned char signature[64], const char *id,
                                       const char *timestamp, const void *body, size_t body_len)
 {
     size_t id_len = strlen(id);
@@ -161,13 +161,12 @@ static inline int cd_webhook__ed25519(const unsigned char key[32],
     return ok;
 }
 
-/* --- what a receiver calls ------------------------------------------------------------------------ */
+/* --- what a receiver calls --- */
 
 /* cd_webhook_verify_b: signature is X-Svc-Signature (or, with the new secret during a rotation, X-Svc-Signature-Next),
  * timestamp X-Svc-Timestamp, secret the whole "whsec_…" text, now the receiver's clock in seconds since 1970. */
-static inline cd_webhook_result cd_webhook_verify_b(const char *secret, const char *timestamp,
-                                                    const char *signature, const void *body,
-                                                    size_t body_len, int64_t now)
+static inline cd_webhook_result cd_webhook_verify_b(const char *secret, const char *timestamp, const char *signature,
+                                                    const void *body, size_t body_len, int64_t now)
 {
     unsigned char want[32];
     unsigned char got[32];
@@ -176,8 +175,7 @@ static inline cd_webhook_result cd_webhook_verify_b(const char *secret, const ch
         return CD_WEBHOOK_MALFORMED;
     }
     const char *const prefix[] = {timestamp, NULL};
-    if (!cd_webhook__hmac(want, secret, strlen(secret), prefix, body, body_len) ||
-        CRYPTO_memcmp(want, got, 32) != 0) {
+    if (!cd_webhook__hmac(want, secret, strlen(secret), prefix, body, body_len) || CRYPTO_memcmp(want, got, 32) != 0) {
         return CD_WEBHOOK_FORGED;
     }
     return r;
@@ -185,28 +183,25 @@ static inline cd_webhook_result cd_webhook_verify_b(const char *secret, const ch
 
 /* cd_webhook_verify_c: signature is X-Svc-Signature, "sha256=" and the digest. Nothing guards against replays here but
  * the event id (X-Webhook-Idempotency-Key), which the receiver remembers. */
-static inline cd_webhook_result cd_webhook_verify_c(const char *secret, const char *signature,
-                                                    const void *body, size_t body_len)
+static inline cd_webhook_result cd_webhook_verify_c(const char *secret, const char *signature, const void *body,
+                                                    size_t body_len)
 {
     unsigned char want[32];
     unsigned char got[32];
     static const char *const prefix[] = {NULL};
-    if (signature == NULL || strncmp(signature, "sha256=", 7) != 0 ||
-        !cd_webhook__hex32(got, signature + 7)) {
+    if (signature == NULL || strncmp(signature, "sha256=", 7) != 0 || !cd_webhook__hex32(got, signature + 7)) {
         return CD_WEBHOOK_MALFORMED;
     }
-    return cd_webhook__hmac(want, secret, strlen(secret), prefix, body, body_len) &&
-                   CRYPTO_memcmp(want, got, 32) == 0
+    return cd_webhook__hmac(want, secret, strlen(secret), prefix, body, body_len) && CRYPTO_memcmp(want, got, 32) == 0
                ? CD_WEBHOOK_OK
                : CD_WEBHOOK_FORGED;
 }
 
 /* cd_webhook_verify_standard: Standard Webhooks. secret is "whsec_…" (for v1 signatures) or "whpk_…" (for v1a); any of
  * the signatures in the header may match. */
-static inline cd_webhook_result cd_webhook_verify_standard(const char *secret, const char *id,
-                                                           const char *timestamp,
-                                                           const char *signature, const void *body,
-                                                           size_t body_len, int64_t now)
+static inline cd_webhook_result cd_webhook_verify_standard(const char *secret, const char *id, const char *timestamp,
+                                                           const char *signature, const void *body, size_t body_len,
+                                                           int64_t now)
 {
     unsigned char key[128];
     unsigned char want[32];
@@ -216,8 +211,7 @@ static inline cd_webhook_result cd_webhook_verify_standard(const char *secret, c
     text = text == NULL ? secret : text + 1;
     int key_len = cd_webhook__base64(key, (int)sizeof key, text, strlen(text));
     cd_webhook_result r = cd_webhook__in_time(timestamp, now);
-    if (r == CD_WEBHOOK_MALFORMED || id == NULL || signature == NULL || key_len <= 0 ||
-        (is_public && key_len != 32)) {
+    if (r == CD_WEBHOOK_MALFORMED || id == NULL || signature == NULL || key_len <= 0 || (is_public && key_len != 32)) {
         return CD_WEBHOOK_MALFORMED;
     }
     const char *const prefix[] = {id, timestamp, NULL};
@@ -228,10 +222,8 @@ static inline cd_webhook_result cd_webhook_verify_standard(const char *secret, c
     while (ok && *signature != '\0') {
         size_t n = strcspn(signature, " ");
         if (n > version_len && strncmp(signature, version, version_len) == 0) {
-            int len =
-                cd_webhook__base64(got, (int)sizeof got, signature + version_len, n - version_len);
-            matches |= is_public ? len == 64 &&
-                                       cd_webhook__ed25519(key, got, id, timestamp, body, body_len)
+            int len = cd_webhook__base64(got, (int)sizeof got, signature + version_len, n - version_len);
+            matches |= is_public ? len == 64 && cd_webhook__ed25519(key, got, id, timestamp, body, body_len)
                                  : len == 32 && CRYPTO_memcmp(want, got, 32) == 0;
         }
         signature += n;
@@ -241,6 +233,7 @@ static inline cd_webhook_result cd_webhook_verify_standard(const char *secret, c
     return matches ? r : CD_WEBHOOK_FORGED;
 }
 
+/* What the number of a delivery says. */
 typedef enum cd_webhook_order {
     CD_WEBHOOK_NEXT,      /* the one that was expected; *last is moved on */
     CD_WEBHOOK_REPEATED,  /* seen already, or a retry that comes late */
@@ -248,9 +241,9 @@ typedef enum cd_webhook_order {
     CD_WEBHOOK_NO_NUMBER, /* no or a malformed header */
 } cd_webhook_order;
 
-/* cd_webhook_sequence compares X-Svc-Sequence with the last number that was handled (0 at the start, then kept with the
- * receiver's own data). After a GAP the receiver fetches what is missing from the ledger, or waits for it: first attempts
- * come in order, retries do not. */
+/* cd_webhook_sequence compares X-Svc-Sequence with the last number that was handled (0 at the start, then kept with
+ * the receiver's own data). After a GAP the receiver fetches what is missing from the ledger, or waits for it: first
+ * attempts come in order, retries do not. */
 static inline cd_webhook_order cd_webhook_sequence(uint64_t *last, const char *header)
 {
     int64_t n;
@@ -267,11 +260,11 @@ static inline cd_webhook_order cd_webhook_sequence(uint64_t *last, const char *h
     return CD_WEBHOOK_NEXT;
 }
 
-/* cd_webhook_chain proves more than the number does: X-Svc-Chain is the hash of the item before, of this event's hash
- * (X-Svc-Event-Hash) and of the body. last is the chain value of the item before, zeros at the start; it is moved on when
- * 1 is given, and left when 0 is: then something was left out, or is not what was sent. */
-static inline int cd_webhook_chain(unsigned char last[32], const char *event_hash,
-                                   const char *chain, const void *body, size_t body_len)
+/* cd_webhook_chain proves more than the number does: X-Svc-Chain is the hash of the item before, of this event's
+ * hash (X-Svc-Event-Hash) and of the body. last is the chain value of the item before, zeros at the start; it is
+ * moved on when 1 is given, and left when 0 is: then something was left out, or is not what was sent. */
+static inline int cd_webhook_chain(unsigned char last[32], const char *event_hash, const char *chain, const void *body,
+                                   size_t body_len)
 {
     unsigned char parts[96];
     unsigned char want[32];
@@ -281,10 +274,8 @@ static inline int cd_webhook_chain(unsigned char last[32], const char *event_has
         return 0;
     }
     memcpy(parts, last, 32);
-    if (EVP_Digest(body_len == 0 ? "" : body, body_len, parts + 64, NULL, EVP_sha256(), NULL) !=
-            1 ||
-        EVP_Digest(parts, sizeof parts, want, NULL, EVP_sha256(), NULL) != 1 ||
-        memcmp(want, got, 32) != 0) {
+    if (EVP_Digest(body_len == 0 ? "" : body, body_len, parts + 64, NULL, EVP_sha256(), NULL) != 1 ||
+        EVP_Digest(parts, sizeof parts, want, NULL, EVP_sha256(), NULL) != 1 || memcmp(want, got, 32) != 0) {
         return 0;
     }
     memcpy(last, got, 32);

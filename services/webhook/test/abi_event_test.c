@@ -1,5 +1,5 @@
 /* Descriptions of events: topics that are known, arguments of every kind, what is refused, data that does not fit. */
-#include "services/webhook/core/abi_event.h"
+#include "services/webhook/core/chain/abi_event.h"
 
 #include "base/hex.h"
 #include "codec/abi.h"
@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-static const char transfer[] =
-    "event Transfer(address indexed from, address indexed to, uint256 value)";
+static const char transfer[] = "event Transfer(address indexed from, address indexed to, uint256 value)";
 static const char nft[] = "Transfer(address indexed, address indexed, uint256 indexed);";
 
 static void compile(cd_buf *out, const char *text)
@@ -82,11 +81,10 @@ static void test_transfers(void **state)
     cd_wh_log log = {.topics = topics, .topics_cnt = 3, .data = cd_bytes_of(amount.b, 32)};
     const char *event = cd_wh_abi_find(cd_buf_bytes(&compiled), &log);
     assert_string_equal(event, transfer);
-    assert_string_equal(said(&out, event, &log),
-                        "{\"name\":\"Transfer\",\"args\":{"
-                        "\"from\":\"0x9011e888251ab053b7bd1cdb598db4f9ded94714\","
-                        "\"to\":\"0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf\","
-                        "\"value\":\"1000000000000000000\"}}");
+    assert_string_equal(said(&out, event, &log), "{\"name\":\"Transfer\",\"args\":{"
+                                                 "\"from\":\"0x9011e888251ab053b7bd1cdb598db4f9ded94714\","
+                                                 "\"to\":\"0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf\","
+                                                 "\"value\":\"1000000000000000000\"}}");
     log.data = cd_bytes_sub(log.data, 0, 31); /* too short */
     assert_string_equal(said(&out, event, &log), "null");
     topics[1].b[0] = 1; /* no address */
@@ -97,10 +95,9 @@ static void test_transfers(void **state)
     log.data = (cd_bytes){0};
     event = cd_wh_abi_find(cd_buf_bytes(&compiled), &log);
     assert_string_equal(event, nft);
-    assert_string_equal(said(&out, event, &log),
-                        "{\"name\":\"Transfer\",\"args\":{"
-                        "\"0\":\"0x9011e888251ab053b7bd1cdb598db4f9ded94714\","
-                        "\"1\":\"0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf\",\"2\":\"7\"}}");
+    assert_string_equal(said(&out, event, &log), "{\"name\":\"Transfer\",\"args\":{"
+                                                 "\"0\":\"0x9011e888251ab053b7bd1cdb598db4f9ded94714\","
+                                                 "\"1\":\"0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf\",\"2\":\"7\"}}");
     log.topics_cnt = 2;
     assert_null(cd_wh_abi_find(cd_buf_bytes(&compiled), &log));
     log.topics_cnt = 0; /* an anonymous event */
@@ -119,9 +116,7 @@ static void test_kinds(void **state)
     cd_arena mem = {0};
     cd_abi_type type;
     assert_int_equal(
-        cd_abi_parse(&type, &mem,
-                     cd_bytes_str("(int8,bool,bytes4,bytes,string,(uint8,bool)[2],uint256[])"),
-                     NULL),
+        cd_abi_parse(&type, &mem, cd_bytes_str("(int8,bool,bytes4,bytes,string,(uint8,bool)[2],uint256[])"), NULL),
         CD_OK);
     const cd_u256 one = cd_u256_one();
     cd_u256 minus;
@@ -141,21 +136,18 @@ static void test_kinds(void **state)
     };
     cd_buf data = {0};
     cd_buf out = {0};
-    assert_int_equal(cd_abi_enc(&data, &type, &(cd_abi_val){.items = vals, .cnt = CD_COUNT(vals)}),
-                     CD_OK);
+    assert_int_equal(cd_abi_enc(&data, &type, &(cd_abi_val){.items = vals, .cnt = CD_COUNT(vals)}), CD_OK);
     const cd_hash32 topics[] = {word("00"), word("abcd")};
     const cd_wh_log log = {.topics = topics, .topics_cnt = 2, .data = cd_buf_bytes(&data)};
-    assert_string_equal(
-        said(&out, event, &log),
-        "{\"name\":\"Odd\",\"args\":{\"small\":\"-1\",\"yes\":true,\"four\":\"0x01020304\","
-        "\"raw\":\"0xff\",\"text\":\"say \\\"hi\\\"\xef\xbf\xbd\",\"key\":\"0x000000000000000000"
-        "000000000000000000000000000000000000000000abcd\",\"pairs\":[[\"1\",true],[\"255\",false]],"
-        "\"list\":[\"115792089237316195423570985008687907853269984665640564039457584007913129639935"
-        "\"]}}");
+    assert_string_equal(said(&out, event, &log),
+                        "{\"name\":\"Odd\",\"args\":{\"small\":\"-1\",\"yes\":true,\"four\":\"0x01020304\","
+                        "\"raw\":\"0xff\",\"text\":\"say \\\"hi\\\"\xef\xbf\xbd\",\"key\":\"0x000000000000000000"
+                        "000000000000000000000000000000000000000000abcd\",\"pairs\":[[\"1\",true],[\"255\",false]],"
+                        "\"list\":[\"115792089237316195423570985008687907853269984665640564039457584007913129639935"
+                        "\"]}}");
     /* any part of the data alone, and bytes of its own: decoded or null, never more */
     for (usize n = 0; n < data.n; n++) {
-        const cd_wh_log cut = {
-            .topics = topics, .topics_cnt = 2, .data = cd_bytes_sub(cd_buf_bytes(&data), 0, n)};
+        const cd_wh_log cut = {.topics = topics, .topics_cnt = 2, .data = cd_bytes_sub(cd_buf_bytes(&data), 0, n)};
         assert_string_equal(said(&out, event, &cut), "null");
     }
     cd_buf_fini(&data);

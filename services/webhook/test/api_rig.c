@@ -1,8 +1,8 @@
 #include "services/webhook/test/api_rig.h"
 
-#include "base/fileio.h"
-#include "base/list.h"
-#include "services/webhook/core/event.h"
+#include "base/os/fileio.h"
+#include "base/table/list.h"
+#include "services/webhook/core/chain/event.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,25 +14,25 @@
 
 #define NOW_NS ((u64)1768473322 * CD_NS_PER_SEC)
 
-/* ---- the engine ---- */
+/* --- the engine --- */
 
 static const char *chain(void *ctx, cd_bytes name)
 {
     (void)ctx;
-    bool is_lux =
-        cd_bytes_eq(name, cd_bytes_str("lux")) || cd_bytes_eq(name, cd_bytes_str("96369"));
+    bool is_lux = cd_bytes_eq(name, cd_bytes_str("lux")) || cd_bytes_eq(name, cd_bytes_str("96369"));
     return is_lux ? "lux" : NULL;
 }
 
 static bool head(void *ctx, cd_wh_head *out, usize idx)
 {
-    (void)ctx;
-    *out = (cd_wh_head){.chain = "lux", .height = 1204906, .lag = 0, .is_connected = true};
+    u32 lag = ((api_rig *)ctx)->lag;
+    *out = (cd_wh_head){.chain = "lux", .height = 1204906 - lag, .lag = lag, .is_connected = true};
     return idx == 0;
 }
 
-static void check_url(void *ctx, const char *url, cd_wh_checked_fn *fn, void *arg)
+static void check_url(void *ctx, const char *project, const char *url, cd_wh_checked_fn *fn, void *arg)
 {
+    (void)project;
     (void)ctx;
     fn(arg, strncmp(url, "https://10.", 11) == 0 ? "the address is not allowed" : NULL);
 }
@@ -54,8 +54,7 @@ static void due(void *ctx)
     ((api_rig *)ctx)->due++;
 }
 
-static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn,
-                       void *arg)
+static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh_tested_fn *fn, void *arg)
 {
     const cd_wh_attempt a = {.number = 1,
                              .ms = 12,
@@ -77,12 +76,10 @@ static cd_bytes example(void *ctx, cd_arena *mem, const cd_wh_hook *hook, cd_wh_
     return cd_wh_event_example(mem, &lux, hook, type, NOW_NS / CD_NS_PER_MS).body;
 }
 
-static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_previewed_fn *fn,
-                    void *arg)
+static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_previewed_fn *fn, void *arg)
 {
     const cd_bytes body = cd_bytes_str("{\"id\":\"evt\"}");
-    const cd_wh_previewed p = {
-        .blocks = blocks, .matched_blocks = 12, .events = 15, .bodies = &body, .bodies_cnt = 1};
+    const cd_wh_previewed p = {.blocks = blocks, .matched_blocks = 12, .events = 15, .bodies = &body, .bodies_cnt = 1};
     (void)ctx;
     if (hook->filter.contracts.n != 0) {
         fn(arg, NULL, "time-out");
@@ -91,15 +88,16 @@ static void preview(void *ctx, const cd_wh_hook *hook, u32 blocks, cd_wh_preview
     }
 }
 
-/* ---- life ---- */
+/* --- life --- */
 
 typedef struct making {
-    cd_wh_job job;
+    cd_job job;
     api_rig *g;
 } making;
 
-static cd_err make_projects(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err make_projects(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     api_rig *g = cd_list_of(job, making, job)->g;
     cd_arena mem = {0};
     cd_err err = CD_OK;
@@ -146,8 +144,7 @@ void api_rig_open(api_rig *g)
     memset(g->master_key, 9, sizeof g->master_key);
     cd_clock_virtual_init(&g->clock, NOW_NS);
     const char *url = cd_buf_cstr((cd_buf_fmt(&g->answer, "sqlite:%s/w.db", g->dir), &g->answer));
-    const cd_wh_store_cfg store = {
-        .url = url, .worker = "one", .master_key = g->master_key, .clock = &g->clock.clock};
+    const cd_wh_store_cfg store = {.url = url, .worker = "one", .master_key = g->master_key, .clock = &g->clock.clock};
     making m = {.job = {.run = make_projects}, .g = g};
     cd_errinfo why = {0};
     if (cd_wh_db_now(&store, &m.job, &why) != CD_OK) {
@@ -208,7 +205,7 @@ void api_rig_close(api_rig *g)
     g->stop.fn = on_stop;
     cd_loop_post(g->loop, &g->stop);
     cd_thread_join(&g->thread);
-    cd_wh_db_close(g->db);
+    cd_jobs_close(g->db);
     cd_wh_pages_free(g->pages);
     cd_wh_api_free(g->api);
     cd_loop_free(g->loop);
@@ -220,12 +217,12 @@ void api_rig_close(api_rig *g)
 
 typedef struct working {
     cd_loop_task task;
-    cd_wh_job job;
+    cd_job job;
     api_rig *g;
     _Atomic int is_done;
 } working;
 
-static void work_done(cd_wh_job *job)
+static void work_done(cd_job *job)
 {
     cd_list_of(job, working, job)->is_done = 1;
 }
@@ -233,10 +230,10 @@ static void work_done(cd_wh_job *job)
 static void work_post(cd_loop_task *t)
 {
     working *w = cd_list_of(t, working, task);
-    cd_wh_db_write(w->g->db, &w->job);
+    cd_jobs_write(w->g->db, &w->job);
 }
 
-void api_rig_work(api_rig *g, cd_err (*run)(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why))
+void api_rig_work(api_rig *g, cd_err (*run)(cd_job *job, void *store, cd_errinfo *why))
 {
     working w = {.task = {.fn = work_post}, .job = {.run = run, .done = work_done}, .g = g};
     cd_loop_post(g->loop, &w.task);
@@ -248,10 +245,10 @@ void api_rig_work(api_rig *g, cd_err (*run)(cd_wh_job *job, cd_wh_store *s, cd_e
     }
 }
 
-/* ---- asking ---- */
+/* --- asking --- */
 
-const char *api_rig_ask(api_rig *g, int face, const char *method, const char *path,
-                        const char *headers, const char *body)
+const char *api_rig_ask(api_rig *g, int face, const char *method, const char *path, const char *headers,
+                        const char *body)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -1,9 +1,9 @@
-#include "services/webhook/core/db.h"
-#include "services/webhook/core/peers.h"
+#include "services/common/peers.h"
+#include "services/webhook/core/store/db.h"
 #include "services/webhook/test/store_rig.h"
 
-#include "base/fileio.h"
-#include "base/rng.h"
+#include "base/os/fileio.h"
+#include "base/os/rng.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,21 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- jobs ---- */
+/* --- jobs --- */
 
 typedef struct put {
-    cd_wh_job job;
+    cd_job job;
     struct world *w;
     u32 number;
-    bool fails;
-    bool is_closing; /* its done posts it again */
-    bool is_there;   /* what a read saw */
+    bool is_there; /* what a read saw */
 } put;
 
 typedef struct world {
     rig r;
     cd_loop *loop;
-    cd_wh_db *db;
+    cd_jobs *db;
     u32 left, done, order[64];
 } world;
 
@@ -37,23 +35,21 @@ static void name_of(char out[16], u32 n)
     (void)snprintf(out, 16, "n%u", n);
 }
 
-/* Writes two rows; a job that fails does so between them. */
-static cd_err run_put(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+/* Writes two rows. */
+static cd_err run_put(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     static const u8 large[100000]; /* so that the log grows, and is tidied up */
     put *p = (put *)(void *)job;
     char name[16];
     name_of(name, p->number);
-    CD_TRY(WH_RUN(s, SETTING_PUT, why, cd_sql_t("a"), cd_sql_t(name),
-                  cd_sql_b(cd_bytes_of(large, sizeof large))));
-    if (p->fails) {
-        return cd_fail(why, CD_EINVAL, "as told");
-    }
+    CD_TRY(WH_RUN(s, SETTING_PUT, why, cd_sql_t("a"), cd_sql_t(name), cd_sql_b(cd_bytes_of(large, sizeof large))));
     return WH_RUN(s, SETTING_PUT, why, cd_sql_t("b"), cd_sql_t(name), cd_sql_b((cd_bytes){0}));
 }
 
-static cd_err run_get(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_get(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     put *p = (put *)(void *)job;
     cd_sql_stmt *st = NULL;
     char name[16];
@@ -62,14 +58,11 @@ static cd_err run_get(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return cd_sql_next(st, &p->is_there, why);
 }
 
-static void on_done(cd_wh_job *job)
+static void on_done(cd_job *job)
 {
     put *p = (put *)(void *)job;
     world *w = p->w;
     w->order[w->done++] = p->number;
-    if (p->is_closing) {
-        cd_wh_db_write(w->db, job);
-    }
     if (--w->left == 0) {
         cd_loop_stop(w->loop);
     }
@@ -87,70 +80,9 @@ static void world_open(world *w, usize engine)
 
 static void world_close(world *w)
 {
-    cd_wh_db_close(w->db);
+    cd_jobs_close(w->db);
     cd_loop_free(w->loop);
     rig_close(&w->r);
-}
-
-static void jobs_of(usize engine)
-{
-    enum { N = 40 };
-    static put puts[N];
-    static put gets[N];
-    world w;
-    world_open(&w, engine);
-    memset(puts, 0, sizeof puts);
-    memset(gets, 0, sizeof gets);
-    for (u32 i = 0; i < N; i++) {
-        puts[i] = (put){
-            .job = {.run = run_put, .done = on_done}, .w = &w, .number = i, .fails = i % 7 == 3};
-        puts[i].job.is_soft = i % 3 != 0;
-        cd_wh_db_write(w.db, &puts[i].job);
-    }
-    w.left = N;
-    cd_loop_run(w.loop);
-    for (u32 i = 0; i < N; i++) {
-        assert_int_equal(w.order[i], i);
-        assert_int_equal(puts[i].job.err, puts[i].fails ? CD_EINVAL : CD_OK);
-        if (puts[i].fails) {
-            assert_string_equal(puts[i].job.why.msg, "as told");
-        }
-        gets[i] = (put){.job = {.run = run_get, .done = on_done}, .w = &w, .number = i};
-        cd_wh_db_read(w.db, &gets[i].job);
-    }
-    w.left = N;
-    w.done = 0;
-    cd_loop_run(w.loop);
-    for (u32 i = 0; i < N; i++) {
-        assert_int_equal(gets[i].job.err, CD_OK);
-        assert_int_equal(gets[i].is_there, !puts[i].fails);
-    }
-    /* What was posted is finished by the end, what comes later is forgotten. */
-    w.done = 0;
-    w.left = 100;
-    for (u32 i = 0; i < N; i++) {
-        puts[i].fails = false;
-        puts[i].is_closing = true;
-        cd_wh_db_write(w.db, &puts[i].job);
-    }
-    cd_wh_db_close(w.db);
-    w.db = NULL;
-    assert_int_equal(w.done, N);
-    put now = {.job = {.run = run_put}, .number = 99};
-    const cd_wh_store_cfg cfg = {
-        .url = w.r.url, .master_key = w.r.master_key, .clock = cd_clock_real()};
-    rig_ok(cd_wh_db_now(&cfg, &now.job, why));
-    now.fails = true;
-    assert_int_equal(cd_wh_db_now(&cfg, &now.job, NULL), CD_EINVAL);
-    world_close(&w);
-}
-
-static void test_jobs(void **state)
-{
-    (void)state;
-    for (usize i = 0; i < rig_engines(); i++) {
-        jobs_of(i);
-    }
 }
 
 static void test_opening(void **state)
@@ -159,13 +91,12 @@ static void test_opening(void **state)
     cd_errinfo said = {0};
     rig r;
     (void)state;
-    for (usize i = 0; i < rig_engines(); i++) {
+    for (usize i = 0; i < engines_count(); i++) {
         rig_open(&r, i);
         rig_begin(&r);
         rig_ok(cd_sql_exec(r.s->q, "INSERT INTO schema_version (version) VALUES (1000)", why));
         rig_commit(&r);
-        cd_wh_store_cfg cfg = {
-            .url = r.url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
+        cd_wh_store_cfg cfg = {.url = r.url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
         assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EVERSION);
         assert_non_null(strstr(said.msg, "newer"));
         cfg.url = "mysql://x";
@@ -185,8 +116,7 @@ static void test_opening(void **state)
                               0600, why));
     char url[128];
     (void)snprintf(url, sizeof url, "sqlite:%s", path);
-    const cd_wh_store_cfg cfg = {
-        .url = url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
+    const cd_wh_store_cfg cfg = {.url = url, .worker = "x", .master_key = r.master_key, .clock = cd_clock_real()};
     assert_int_equal(cd__wh_store_open(&s, &cfg, true, &said), CD_EFOREIGN);
     rig_close(&r);
 }
@@ -253,18 +183,19 @@ static void after_errors(usize engine)
 static void test_after_errors(void **state)
 {
     (void)state;
-    for (usize i = 0; i < rig_engines(); i++) {
+    for (usize i = 0; i < engines_count(); i++) {
         after_errors(i);
     }
 }
 
-/* ---- other workers, and a server that goes ---- */
+/* --- other workers, and a server that goes --- */
 
 enum { TURNS = 30 };
 
-/* Takes the rows of two webhooks, one after the other: two workers that do so the other way round wait for each other. */
+/* Takes the rows of two webhooks, one after the other: two workers that do so the other way round wait for each
+ * other. */
 typedef struct crossing {
-    cd_wh_job job;
+    cd_job job;
     struct crossings *all;
     i64 first, second;
 } crossing;
@@ -277,8 +208,9 @@ typedef struct crossings {
     _Atomic bool begun[2]; /* by whose turn it is: they begin together */
 } crossings;
 
-static cd_err run_crossing(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_crossing(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     crossing *c = (crossing *)(void *)job;
     cd_sql_stmt *st = NULL;
     c->all->runs++;
@@ -286,13 +218,13 @@ static cd_err run_crossing(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     while (!c->all->begun[c->first > c->second]) {
         (void)usleep(100);
     }
-    CD_TRY(WH_ONE(s, &st, LANE_LOCK, why, cd_sql_i(c->first)));
+    CD_TRY(WH_ONE(s, &st, QUEUE_LOCK, why, cd_sql_i(c->first)));
     (void)usleep(2000);
-    CD_TRY(WH_ONE(s, &st, LANE_LOCK, why, cd_sql_i(c->second)));
-    return cd_sql_exec(s->q, "UPDATE lane SET failures = failures + 1", why);
+    CD_TRY(WH_ONE(s, &st, QUEUE_LOCK, why, cd_sql_i(c->second)));
+    return cd_sql_exec(s->q, "UPDATE queue SET failures = failures + 1", why);
 }
 
-static void on_crossed(cd_wh_job *job)
+static void on_crossed(cd_job *job)
 {
     crossing *c = (crossing *)(void *)job;
     assert_int_equal(job->err, CD_OK);
@@ -304,9 +236,9 @@ static void on_crossed(cd_wh_job *job)
 static void on_stop_server(void *ctx)
 {
     (void)ctx;
-    rig_server_stop();
+    engines_server_stop();
     (void)usleep(300000);
-    rig_server_start();
+    engines_server_start();
 }
 
 /* Deadlocks and a server that dies under way: every job is done, and done once. */
@@ -314,7 +246,7 @@ static void cross(bool with_restart)
 {
     static crossings all;
     world w;
-    cd_wh_db *other = NULL;
+    cd_jobs *other = NULL;
     cd_timer *t = NULL;
     all = (crossings){.left = 2 * TURNS};
     world_open(&w, 1);
@@ -324,11 +256,10 @@ static void cross(bool with_restart)
     rig_ok(cd_sql_exec(w.r.s->q, "SET deadlock_timeout = 20", why));
     rig_ok(cd_sql_exec(w.r.s->q, "ALTER ROLE rig SET deadlock_timeout = 20", why));
     rig_commit(&w.r);
-    cd_wh_store_cfg cfg = {
-        .url = w.r.url, .worker = "other", .master_key = w.r.master_key, .clock = cd_clock_real()};
+    cd_wh_store_cfg cfg = {.url = w.r.url, .worker = "other", .master_key = w.r.master_key, .clock = cd_clock_real()};
     rig_ok(cd_wh_db_open(&other, w.loop, &cfg, NULL, why));
     cfg.worker = "db";
-    cd_wh_db_close(w.db); /* it has the old deadlock_timeout */
+    cd_jobs_close(w.db); /* it has the old deadlock_timeout */
     rig_ok(cd_wh_db_open(&w.db, w.loop, &cfg, NULL, why));
     all.loop = w.loop;
     for (u32 i = 0; i < TURNS; i++) {
@@ -337,7 +268,7 @@ static void cross(bool with_restart)
                                         .all = &all,
                                         .first = k == 0 ? a : b,
                                         .second = k == 0 ? b : a};
-            cd_wh_db_write(k == 0 ? w.db : other, &all.jobs[k][i].job);
+            cd_jobs_write(k == 0 ? w.db : other, &all.jobs[k][i].job);
         }
     }
     if (with_restart) {
@@ -347,7 +278,7 @@ static void cross(bool with_restart)
     cd_loop_run(w.loop);
     assert_true(all.runs > 2 * TURNS); /* some more than once */
     cd_timer_free(t);
-    cd_wh_db_close(other);
+    cd_jobs_close(other);
     cd_wh_hook h;
     rig_begin(&w.r);
     rig_ok(cd_wh_hook_by_key(w.r.s, &h, &w.r.mem, a, false, why));
@@ -358,7 +289,7 @@ static void cross(bool with_restart)
     world_close(&w);
 }
 
-/* ---- what workers hear of each other ---- */
+/* --- what workers hear of each other --- */
 
 typedef struct ear {
     cd_loop *loop;
@@ -388,17 +319,17 @@ static void on_missed(void *ctx)
     ear_look(e);
 }
 
-static const cd_wh_peers_events ear_events = {.heard = on_heard, .missed = on_missed};
+static const cd_peers_events ear_events = {.heard = on_heard, .missed = on_missed};
 
-/* Changes of one reach the other and not himself; a name is one process's; who is gone is found once, and his deliveries wait
- * again; a server that was away is noticed. */
+/* Changes of one reach the other and not himself; a name is one process's; who is gone is found once, and his
+ * deliveries wait again; a server that was away is noticed. */
 static void test_peers(void **state)
 {
     rig r;
     cd_loop *loop = NULL;
-    cd_wh_peers *one = NULL;
-    cd_wh_peers *two = NULL;
-    cd_wh_peers *again = NULL;
+    cd_peers *one = NULL;
+    cd_peers *two = NULL;
+    cd_peers *again = NULL;
     cd_errinfo said = {0};
     cd_wh_enqueued made;
     cd_wh_delivery *rows = NULL;
@@ -406,18 +337,18 @@ static void test_peers(void **state)
     bool changed = false;
     static const u8 hash[32];
     (void)state;
-    if (rig_engines() != 2) {
+    if (engines_count() != 2) {
         return;
     }
     rig_open(&r, 1);
     rig_ok(cd_loop_new(&loop, why));
     ear ears[2] = {{.loop = loop}, {.loop = loop}};
-    cd_wh_store_cfg cfg = {.url = r.url, .worker = "one", .master_key = r.master_key};
-    rig_ok(cd_wh_peers_new(&one, loop, &cfg, &ear_events, &ears[0], why));
-    assert_int_equal(cd_wh_peers_new(&again, loop, &cfg, &ear_events, &ears[0], &said), CD_EBUSY);
+    const cd_peers_cfg names[] = {{.url = r.url, .channel = CD_WH_CHANNEL, .name = "one"},
+                                  {.url = r.url, .channel = CD_WH_CHANNEL, .name = "two"}};
+    rig_ok(cd_peers_new(&one, loop, &names[0], &ear_events, &ears[0], why));
+    assert_int_equal(cd_peers_new(&again, loop, &names[0], &ear_events, &ears[0], &said), CD_EBUSY);
     assert_non_null(strstr(said.msg, "\"one\""));
-    cfg.worker = "two";
-    rig_ok(cd_wh_peers_new(&two, loop, &cfg, &ear_events, &ears[1], why));
+    rig_ok(cd_peers_new(&two, loop, &names[1], &ear_events, &ears[1], why));
 
     cd_wh_store *other = rig_another(&r, "two");
     rig_begin(&r);
@@ -441,7 +372,7 @@ static void test_peers(void **state)
     rig_ok(cd_wh_workers_bury(other, &cnt, why));
     assert_int_equal(cnt, 0);
     rig_ok(cd__wh_commit(other, why));
-    cd_wh_peers_free(one);
+    cd_peers_free(one);
     for (int i = 0; i < 200 && cnt == 0; i++) { /* the server takes note */
         (void)usleep(10000);
         rig_ok(cd__wh_begin(other, true, why));
@@ -458,13 +389,13 @@ static void test_peers(void **state)
     rig_ok(cd__wh_commit(other, why));
     cd__wh_store_close(other);
 
-    rig_server_stop();
+    engines_server_stop();
     (void)usleep(100000);
-    rig_server_start();
+    engines_server_start();
     ears[1].want_missed = 1;
     cd_loop_run(loop);
     assert_int_equal(ears[1].missed, 1);
-    cd_wh_peers_free(two);
+    cd_peers_free(two);
     cd_loop_free(loop);
     rig_close(&r);
 }
@@ -472,13 +403,13 @@ static void test_peers(void **state)
 static void test_others(void **state)
 {
     (void)state;
-    if (rig_engines() == 2) {
+    if (engines_count() == 2) {
         cross(false);
         cross(true);
     }
 }
 
-/* ---- the disk is full ---- */
+/* --- the disk is full --- */
 
 static cd_err enqueue_one(rig *r, i64 hook, u64 block, cd_wh_enqueued *made, cd_errinfo *why)
 {
@@ -493,8 +424,8 @@ static cd_err enqueue_one(rig *r, i64 hook, u64 block, cd_wh_enqueued *made, cd_
     return cd__wh_commit(r->s, why);
 }
 
-/* With every limit on the size of files there is an error or success, never both, and afterwards the ledger is without a
- * gap: a block that failed is written again. */
+/* With every limit on the size of files there is an error or success, never both, and afterwards the ledger is
+ * without a gap: a block that failed is written again. */
 static void test_no_space(void **state)
 {
     rig r;
@@ -553,7 +484,7 @@ static void test_read_only(void **state)
     rig_close(&r);
 }
 
-/* ---- kill -9 ---- */
+/* --- kill -9 --- */
 
 /* What the victim knows to be on the disk, in memory that it shares with the test. */
 typedef struct truth {
@@ -567,8 +498,7 @@ enum { EVENTS = 8 };
 /* Writes blocks and settles what it is given, until it is killed. */
 static void victim(rig *r, i64 hook, truth *t)
 {
-    const cd_wh_attempt a = {
-        .number = 1, .status = 200, .error = "", .request = "", .response = ""};
+    const cd_wh_attempt a = {.number = 1, .status = 200, .error = "", .request = "", .response = ""};
     u8 hash[32] = {0};
     for (u64 block = t->blocks + 1;; block++) {
         cd_wh_event events[EVENTS];
@@ -578,8 +508,7 @@ static void victim(rig *r, i64 hook, truth *t)
             events[i] = rig_event(r, hook, block, i);
         }
         if (cd_sql_soft(r->s->q, true, &why) != CD_OK || cd__wh_begin(r->s, true, &why) != CD_OK ||
-            cd_wh_enqueue(r->s, &made, &r->mem, events, EVENTS, "lux", block, hash, &why) !=
-                CD_OK ||
+            cd_wh_enqueue(r->s, &made, &r->mem, events, EVENTS, "lux", block, hash, &why) != CD_OK ||
             cd__wh_commit(r->s, &why) != CD_OK) {
             _exit(1);
         }
@@ -604,8 +533,7 @@ static void victim(rig *r, i64 hook, truth *t)
             _exit(1);
         }
         for (usize i = 0; i < made.cnt + cnt && t->delivered_cnt < CD_COUNT(t->delivered); i++) {
-            t->delivered[t->delivered_cnt] =
-                (u64)(i < made.cnt ? made.made[i].key : mine[i - made.cnt].key);
+            t->delivered[t->delivered_cnt] = (u64)(i < made.cnt ? made.made[i].key : mine[i - made.cnt].key);
             t->delivered_cnt++;
         }
         cd_arena_reset(&r->mem);
@@ -629,12 +557,10 @@ static void judge(rig *r, i64 hook, truth *t)
     assert_int_equal(cnt, height * EVENTS);
     for (usize i = 0; i < cnt; i++) {
         assert_int_equal(rows[i].sequence, cnt - i);
-        cd_wh_event e =
-            rig_event(r, hook, (cnt - 1 - i) / EVENTS + 1, (u32)((cnt - 1 - i) % EVENTS));
+        cd_wh_event e = rig_event(r, hook, (cnt - 1 - i) / EVENTS + 1, (u32)((cnt - 1 - i) % EVENTS));
         assert_memory_equal(rows[i].event.h, e.h, 32);
     }
-    for (u64 i = 0; i < t->delivered_cnt;
-         i++) { /* keys have no gaps: what took some and failed is undone */
+    for (u64 i = 0; i < t->delivered_cnt; i++) { /* keys have no gaps: what took some and failed is undone */
         const cd_wh_delivery *d = &rows[cnt - t->delivered[i]];
         assert_int_equal(d->key, t->delivered[i]);
         assert_int_equal(d->state, CD_WH_DELIVERED);
@@ -707,23 +633,15 @@ static void test_kill_9(void **state)
             rig_close(&r);
         }
         if (i % TOLD_EVERY == TOLD_EVERY - 1 || i == kills - 1) {
-            print_message("%llu kills, %llu blocks\n", (unsigned long long)i + 1,
-                          (unsigned long long)blocks);
+            print_message("%llu kills, %llu blocks\n", (unsigned long long)i + 1, (unsigned long long)blocks);
         }
     }
     assert_true(blocks > 0);
     (void)munmap(t, sizeof *t);
 }
 
-static int end_engines(void **state)
-{
-    (void)state;
-    rig_engines_end();
-    return 0;
-}
-
-/* A process that comes and goes does not take the log along while another one works. It is forked before the database is
- * opened: the engine would remember what its parent has locked. */
+/* A process that comes and goes does not take the log along while another one works. It is forked before the
+ * database is opened: the engine would remember what its parent has locked. */
 static void test_another_process(void **state)
 {
     world w;
@@ -740,14 +658,13 @@ static void test_another_process(void **state)
         if (read(go[0], &other.r, sizeof other.r) != sizeof other.r) {
             _exit(2);
         }
-        const cd_wh_store_cfg cfg = {
-            .url = other.r.url, .master_key = other.r.master_key, .clock = cd_clock_real()};
+        const cd_wh_store_cfg cfg = {.url = other.r.url, .master_key = other.r.master_key, .clock = cd_clock_real()};
         _exit(cd_wh_db_now(&cfg, &job.job, NULL) == CD_OK ? 0 : 1);
     }
     world_open(&w, 0);
     put one = {.job = {.run = run_put, .done = on_done}, .w = &w, .number = 1};
     w.left = 1;
-    cd_wh_db_write(w.db, &one.job);
+    cd_jobs_write(w.db, &one.job);
     cd_loop_run(w.loop);
     (void)snprintf(path, sizeof path, "%s-wal", w.r.url + strlen("sqlite:"));
     assert_int_equal(stat(path, &had), 0);
@@ -758,7 +675,7 @@ static void test_another_process(void **state)
     assert_true(had.st_ino == has.st_ino && has.st_size >= had.st_size);
     put get = {.job = {.run = run_get, .done = on_done}, .w = &w, .number = 2};
     w.left = 1;
-    cd_wh_db_read(w.db, &get.job);
+    cd_jobs_read(w.db, &get.job);
     cd_loop_run(w.loop);
     assert_true(get.is_there);
     (void)close(go[0]);
@@ -769,18 +686,12 @@ static void test_another_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_another_process),
-        cmocka_unit_test(test_kill_9),
-        cmocka_unit_test(test_no_space),
-        cmocka_unit_test(test_read_only),
-        cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_opening),
-        cmocka_unit_test(test_after_errors),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_another_process), cmocka_unit_test(test_kill_9),  cmocka_unit_test(test_no_space),
+        cmocka_unit_test(test_read_only),       cmocka_unit_test(test_opening), cmocka_unit_test(test_after_errors),
+        cmocka_unit_test(test_others),          cmocka_unit_test(test_peers),
     };
     if (getenv("CANDELA_KILLS") != NULL) { /* the kills alone */
         cmocka_set_test_filter("test_kill_9");
     }
-    return cmocka_run_group_tests(tests, NULL, end_engines);
+    return cmocka_run_group_tests(tests, NULL, engines_group_end);
 }

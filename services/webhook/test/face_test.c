@@ -13,9 +13,7 @@
 static const char *chain_of(void *ctx, cd_bytes name)
 {
     (void)ctx;
-    return cd_bytes_eq(name, cd_bytes_str("lux")) || cd_bytes_eq(name, cd_bytes_str("96369"))
-               ? "lux"
-               : NULL;
+    return cd_bytes_eq(name, cd_bytes_str("lux")) || cd_bytes_eq(name, cd_bytes_str("96369")) ? "lux" : NULL;
 }
 
 typedef struct rig {
@@ -89,12 +87,11 @@ static void records(void **state)
     assert_int_equal(g.d.hook.secret.n, 0);
     assert_int_equal(g.d.hook.filter.addresses.n, 1);
     fixed(&g, "wh-3f9c1a7be2", "");
-    assert_string_equal(record(&g, CD_WH_A, 0),
-                        "{\"id\":\"wh-3f9c1a7be2\",\"url\":\"https://example.com/hook\","
-                        "\"events\":[\"transfer\",\"contract_event\"],\"chain\":\"lux\","
-                        "\"filters\":{\"address\":\"" ADDR "\"},\"status\":\"enabled\","
-                        "\"failureCount\":0,\"createdAt\":\"2026-03-22T10:00:00Z\","
-                        "\"updatedAt\":\"2026-03-22T10:00:01Z\"}");
+    assert_string_equal(record(&g, CD_WH_A, 0), "{\"id\":\"wh-3f9c1a7be2\",\"url\":\"https://example.com/hook\","
+                                                "\"events\":[\"transfer\",\"contract_event\"],\"chain\":\"lux\","
+                                                "\"filters\":{\"address\":\"" ADDR "\"},\"status\":\"enabled\","
+                                                "\"failureCount\":0,\"createdAt\":\"2026-03-22T10:00:00Z\","
+                                                "\"updatedAt\":\"2026-03-22T10:00:01Z\"}");
 
     assert_int_equal(create(&g, CD_WH_B,
                             "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":"
@@ -110,8 +107,7 @@ static void records(void **state)
                         "\"]},\"signing_secret\":\"whsec_x\",\"status\":\"active\","
                         "\"created_at\":\"2026-03-22T10:00:00Z\"}");
     assert_null(strstr(record(&g, CD_WH_B, CD_WH_SHOW_UPDATED), "whsec"));
-    assert_non_null(
-        strstr(record(&g, CD_WH_B, CD_WH_SHOW_UPDATED), "\"updated_at\":\"2026-03-22T10:00:01Z\""));
+    assert_non_null(strstr(record(&g, CD_WH_B, CD_WH_SHOW_UPDATED), "\"updated_at\":\"2026-03-22T10:00:01Z\""));
 
     assert_int_equal(create(&g, CD_WH_C,
                             "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"lux\","
@@ -140,8 +136,7 @@ static void filters(void **state)
     rig_open(&g);
     assert_int_equal(create(&g, CD_WH_B,
                             "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"log\","
-                            "\"config\":{\"topics\":[null,\"" HASH "\",[\"" HASH "\",\"" HASH
-                            "\"],[]]}}"),
+                            "\"config\":{\"topics\":[null,\"" HASH "\",[\"" HASH "\",\"" HASH "\"],[]]}}"),
                      CD_OK);
     assert_int_equal(f->topics[0].n, 0);
     assert_int_equal(f->topics[1].n, 1);
@@ -149,13 +144,12 @@ static void filters(void **state)
     assert_int_equal(f->topics[3].n, 0);
     assert_string_equal((const char *)cd_arena_str(&g.mem, g.d.hook.config),
                         "{\"topics\":[null,\"" HASH "\",[\"" HASH "\"],[]]}");
-    assert_int_equal(
-        create(&g, CD_WH_C,
-               "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"lux\","
-               "\"event_type\":\"PENDING_TRANSACTION\",\"filters\":"
-               "{\"functionSelector\":[\"0xA9059CBB\",\"f()\",\"transfer(address,uint256)\"],"
-               "\"from\":\"" ADDR "\"}}"),
-        CD_OK);
+    assert_int_equal(create(&g, CD_WH_C,
+                            "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"lux\","
+                            "\"event_type\":\"PENDING_TRANSACTION\",\"filters\":"
+                            "{\"functionSelector\":[\"0xA9059CBB\",\"f()\",\"transfer(address,uint256)\"],"
+                            "\"from\":\"" ADDR "\"}}"),
+                     CD_OK);
     assert_int_equal(f->selectors_cnt, 2);
     assert_int_equal(f->selectors[0], 0xa9059cbb);
     assert_int_equal(f->selectors[1], 0x26121ff0);
@@ -170,26 +164,22 @@ static void filters(void **state)
     assert_int_equal(f->token_ids.n, 2);
     assert_int_equal(f->token_ids.p[1].b[30], 1);
     assert_int_equal(f->contracts.n, 1);
-    // a wrong checksum and an unknown key are told, not refused
-    assert_int_equal(
-        create(&g, CD_WH_A,
-               "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"events\":[\"transfer\"],"
-               "\"filters\":{\"adress\":1,\"address\":"
-               "\"0x9011E888251ab053b7bd1cdb598db4f9ded94714\"}}"),
-        CD_OK);
-    assert_int_equal(g.r.warnings_cnt, 2);
-    assert_non_null(strstr(g.r.warnings[0], "filters.adress is not known"));
-    assert_non_null(strstr(g.r.warnings[1], "wrong checksum"));
+    // a wrong checksum is told, not refused
+    assert_int_equal(create(&g, CD_WH_A,
+                            "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"events\":[\"transfer\"],"
+                            "\"filters\":{\"address\":"
+                            "\"0x9011E888251ab053b7bd1cdb598db4f9ded94714\"}}"),
+                     CD_OK);
+    assert_int_equal(g.r.warnings_cnt, 1);
+    assert_non_null(strstr(g.r.warnings[0], "wrong checksum"));
     rig_close(&g);
 }
 
 #define A(rest) "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"events\":[\"transfer\"]" rest "}"
-#define B(type, config)                                                                            \
-    "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"" type "\",\"config\":" config \
-    "}"
-#define C(type, filters)                                                                           \
-    "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"" type          \
-    "\",\"filters\":" filters "}"
+#define B(type, config)                                                                                                \
+    "{\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"" type "\",\"config\":" config "}"
+#define C(type, filters)                                                                                               \
+    "{\"name\":\"n\",\"url\":\"https://e.org/\",\"chain\":\"lux\",\"event_type\":\"" type "\",\"filters\":" filters "}"
 
 static const struct {
     cd_wh_face face;
@@ -205,49 +195,44 @@ static const struct {
     {CD_WH_A, "{}", "missing_field", "url", "missing"},
     {CD_WH_A, "{\"url\":7}", "invalid_value", "url", "string_type"},
     {CD_WH_A, "{\"url\":\"https://e.org/\"}", "missing_field", "events", "missing"},
-    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":\"transfer\"}", "invalid_value", "events",
-     "list_type"},
+    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":\"transfer\"}", "invalid_value", "events", "list_type"},
     {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":[]}", "invalid_value", "events", "too_short"},
-    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":[\"log\"]}", "unknown_event_type",
-     "events[0]", NULL},
-    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":[\"transfer\"],\"chain\":\"moon\"}",
-     "unsupported_chain", "chain", NULL},
+    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":[\"log\"]}", "unknown_event_type", "events[0]", NULL},
+    {CD_WH_A, "{\"url\":\"https://e.org/\",\"events\":[\"transfer\"],\"chain\":\"moon\"}", "unsupported_chain", "chain",
+     NULL},
     {CD_WH_A, A(",\"filters\":7"), "invalid_value", "filters", "dict_type"},
-    {CD_WH_A, A(",\"filters\":{\"address\":\"0x12\"}"), "invalid_value", "filters.address",
+    {CD_WH_A, A(",\"filters\":{\"address\":\"0x12\"}"), "invalid_value", "filters.address", "value_error"},
+    {CD_WH_A, A(",\"filters\":{\"addresses\":[\"" ADDR "\",null]}"), "invalid_value", "filters.addresses[1]",
      "value_error"},
-    {CD_WH_A, A(",\"filters\":{\"addresses\":[\"" ADDR "\",null]}"), "invalid_value",
-     "filters.addresses[1]", "value_error"},
-    {CD_WH_A, A(",\"filters\":{\"minValue\":\"-1\"}"), "invalid_value", "filters.minValue",
-     "value_error"},
-    {CD_WH_A, A(",\"filters\":{\"topics\":[null,null,null,null,null]}"), "invalid_value",
-     "filters.topics", "list_type"},
+    {CD_WH_A, A(",\"filters\":{\"minValue\":\"-1\"}"), "invalid_value", "filters.minValue", "value_error"},
+    {CD_WH_A, A(",\"filters\":{\"topics\":[null,null,null,null,null]}"), "invalid_value", "filters.topics",
+     "list_type"},
     {CD_WH_A, A(",\"secret\":\"short\""), "invalid_value", "secret", "string_too_short"},
     {CD_WH_A, A(",\"ordering\":\"loose\""), "invalid_value", "ordering", "value_error"},
     {CD_WH_A, A(",\"headers\":{\"Host\":\"x\"}"), "invalid_value", "headers.Host", "value_error"},
-    {CD_WH_A, A(",\"headers\":{\"X-svc-Mine\":\"x\"}"), "invalid_value", "headers.X-svc-Mine",
-     "value_error"},
-    {CD_WH_A, A(",\"headers\":{\"X-Mine\":\"a\\r\\nb\"}"), "invalid_value", "headers.X-Mine",
-     "value_error"},
-    {CD_WH_A, A(",\"headers\":{\"X Mine\":\"a\"}"), "invalid_value", "headers.X Mine",
-     "value_error"},
+    {CD_WH_A, A(",\"headers\":{\"X-svc-Mine\":\"x\"}"), "invalid_value", "headers.X-svc-Mine", "value_error"},
+    {CD_WH_A, A(",\"headers\":{\"X-Mine\":\"a\\r\\nb\"}"), "invalid_value", "headers.X-Mine", "value_error"},
+    {CD_WH_A, A(",\"headers\":{\"X Mine\":\"a\"}"), "invalid_value", "headers.X Mine", "value_error"},
     {CD_WH_A, A(",\"concurrency\":0"), "invalid_value", "concurrency", "value_error"},
     {CD_WH_B, B("address_activity", "{}"), "missing_field", "config.addresses", NULL},
-    {CD_WH_B, B("token_transfer", "{\"addresses\":[]}"), "missing_field", "config", NULL},
+    {CD_WH_B, B("token_transfer", "{}"), "missing_field", "config", NULL},
+    {CD_WH_B, B("token_transfer", "{\"addresses\":[]}"), "missing_field", "config.addresses", NULL},
+    {CD_WH_A, A(",\"filters\":{\"address\":[]}"), "missing_field", "filters.address", NULL},
+    {CD_WH_A, A(",\"filters\":{\"adress\":\"" ADDR "\"}"), "invalid_value", "filters.adress", "extra_forbidden"},
+    {CD_WH_C, C("TOKEN_TRANSFER", "{\"contract\":[]}"), "missing_field", "filters.contract", NULL},
     {CD_WH_B, B("mined_transaction", "{}"), "missing_field", "config.tx_hashes", NULL},
     {CD_WH_B, B("log", "{\"topics\":[null]}"), "missing_field", "config", NULL},
-    {CD_WH_B, B("address_activity", "{\"addresses\":[\"" ADDR "\"],\"direction\":\"up\"}"),
-     "invalid_value", "config.direction", "value_error"},
-    {CD_WH_B, B("address_activity", "{\"token_ids\":[1]}"), "invalid_value", "config.token_ids",
-     NULL},
+    {CD_WH_B, B("address_activity", "{\"addresses\":[\"" ADDR "\"],\"direction\":\"up\"}"), "invalid_value",
+     "config.direction", "value_error"},
+    {CD_WH_B, B("address_activity", "{\"token_ids\":[1]}"), "invalid_value", "config.token_ids", NULL},
     {CD_WH_C, "{\"url\":\"https://e.org/\"}", "missing_field", "name", "missing"},
     {CD_WH_C, C("transfer", "{}"), "unknown_event_type", "event_type", NULL},
     {CD_WH_C, C("NEW_BLOCK", "{\"minValue\":\"1\"}"), "invalid_value", "filters.minValue", NULL},
-    {CD_WH_C, C("TOKEN_TRANSFER", "{\"functionSelector\":\"0x12345678\"}"), "invalid_value",
-     "filters.functionSelector", NULL},
+    {CD_WH_C, C("TOKEN_TRANSFER", "{\"functionSelector\":\"0x12345678\"}"), "invalid_value", "filters.functionSelector",
+     NULL},
     {CD_WH_C, C("PENDING_TRANSACTION", "{\"functionSelector\":\"transfer\"}"), "invalid_value",
      "filters.functionSelector", "value_error"},
-    {CD_WH_C, C("MINED_TRANSACTION", "{\"txHash\":\"" ADDR "\"}"), "invalid_value",
-     "filters.txHash", "value_error"},
+    {CD_WH_C, C("MINED_TRANSACTION", "{\"txHash\":\"" ADDR "\"}"), "invalid_value", "filters.txHash", "value_error"},
 };
 
 static void refusals(void **state)
@@ -275,8 +260,7 @@ static void error_bodies(void **state)
     cd_wh_problem p = {.status = 400, .code = "c", .field = "url", .message = "m", .kind = "k"};
     (void)state;
     cd_wh_error_body(&out, CD_WH_B, &p);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "{\"error\":{\"code\":\"c\",\"message\":\"m\",\"field\":\"url\"}}\n");
+    assert_string_equal(cd_buf_cstr(&out), "{\"error\":{\"code\":\"c\",\"message\":\"m\",\"field\":\"url\"}}\n");
     cd_buf_clear(&out);
     cd_wh_error_body(&out, CD_WH_C, &p);
     assert_string_equal(cd_buf_cstr(&out), "{\"detail\":\"m\"}\n");
@@ -284,9 +268,8 @@ static void error_bodies(void **state)
     p.field = "filters.address[2]";
     cd_buf_clear(&out);
     cd_wh_error_body(&out, CD_WH_C, &p);
-    assert_string_equal(cd_buf_cstr(&out),
-                        "{\"detail\":[{\"loc\":[\"body\",\"filters\",\"address\","
-                        "2],\"msg\":\"m\",\"type\":\"k\"}]}\n");
+    assert_string_equal(cd_buf_cstr(&out), "{\"detail\":[{\"loc\":[\"body\",\"filters\",\"address\","
+                                           "2],\"msg\":\"m\",\"type\":\"k\"}]}\n");
     cd_buf_fini(&out);
 }
 
@@ -295,8 +278,7 @@ static void patches(void **state)
     rig g;
     (void)state;
     rig_open(&g);
-    assert_int_equal(create(&g, CD_WH_B, B("address_activity", "{\"addresses\":[\"" ADDR "\"]}")),
-                     CD_OK);
+    assert_int_equal(create(&g, CD_WH_B, B("address_activity", "{\"addresses\":[\"" ADDR "\"]}")), CD_OK);
     assert_int_equal(patch(&g, CD_WH_B, "{\"status\":\"paused\"}"), CD_OK);
     assert_int_equal(g.d.given, CD_WH_GIVEN_STATUS);
     assert_int_equal(g.d.hook.status, CD_WH_PAUSED);
@@ -329,16 +311,12 @@ static void bulk_config(void **state)
     (void)state;
     rig_open(&g);
     many = cd_arena_array(&g.mem, cd_addr20, 1001);
-    cd_bytes one =
-        cd_wh_config_addresses(&g.mem, cd_bytes_str("{\"addresses\":[],\"min_value\":\"1\"}"),
-                               "addresses", (cd_wh_addrs){.p = many, .n = 1});
-    assert_string_equal(
-        (const char *)cd_arena_str(&g.mem, one),
-        "{\"addresses\":[\"0x0000000000000000000000000000000000000000\"],\"min_value\":\"1\"}");
-    cd_bytes cut =
-        cd_wh_config_addresses(&g.mem, one, "addresses", (cd_wh_addrs){.p = many, .n = 1001});
-    assert_non_null(strstr((const char *)cd_arena_str(&g.mem, cut),
-                           "],\"addresses_count\":1001,\"min_value\""));
+    cd_bytes one = cd_wh_config_addresses(&g.mem, cd_bytes_str("{\"addresses\":[],\"min_value\":\"1\"}"), "addresses",
+                                          (cd_wh_addrs){.p = many, .n = 1});
+    assert_string_equal((const char *)cd_arena_str(&g.mem, one),
+                        "{\"addresses\":[\"0x0000000000000000000000000000000000000000\"],\"min_value\":\"1\"}");
+    cd_bytes cut = cd_wh_config_addresses(&g.mem, one, "addresses", (cd_wh_addrs){.p = many, .n = 1001});
+    assert_non_null(strstr((const char *)cd_arena_str(&g.mem, cut), "],\"addresses_count\":1001,\"min_value\""));
     rig_close(&g);
 }
 

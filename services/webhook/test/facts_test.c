@@ -1,5 +1,5 @@
 /* What is a transfer and what only looks like one, deep traces, and nodes that answer nonsense. */
-#include "services/webhook/core/facts.h"
+#include "services/webhook/core/chain/facts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,20 +23,17 @@
 #define HASH(c)  "0x" c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
 #define ADDR     "0x2222222222222222222222222222222222222222"
 
-#define TX                                                                                         \
-    "{\"hash\":\"" HASH(                                                                           \
-        "a1") "\",\"from\":\"" ADDR "\",\"to\":\"" ADDR                                            \
-              "\",\"value\":\"0x5\",\"gas\":\"0x1\",\"nonce\":\"0x0\",\"input\":\"0xa9059cbb00\"}"
-#define BLOCK(txs)                                                                                 \
-    "{\"number\":\"0x10\",\"hash\":\"" HASH("b2") "\",\"parentHash\":\"" HASH(                     \
-        "c3") "\",\"timestamp\":\"0x1\",\"gasUsed\":\"0x1\",\"gasLimit\":\"0x2\","                 \
+#define TX                                                                                                             \
+    "{\"hash\":\"" HASH("a1") "\",\"from\":\"" ADDR "\",\"to\":\"" ADDR                                                \
+                              "\",\"value\":\"0x5\",\"gas\":\"0x1\",\"nonce\":\"0x0\",\"input\":\"0xa9059cbb00\"}"
+#define BLOCK(txs)                                                                                                     \
+    "{\"number\":\"0x10\",\"hash\":\"" HASH("b2") "\",\"parentHash\":\"" HASH(                                         \
+        "c3") "\",\"timestamp\":\"0x1\",\"gasUsed\":\"0x1\",\"gasLimit\":\"0x2\","                                     \
               "\"transactions\":[" txs "]}"
-#define RECEIPT(logs)                                                                              \
-    "{\"transactionHash\":\"" HASH(                                                                \
-        "a1") "\",\"status\":\"0x1\",\"gasUsed\":\"0x1\",\"logs\":[" logs "]}"
-#define LOG(index, topics, data)                                                                   \
-    "{\"address\":\"" ADDR "\",\"logIndex\":\"" index "\",\"topics\":[" topics                     \
-    "],\"data\":\"0x" data "\"}"
+#define RECEIPT(logs)                                                                                                  \
+    "{\"transactionHash\":\"" HASH("a1") "\",\"status\":\"0x1\",\"gasUsed\":\"0x1\",\"logs\":[" logs "]}"
+#define LOG(index, topics, data)                                                                                       \
+    "{\"address\":\"" ADDR "\",\"logIndex\":\"" index "\",\"topics\":[" topics "],\"data\":\"0x" data "\"}"
 
 static cd_arena mem;
 
@@ -48,9 +45,7 @@ static cd_err parse(cd_wh_facts *out, const char *block, const char *receipts, c
     assert_int_equal(cd_json_parse(&b, &mem, cd_bytes_str(block), 0, &why), CD_OK);
     assert_int_equal(cd_json_parse(&r, &mem, cd_bytes_str(receipts), 0, &why), CD_OK);
     if (traces != NULL) {
-        assert_int_equal(
-            cd_json_parse_deep(&t, &mem, cd_bytes_str(traces), 0, CD_WH_TRACE_DEPTH_MAX, &why),
-            CD_OK);
+        assert_int_equal(cd_json_parse_deep(&t, &mem, cd_bytes_str(traces), 0, CD_WH_TRACE_DEPTH_MAX, &why), CD_OK);
     }
     return cd_wh_facts_parse(out, &mem, b, r, t, &why);
 }
@@ -70,21 +65,17 @@ static void test_moves(void **state)
         {LOG("0x0", "\"" TRANSFER "\",\"" A1 "\"", W0 W0), CD_WH_MOVE_NONE, 0},
         {LOG("0x0", "\"" TRANSFER "\",\"" DIRTY "\",\"" A1 "\"", W("1")), CD_WH_MOVE_NONE, 0},
         {LOG("0x0", "", ""), CD_WH_MOVE_NONE, 0},
-        {LOG("0x0", "\"" SINGLE "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W("1") W("2")),
-         CD_WH_MOVE_ERC1155, 1},
+        {LOG("0x0", "\"" SINGLE "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W("1") W("2")), CD_WH_MOVE_ERC1155, 1},
         {LOG("0x0", "\"" SINGLE "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W("1")), CD_WH_MOVE_NONE, 0},
         {LOG("0x0", "\"" SINGLE "\",\"" A1 "\",\"" A1 "\"", W("1") W("2")), CD_WH_MOVE_NONE, 0},
-        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"",
-             W40 W80 W("1") W("7") W("1") W("9")),
+        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W80 W("1") W("7") W("1") W("9")),
          CD_WH_MOVE_ERC1155, 1},
-        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W60 W0 W0),
-         CD_WH_MOVE_ERC1155, 0},
-        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W60 W("1") W0),
-         CD_WH_MOVE_NONE, 0}, /* one id, no value */
-        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W40 W("2") W("1")),
-         CD_WH_MOVE_NONE, 0}, /* more than there is */
-        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", HUGE HUGE), CD_WH_MOVE_NONE,
-         0},
+        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W60 W0 W0), CD_WH_MOVE_ERC1155, 0},
+        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W60 W("1") W0), CD_WH_MOVE_NONE,
+         0}, /* one id, no value */
+        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", W40 W40 W("2") W("1")), CD_WH_MOVE_NONE,
+         0}, /* more than there is */
+        {LOG("0x0", "\"" BATCH "\",\"" A1 "\",\"" A1 "\",\"" A1 "\"", HUGE HUGE), CD_WH_MOVE_NONE, 0},
     };
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         cd_wh_facts f;
@@ -112,8 +103,7 @@ static void test_hostile(void **state)
         {BLOCK(TX), "[" RECEIPT("") "," RECEIPT("") "]", NULL},
         {BLOCK(""), "[" RECEIPT("") "]", NULL},
         {BLOCK("\"" HASH("a1") "\""), "[" RECEIPT("") "]", NULL}, /* hashes only */
-        {BLOCK(TX), "[{\"transactionHash\":\"" HASH("ff") "\",\"gasUsed\":\"0x1\",\"logs\":[]}]",
-         NULL},
+        {BLOCK(TX), "[{\"transactionHash\":\"" HASH("ff") "\",\"gasUsed\":\"0x1\",\"logs\":[]}]", NULL},
         {BLOCK(TX), "[" RECEIPT(LOG("0x1", "", "")) "," RECEIPT("") "]", NULL},
         {BLOCK(TX), "[" RECEIPT(LOG("0x1", "", "") "," LOG("0x1", "", "")) "]", NULL},
         {BLOCK(TX), "[" RECEIPT(LOG("0x100000000", "", "")) "]", NULL},
@@ -124,8 +114,7 @@ static void test_hostile(void **state)
         {BLOCK(TX), "[" RECEIPT("") "]", "[{\"error\":\"timeout\"}]"},
         {BLOCK(TX), "[" RECEIPT("") "]", "[{\"txHash\":\"" HASH("ff") "\",\"result\":{}}]"},
         {BLOCK(TX), "[" RECEIPT("") "]", "[{\"result\":{\"calls\":[{}]}}]"},
-        {BLOCK(TX), "[" RECEIPT("") "]",
-         "[{\"result\":{\"calls\":[{\"type\":\"CALL\",\"value\":\"0x1\"}]}}]"},
+        {BLOCK(TX), "[" RECEIPT("") "]", "[{\"result\":{\"calls\":[{\"type\":\"CALL\",\"value\":\"0x1\"}]}}]"},
     };
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         cd_wh_facts f = {.number = 77};
@@ -139,8 +128,7 @@ static void nest(cd_buf *out, u32 depth)
 {
     cd_buf_str(out, "[{\"result\":{\"type\":\"CALL\"");
     for (u32 i = 0; i < depth; i++) {
-        cd_buf_str(out, ",\"calls\":[{\"type\":\"CALL\",\"from\":\"" ADDR "\",\"to\":\"" ADDR
-                        "\",\"value\":\"0x1\"");
+        cd_buf_str(out, ",\"calls\":[{\"type\":\"CALL\",\"from\":\"" ADDR "\",\"to\":\"" ADDR "\",\"value\":\"0x1\"");
     }
     for (u32 i = 0; i < depth; i++) {
         cd_buf_str(out, "}]");
@@ -170,12 +158,11 @@ static void test_tx(void **state)
 {
     (void)state;
     cd_wh_facts f;
-    assert_int_equal(
-        parse(&f, BLOCK(TX),
-              "[{\"transactionHash\":\"" HASH("a1") "\",\"status\":\"0x0\","
-                                                    "\"gasUsed\":\"0x1\",\"logs\":[]}]",
-              NULL),
-        CD_OK);
+    assert_int_equal(parse(&f, BLOCK(TX),
+                           "[{\"transactionHash\":\"" HASH("a1") "\",\"status\":\"0x0\","
+                                                                 "\"gasUsed\":\"0x1\",\"logs\":[]}]",
+                           NULL),
+                     CD_OK);
     assert_false(f.txs[0].is_ok);
     assert_true(cd_u256_is_zero(&f.txs[0].moved));
     assert_true(f.txs[0].has_selector);

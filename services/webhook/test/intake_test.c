@@ -1,10 +1,10 @@
 /* A chain into the ledger: nothing is missed or told twice, whatever happens to the node, the connection or the service
  * itself. The node is played, the store is real. */
-#include "services/webhook/core/intake.h"
+#include "services/webhook/core/chain/intake.h"
 
-#include "base/fileio.h"
-#include "services/webhook/core/compare.h"
-#include "services/webhook/test/node_rig.h"
+#include "base/os/fileio.h"
+#include "services/common/test/node_rig.h"
+#include "services/webhook/core/chain/compare.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ typedef struct rig {
     cd_http_client *http;
     cd_ws_hub *hub;
     cd_metrics *metrics;
-    cd_wh_db *db;
+    cd_jobs *db;
     cd_wh_intake *in;
     node_rig node;
     cd_timer *tick;
@@ -33,6 +33,8 @@ typedef struct rig {
     u64 want;
     bool no_ws;
     u32 confirmations;
+    bool is_dev;
+    const char *settings; /* of webhooks; NULL: none */
     cd_wh_preview preview;
     cd_wh_compared compared;
     bool is_compared;
@@ -43,8 +45,7 @@ typedef struct rig {
 static cd_wh_store_cfg store_cfg(rig *r)
 {
     static const u8 key[32] = {7};
-    return (cd_wh_store_cfg){
-        .url = r->url, .worker = r->worker, .master_key = key, .clock = cd_clock_real()};
+    return (cd_wh_store_cfg){.url = r->url, .worker = r->worker, .master_key = key, .clock = cd_clock_real()};
 }
 
 static void on_made(void *ctx, const cd_wh_delivery *rows, usize cnt)
@@ -58,7 +59,7 @@ static void on_due(void *ctx)
     (void)ctx;
 }
 
-/* ---- the service, that may be restarted ---- */
+/* --- the service, that may be restarted --- */
 
 static void start(rig *r)
 {
@@ -75,6 +76,7 @@ static void start(rig *r)
         .http_url = r->node.http_url,
         .ws_url = r->no_ws ? NULL : r->node.ws_url,
         .confirmations = r->confirmations,
+        .is_dev = r->is_dev,
         .poll_ms = 20,
         .ctx = r,
         .made = on_made,
@@ -86,7 +88,7 @@ static void start(rig *r)
 static void end(rig *r)
 {
     cd_wh_intake_stop(r->in);
-    cd_wh_db_close(r->db);
+    cd_jobs_close(r->db);
     cd_wh_intake_free(r->in);
     r->in = NULL;
 }
@@ -183,10 +185,10 @@ static bool is_made(rig *r)
     return r->made >= r->want;
 }
 
-/* ---- the store, looked at from outside ---- */
+/* --- the store, looked at from outside --- */
 
 typedef struct job {
-    cd_wh_job base;
+    cd_job base;
     rig *r;
     cd_arena *mem;
     cd_wh_hook hook;
@@ -195,26 +197,26 @@ typedef struct job {
     usize cnt;
 } job;
 
-static cd_err add_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err add_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     job *j = (job *)(void *)base;
-    const cd_wh_project p = {
-        .id = "p", .name = "p", .tier = "enterprise", .email = "", .face = j->hook.face};
+    const cd_wh_project p = {.id = "p", .name = "p", .tier = "enterprise", .email = "", .face = j->hook.face};
     CD_TRY(cd_wh_project_put(s, &p, why));
     CD_TRY(cd_wh_hook_add(s, &j->hook, 0, why));
     return cd_wh_intake_enlist(s, &j->hook, why);
 }
 
-static cd_err rows_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err rows_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     job *j = (job *)(void *)base;
-    const cd_wh_delivery_query q = {
-        .hook = j->hook.key, .events_only = true, .with_body = true, .limit = 1000};
+    const cd_wh_delivery_query q = {.hook = j->hook.key, .events_only = true, .with_body = true, .limit = 1000};
     CD_TRY(cd_wh_hook_by_key(s, &j->hook, j->mem, j->hook.key, false, why));
     return cd_wh_delivery_list(s, &j->rows, &j->cnt, j->mem, &q, why);
 }
 
-static void run_now(rig *r, job *j, cd_err (*run)(cd_wh_job *, cd_wh_store *, cd_errinfo *))
+static void run_now(rig *r, job *j, cd_err (*run)(cd_job *, void *, cd_errinfo *))
 {
     const cd_wh_store_cfg cfg = store_cfg(r);
     cd_errinfo why = {0};
@@ -225,14 +227,23 @@ static void run_now(rig *r, job *j, cd_err (*run)(cd_wh_job *, cd_wh_store *, cd
     }
 }
 
-static cd_err add_bare_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err add_bare_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     job *j = (job *)(void *)base;
     return cd_wh_hook_add(s, &j->hook, 0, why);
 }
 
-static cd_err extra_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err reset_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
+    job *j = (job *)(void *)base;
+    return cd_wh_cursor_reset(s, "lux", &j->from_block, why);
+}
+
+static cd_err extra_run(cd_job *base, void *store, cd_errinfo *why)
+{
+    cd_wh_store *s = store;
     job *j = (job *)(void *)base;
     static const u8 none[32];
     cd_wh_enqueued made;
@@ -268,7 +279,7 @@ static cd_wh_hook hook_add(rig *r, cd_wh_type type, u8 address, u64 from_block)
                  .network = "",
                  .types = 1u << type,
                  .config = cd_bytes_str("{}"),
-                 .settings = cd_bytes_str("{}"),
+                 .settings = cd_bytes_str(r->settings == NULL ? "{}" : r->settings),
                  .from_block = from_block,
              }};
     if (address != 0) {
@@ -318,13 +329,12 @@ static bool has_compared(rig *r)
 static void compare(rig *r, u64 first, u64 last)
 {
     r->is_compared = false;
-    cd_wh_compare *c =
-        cd_wh_compare_new(cd_wh_intake_source(r->in), r->db, first, last, on_compared, r);
+    cd_wh_compare *c = cd_wh_compare_new(cd_wh_intake_source(r->in), r->db, first, last, on_compared, r);
     until(r, has_compared);
     cd_wh_compare_free(c);
 }
 
-/* ---- the tests ---- */
+/* --- the tests --- */
 
 /* Pushed blocks, gaps, failing and lying nodes, a lost connection, a restart: each block once, in order. */
 static void test_follow(void **state)
@@ -481,6 +491,58 @@ static void test_confirmations(void **state)
     rig_close(&r);
 }
 
+/* Thousands of blocks while nobody looked, nearly all without transactions: they come by the hundred, what is in them
+ * is told of, and a node that takes no large batches is asked for less. */
+static void test_far_behind(void **state)
+{
+    (void)state;
+    for (u32 limited = 0; limited < 2; limited++) {
+        rig r;
+        rig_open(&r, 10);
+        r.is_dev = true;
+        r.node.empty_to = 6000;
+        start(&r);
+        wait_height(&r, 10);
+        cd_wh_hook hook = hook_add(&r, CD_WH_B_ADDRESS, 0xb0, 0);
+        end(&r);
+        r.node.requests = 0;
+        r.node.batch_max = limited == 0 ? 0 : 100;
+        r.node.head = 5100;
+        start(&r);
+        wait_height(&r, 5100);
+        assert_true(r.node.requests < (limited == 0 ? 500 : 1000));
+        const u64 blocks[] = {1000, 2000, 3000, 4000, 5000};
+        rows_check(&r, hook.key, blocks, CD_COUNT(blocks));
+        /* What was a run is known block by block when it is replaced. */
+        until(&r, is_pushed);
+        r.node.fork_at = 5090;
+        r.node.empty_to = 5091;
+        node_mine(&r.node, 5092);
+        wait_height(&r, 5092);
+        const u64 after[] = {1000, 2000, 3000, 4000, 5000, 5092};
+        rows_check(&r, hook.key, after, CD_COUNT(after));
+        rig_close(&r);
+    }
+}
+
+/* Who wants every block is told of every block. */
+static void test_far_behind_blocks(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    r.node.empty_to = 6000;
+    start(&r);
+    wait_height(&r, 10);
+    cd_wh_hook hook = hook_add(&r, CD_WH_A_BLOCK, 0, 0);
+    end(&r);
+    r.node.head = 200;
+    start(&r);
+    wait_height(&r, 200);
+    rows_check_range(&r, hook.key, 11, 200);
+    rig_close(&r);
+}
+
 /* Another chain than the one that was followed. */
 static void test_fork(void **state)
 {
@@ -495,6 +557,89 @@ static void test_fork(void **state)
     start(&r);
     until(&r, is_stopped);
     assert_int_equal(cd_wh_intake_look(r.in).height, 10);
+    assert_non_null(strstr(cd_wh_intake_look(r.in).problem, "were replaced"));
+
+    /* Somebody says where to go on. */
+    job j = {.from_block = 8};
+    run_now(&r, &j, reset_run);
+    wait_height(&r, 12);
+    assert_string_equal(cd_wh_intake_look(r.in).problem, "");
+    rig_close(&r);
+}
+
+/* Blocks of a development network that are replaced while they are followed: the old rows stay, the new blocks are told
+ * of, and who asked for it hears of each old one that it is no more, the newest first. */
+static void test_replaced(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 5);
+    r.is_dev = true;
+    start(&r);
+    wait_height(&r, 5);
+    cd_wh_hook plain = hook_add(&r, CD_WH_A_BLOCK, 0, 0);
+    r.settings = "{\"removed\":true}";
+    cd_wh_hook told = hook_add(&r, CD_WH_A_BLOCK, 0, 0);
+    cd_wh_intake_put(r.in, &plain);
+    cd_wh_intake_put(r.in, &told);
+    node_mine(&r.node, 10);
+    wait_height(&r, 10);
+    until(&r, is_pushed);
+    r.node.fork_at = 8;
+    node_mine(&r.node, 9); /* a known number, another hash */
+    wait_height(&r, 9);
+    node_mine(&r.node, 12);
+    wait_height(&r, 12);
+    const u64 plain_rows[] = {6, 7, 8, 9, 10, 8, 9, 10, 11, 12};
+    const u64 told_rows[] = {6, 7, 8, 9, 10, 10, 9, 8, 8, 9, 10, 11, 12};
+    rows_check(&r, plain.key, plain_rows, CD_COUNT(plain_rows));
+    rows_check(&r, told.key, told_rows, CD_COUNT(told_rows));
+    cd_arena mem = {0};
+    job j = {.mem = &mem, .hook.key = told.key};
+    run_now(&r, &j, rows_run);
+    for (usize i = 0; i < j.cnt; i++) { /* newest first */
+        const cd_wh_event *e = &j.rows[i].event;
+        cd_json body, id;
+        cd_bytes text;
+        bool removed = false;
+        assert_int_equal(cd_json_parse(&body, &mem, e->body, 0, NULL), CD_OK);
+        assert_int_equal(cd_json_bool(&removed, cd_json_get(body, "removed"), NULL) == CD_OK, i >= 5 && i < 8);
+        assert_int_equal(removed, i >= 5 && i < 8);
+        id = cd_json_get(body, "id");
+        assert_int_equal(cd_json_str(&text, id, NULL), CD_OK);
+        assert_true(cd_bytes_eq(text, cd_bytes_str(e->id)));
+    }
+    cd_arena_fini(&mem);
+    /* The old rows are no difference to the chain of now. */
+    compare(&r, 6, 12);
+    rig_close(&r);
+}
+
+/* A development network that goes back and stays there, and one that begins anew while the service is down. */
+static void test_taken_back(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 10);
+    r.is_dev = true;
+    start(&r);
+    wait_height(&r, 10);
+    cd_wh_hook hook = hook_add(&r, CD_WH_A_BLOCK, 0, 0);
+    cd_wh_intake_put(r.in, &hook);
+    node_mine(&r.node, 12);
+    wait_height(&r, 12);
+    r.node.head = 11;
+    wait_height(&r, 11);
+    r.node.fork_at = 12;
+    node_mine(&r.node, 13);
+    wait_height(&r, 13);
+    end(&r);
+    r.node.fork_at = 1;
+    r.node.head = 3;
+    start(&r);
+    wait_height(&r, 3);
+    const u64 rows[] = {11, 12, 12, 13, 1, 2, 3};
+    rows_check(&r, hook.key, rows, CD_COUNT(rows));
     rig_close(&r);
 }
 
@@ -555,8 +700,7 @@ static void test_fill(void **state)
     until(&r, is_made);
     wait_height(&r, 30);
     rows_check_range(&r, past.key, 21, 30);
-    cd_wh_hook lost =
-        hook_add(&r, CD_WH_B_ADDRESS, 0xb0, 11); /* and killed before anybody was told */
+    cd_wh_hook lost = hook_add(&r, CD_WH_B_ADDRESS, 0xb0, 11); /* and killed before anybody was told */
     end(&r);
     start(&r);
     until(&r, is_ready);
@@ -582,8 +726,9 @@ typedef struct change {
     cd_wh_addrs add, remove;
 } change;
 
-static cd_err change_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err change_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     change *c = (change *)(void *)base;
     usize cnt;
     CD_TRY(cd_wh_hook_addresses(s, &cnt, c->base.hook.key, c->add, c->remove, why));
@@ -591,13 +736,14 @@ static cd_err change_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
     return cd_wh_intake_moved(s, &c->base.hook, why);
 }
 
-static cd_err delete_run(cd_wh_job *base, cd_wh_store *s, cd_errinfo *why)
+static cd_err delete_run(cd_job *base, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     return cd_wh_hook_delete(s, ((job *)(void *)base)->hook.key, why);
 }
 
-/* What others do to webhooks, and do not say: the very next block knows of it, and no block behind the answer is matched
- * with a filter of before, be it fetched and matched already. */
+/* What others do to webhooks, and do not say: the very next block knows of it, and no block behind the answer is
+ * matched with a filter of before, be it fetched and matched already. */
 static void test_others(void **state)
 {
     (void)state;
@@ -614,9 +760,7 @@ static void test_others(void **state)
     const cd_addr20 old = node_addr(0xb0);
     const cd_addr20 other = node_addr(0x99);
     cd_arena mem = {0};
-    change c = {.base = {.mem = &mem, .hook = a},
-                .add = {.p = &other, .n = 1},
-                .remove = {.p = &old, .n = 1}};
+    change c = {.base = {.mem = &mem, .hook = a}, .add = {.p = &other, .n = 1}, .remove = {.p = &old, .n = 1}};
     run_now(&r, &c.base, change_run);
     assert_int_equal(c.base.hook.from_block, 34);
     node_mine(&r.node, 36);
@@ -626,8 +770,7 @@ static void test_others(void **state)
     c.remove.n = 0;
     run_now(&r, &c.base, change_run);
     assert_int_equal(c.base.hook.from_block, 37);
-    cd_wh_hook inner =
-        hook_add(&r, CD_WH_C_INTERNAL, 0xd0, 0); /* the block is there, its traces are not */
+    cd_wh_hook inner = hook_add(&r, CD_WH_C_INTERNAL, 0xd0, 0); /* the block is there, its traces are not */
     node_mine(&r.node, 38);
     wait_height(&r, 38);
     rows_check_range(&r, inner.key, 37, 38);
@@ -669,8 +812,8 @@ static void join(rig *r, rig *first)
     start(r);
 }
 
-/* Two that follow the same chain into one store: each block is written once, by whoever comes first; one that begins while
- * the other has done so leaves no gap. */
+/* Two that follow the same chain into one store: each block is written once, by whoever comes first; one that begins
+ * while the other has done so leaves no gap. */
 static void test_two(void **state)
 {
     (void)state;
@@ -757,8 +900,7 @@ static void on_preview(void *ctx, const cd_wh_preview *p, const char *reason)
     assert_non_null(p);
     assert_null(reason);
     r->preview = *p;
-    (void)snprintf(r->body, sizeof r->body, "%.*s", (int)p->bodies[0].n,
-                   (const char *)p->bodies[0].p);
+    (void)snprintf(r->body, sizeof r->body, "%.*s", (int)p->bodies[0].n, (const char *)p->bodies[0].p);
     r->is_previewed = true;
 }
 
@@ -793,6 +935,57 @@ static void test_preview(void **state)
     assert_false(r.is_previewed);
 }
 
+typedef struct ordered {
+    rig *r;
+    char name;
+} ordered;
+
+static char order[16];
+
+static void on_ordered(void *ctx, const cd_wh_preview *p, const char *reason)
+{
+    const ordered *o = ctx;
+    usize n = strlen(order);
+    bool is_busy = p == NULL && strcmp(reason, CD_WH_PREVIEW_BUSY) == 0;
+    if (is_busy) {
+        order[n] = '!';
+    } else {
+        order[n] = o->name;
+    }
+    order[n + 1] = '\0';
+}
+
+static bool are_ordered(rig *r)
+{
+    return strlen(order) == r->want;
+}
+
+/* A project's previews run one after the other and only so many wait; another's does not wait for them. */
+static void test_previews(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 100);
+    start(&r);
+    wait_height(&r, 100);
+    ordered many = {&r, 'm'};
+    ordered one = {&r, 'o'};
+    cd_wh_hook hook = {.face = CD_WH_B, .types = 1u << CD_WH_B_ADDRESS, .project = "prj_many"};
+    const cd_addr20 a = node_addr(0xb0);
+    hook.filter.addresses = (cd_wh_addrs){.p = &a, .n = 1};
+    order[0] = '\0';
+    for (u32 i = 0; i < 5; i++) {
+        cd_wh_intake_preview(r.in, &hook, 50, on_ordered, &many);
+    }
+    assert_string_equal(order, "!");
+    hook.project = "prj_one";
+    cd_wh_intake_preview(r.in, &hook, 50, on_ordered, &one);
+    r.want = 6;
+    until(&r, are_ordered);
+    assert_true(strcmp(order, "!mommm") == 0 || strcmp(order, "!ommmm") == 0);
+    rig_close(&r);
+}
+
 static void test_texts(void **state)
 {
     (void)state;
@@ -822,13 +1015,12 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),         cmocka_unit_test(test_follow),
-        cmocka_unit_test(test_confirmations), cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_wants),         cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_preview),
-        cmocka_unit_test(test_mined),         cmocka_unit_test(test_genesis),
-        cmocka_unit_test(test_early),         cmocka_unit_test(test_others),
-        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_texts),    cmocka_unit_test(test_follow),     cmocka_unit_test(test_confirmations),
+        cmocka_unit_test(test_fork),     cmocka_unit_test(test_far_behind), cmocka_unit_test(test_far_behind_blocks),
+        cmocka_unit_test(test_replaced), cmocka_unit_test(test_taken_back), cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_fill),     cmocka_unit_test(test_tokens),     cmocka_unit_test(test_preview),
+        cmocka_unit_test(test_previews), cmocka_unit_test(test_mined),      cmocka_unit_test(test_genesis),
+        cmocka_unit_test(test_early),    cmocka_unit_test(test_others),     cmocka_unit_test(test_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

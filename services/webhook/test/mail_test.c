@@ -1,17 +1,15 @@
 /* Mails between the real store and a mail server that this test plays: which are written, once, when they are sent and
  * tried again. */
-#include "services/webhook/core/mail.h"
+#include "services/webhook/core/send/mail.h"
 
-#include "base/fileio.h"
-#include "base/list.h"
-#include "base/thread.h"
-#include "services/webhook/core/records.h"
+#include "base/os/fileio.h"
+#include "base/table/list.h"
+#include "services/common/test/sink.h"
+#include "services/webhook/core/store/records.h"
 
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -22,19 +20,10 @@
 #define BEGIN_MS 1768473322000ull
 #define DAY_MS   86400000ull
 
-typedef struct sink {
-    int fd;
-    u16 port;
-    cd_thread thread;
-    _Atomic bool refuses; /* for now */
-    _Atomic u32 taken, refused;
-    char last[4000];
-} sink;
-
 typedef struct rig {
     char dir[64];
     cd_loop *loop;
-    cd_wh_db *db;
+    cd_jobs *db;
     cd_wh_mailer *mailer;
     cd_clock_virtual clock;
     sink sink;
@@ -42,93 +31,24 @@ typedef struct rig {
     i64 delivery;
 } rig;
 
-/* --- the mail server ------------------------------------------------------------------------------ */
-
-static void say(int fd, const char *text)
-{
-    (void)send(fd, text, strlen(text), MSG_NOSIGNAL);
-}
-
-static usize hear(int fd, char *buf, usize cap, const char *end)
-{
-    usize n = 0;
-    while (n + 1 < cap) {
-        ssize_t got = recv(fd, buf + n, cap - 1 - n, 0);
-        if (got <= 0) {
-            return 0;
-        }
-        n += (usize)got;
-        buf[n] = '\0';
-        if (n >= strlen(end) && strcmp(buf + n - strlen(end), end) == 0) {
-            return n;
-        }
-    }
-    return 0;
-}
-
-static void talk(sink *s, int fd)
-{
-    char line[4000];
-    say(fd, "220 sink\r\n");
-    while (hear(fd, line, sizeof line, "\r\n") != 0) {
-        if (strncmp(line, "MAIL", 4) == 0 && atomic_load(&s->refuses)) {
-            atomic_fetch_add(&s->refused, 1);
-            say(fd, "451 later\r\n");
-        } else if (strncmp(line, "DATA", 4) == 0) {
-            say(fd, "354 go\r\n");
-            if (hear(fd, s->last, sizeof s->last, "\r\n.\r\n") == 0) {
-                return;
-            }
-            atomic_fetch_add(&s->taken, 1);
-            say(fd, "250 taken\r\n");
-        } else if (strncmp(line, "QUIT", 4) == 0) {
-            say(fd, "221 bye\r\n");
-            return;
-        } else {
-            say(fd, "250 ok\r\n");
-        }
-    }
-}
-
-static void serve(void *arg)
-{
-    sink *s = arg;
-    int fd;
-    while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
-        talk(s, fd);
-        (void)close(fd);
-    }
-}
-
-static void sink_start(sink *s)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(s->fd, 16), 0);
-    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-    s->port = ntohs(a.sin_port);
-    assert_int_equal(cd_thread_start(&s->thread, "sink", serve, s, NULL), CD_OK);
-}
-
-/* --- the store ------------------------------------------------------------------------------------ */
+/* --- the store --- */
 
 typedef struct job {
-    cd_wh_job job;
+    cd_job job;
     rig *r;
     cd_err (*fn)(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why);
     cd_arena mem;
     bool is_done;
 } job;
 
-static cd_err run_job(cd_wh_job *j, cd_wh_store *s, cd_errinfo *why)
+static cd_err run_job(cd_job *j, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     job *t = cd_list_of(j, job, job);
     return t->fn(t->r, s, &t->mem, why);
 }
 
-static void job_done(cd_wh_job *j)
+static void job_done(cd_job *j)
 {
     job *t = cd_list_of(j, job, job);
     t->is_done = true;
@@ -138,7 +58,7 @@ static void job_done(cd_wh_job *j)
 static void store_do(rig *r, cd_err (*fn)(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why))
 {
     job t = {.job = {.run = run_job, .done = job_done}, .r = r, .fn = fn};
-    cd_wh_db_write(r->db, &t.job);
+    cd_jobs_write(r->db, &t.job);
     while (!t.is_done) {
         cd_loop_run(r->loop);
     }
@@ -156,8 +76,7 @@ static u64 now_ms(rig *r)
 /* A project with a webhook, and an event of it that has failed twice. */
 static cd_err fill(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
 {
-    const cd_wh_project p = {
-        .id = "p", .name = "p", .tier = "free", .email = "owner@b.example", .face = CD_WH_B};
+    const cd_wh_project p = {.id = "p", .name = "p", .tier = "free", .email = "owner@b.example", .face = CD_WH_B};
     cd_wh_hook hook = {
         .id = "wh_abc",
         .project = "p",
@@ -173,11 +92,8 @@ static cd_err fill(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
         .created_ms = now_ms(r),
         .updated_ms = now_ms(r),
     };
-    cd_wh_event e = {.type = CD_WH_B_TOKEN,
-                     .id = "evt_1",
-                     .block = 1,
-                     .time_ms = now_ms(r),
-                     .body = cd_bytes_str("{}")};
+    cd_wh_event e = {
+        .type = CD_WH_B_TOKEN, .id = "evt_1", .block = 1, .time_ms = now_ms(r), .body = cd_bytes_str("{}")};
     cd_wh_enqueued made;
     const u8 hash[32] = {1};
     CD_TRY(cd_wh_project_put(s, &p, why));
@@ -185,15 +101,10 @@ static cd_err fill(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
     r->hook = e.hook = hook.key;
     CD_TRY(cd_wh_enqueue(s, &made, mem, &e, 1, "lux", 1, hash, why));
     r->delivery = made.made[0].key;
-    cd_wh_attempt a = {.number = 1,
-                       .at_ms = now_ms(r),
-                       .status = 500,
-                       .error = "status",
-                       .request = "",
-                       .response = ""};
+    cd_wh_attempt a = {
+        .number = 1, .at_ms = now_ms(r), .status = 500, .error = "status", .request = "", .response = ""};
     CD_TRY(cd_wh_settle(s, &made.made[0], &a, CD_WH_RETRYING, now_ms(r), why));
-    a = (cd_wh_attempt){
-        .number = 2, .at_ms = now_ms(r) + 10000, .error = "timeout", .request = "", .response = ""};
+    a = (cd_wh_attempt){.number = 2, .at_ms = now_ms(r) + 10000, .error = "timeout", .request = "", .response = ""};
     made.made[0].attempts = 1;
     return cd_wh_settle(s, &made.made[0], &a, CD_WH_FAILED, 0, why);
 }
@@ -216,7 +127,7 @@ static cd_err switch_off(rig *r, cd_wh_store *s, cd_arena *mem, cd_errinfo *why)
     return cd_wh_setting_put(s, cd_bytes_str("off"), "p", "mail_quota", why);
 }
 
-/* --- running -------------------------------------------------------------------------------------- */
+/* --- running --- */
 
 typedef struct until {
     rig *r;
@@ -277,8 +188,7 @@ static int set_up(void **state)
     (void)snprintf(url, sizeof url, "sqlite:%s/webhooks.db", r->dir);
     cd_clock_virtual_init(&r->clock, BEGIN_MS * CD_NS_PER_MS);
     assert_int_equal(cd_loop_new(&r->loop, &why), CD_OK);
-    const cd_wh_store_cfg store = {
-        .url = url, .worker = "w1", .master_key = master, .clock = &r->clock.clock};
+    const cd_wh_store_cfg store = {.url = url, .worker = "w1", .master_key = master, .clock = &r->clock.clock};
     assert_int_equal(cd_wh_db_open(&r->db, r->loop, &store, NULL, &why), CD_OK);
     sink_start(&r->sink);
     (void)snprintf(smtp, sizeof smtp, "smtp://127.0.0.1:%u", r->sink.port);
@@ -301,18 +211,16 @@ static int tear_down(void **state)
 {
     rig *r = *state;
     settle(r);
-    cd_wh_db_close(r->db);
+    cd_jobs_close(r->db);
     cd_wh_mailer_free(r->mailer);
     cd_loop_free(r->loop);
-    (void)shutdown(r->sink.fd, SHUT_RDWR);
-    cd_thread_join(&r->sink.thread);
-    (void)close(r->sink.fd);
+    sink_stop(&r->sink);
     assert_int_equal(cd_fs_remove_tree(cd_fs_real(), r->dir, NULL), CD_OK);
     free(r);
     return 0;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void paused(void **state)
 {
@@ -322,16 +230,13 @@ static void paused(void **state)
     wait_for(r, &r->sink.taken, 1);
     settle(r);
     const char *mail = r->sink.last;
-    assert_non_null(
-        strstr(mail, "From: \"Svc\" <webhooks@candela.example>\r\nTo: <owner@b.example>\r\n"));
-    assert_non_null(
-        strstr(mail, "Subject: [Svc] Webhook wh_abc paused after 2 failed attempts\r\n"));
+    assert_non_null(strstr(mail, "From: \"Svc\" <webhooks@candela.example>\r\nTo: <owner@b.example>\r\n"));
+    assert_non_null(strstr(mail, "Subject: [Svc] Webhook wh_abc paused after 2 failed attempts\r\n"));
     assert_non_null(strstr(mail, "event evt_1 could not be delivered"));
     assert_non_null(strstr(mail, "https://a.example/hook?..."));
     assert_null(strstr(mail, "hidden"));
     assert_non_null(strstr(mail, "Last answer: timeout\r\n"));
-    assert_non_null(strstr(
-        mail, "  1  2026-01-15T10:35:22Z  status 500\r\n  2  2026-01-15T10:35:32Z  timeout\r\n"));
+    assert_non_null(strstr(mail, "  1  2026-01-15T10:35:22Z  status 500\r\n  2  2026-01-15T10:35:32Z  timeout\r\n"));
     assert_non_null(strstr(mail, "Resume it: https://webhooks.example/webhooks/wh_abc\r\n"));
     /* Every day while it is, and what failed; each once. */
     pass(r, DAY_MS);

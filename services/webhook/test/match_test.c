@@ -1,8 +1,8 @@
 /* The matcher against the rules read one by one: random webhooks that come, change and go, random blocks. */
-#include "services/webhook/core/match.h"
+#include "services/webhook/core/chain/match.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/mem/mem.h"
+#include "base/os/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 enum { ADDRS = 6, WORDS = 4, HOOKS = 60, TXS = 4, LOGS = 4, INNERS = 3, PARTS = 3 };
 
-/* ---- a small world ---- */
+/* --- a small world --- */
 
 static cd_addr20 addr_at(u64 i)
 {
@@ -165,7 +165,7 @@ static cd_wh_facts facts_make(world *w)
     return f;
 }
 
-/* ---- the rules, read one by one ---- */
+/* --- the rules, read one by one --- */
 
 typedef struct want {
     cd_wh_hit hits[400];
@@ -261,19 +261,18 @@ static bool passes(const cd_wh_hook *h, cd_wh_type t, const thing *x)
     }
     bool topics = true;
     for (u32 k = 0; k < 4; k++) {
-        topics = topics && (f->topics[k].n == 0 || (x->log != NULL && k < x->log->topics_cnt &&
-                                                    words_hold(f->topics[k], &x->log->topics[k])));
+        topics = topics && (f->topics[k].n == 0 ||
+                            (x->log != NULL && k < x->log->topics_cnt && words_hold(f->topics[k], &x->log->topics[k])));
     }
-    return (h->from_block <= 100 || x->kind == CD_WH_KIND_PENDING) &&
-           (f->addresses.n == 0 || addresses) && (f->from.n == 0 || holds(f->from, x->from)) &&
-           (f->to.n == 0 || holds(f->to, x->to)) &&
+    return (h->from_block <= 100 || x->kind == CD_WH_KIND_PENDING) && (f->addresses.n == 0 || addresses) &&
+           (f->from.n == 0 || holds(f->from, x->from)) && (f->to.n == 0 || holds(f->to, x->to)) &&
            (f->contracts.n == 0 || holds(f->contracts, x->contract)) && topics &&
            words_hold(f->tx_hashes, &x->tx->hash) &&
            (f->selectors_cnt == 0 || (x->tx->has_selector && x->tx->selector == f->selectors[0]));
 }
 
-static void want_add(want *out, const cd_wh_hook *h, cd_wh_type t, const thing *x,
-                     const cd_wh_part *part, u32 sub, bool is_outgoing)
+static void want_add(want *out, const cd_wh_hook *h, cd_wh_type t, const thing *x, const cd_wh_part *part, u32 sub,
+                     bool is_outgoing)
 {
     cd_u256 value = part == NULL ? x->value : part->value;
     cd_hash32 id = part == NULL ? (cd_hash32){0} : cd_u256_to_hash(&part->id);
@@ -312,9 +311,7 @@ static void want_activity(want *out, const cd_wh_hook *h, cd_wh_type t, const th
     }
     bool is_out = f->from.n != 0 || f->to.n == 0;
     if (is_out ? f->direction != CD_WH_INCOMING : f->direction != CD_WH_OUTGOING) {
-        u32 place = f->from.n != 0 ? place_of(f->from, x->from)
-                    : f->to.n != 0 ? place_of(f->to, x->to)
-                                   : 0;
+        u32 place = f->from.n != 0 ? place_of(f->from, x->from) : f->to.n != 0 ? place_of(f->to, x->to) : 0;
         want_add(out, h, t, x, part, place, is_out);
     }
 }
@@ -345,8 +342,7 @@ static void want_hook(want *out, const cd_wh_hook *h, const cd_wh_facts *f)
     out->cnt = 0;
     for (usize i = 0; i < 2 && !f->is_pending; i++) {
         if ((h->types & 1u << blocks[i]) != 0 && h->from_block <= f->number) {
-            out->hits[out->cnt++] =
-                (cd_wh_hit){.hook = h->key, .type = blocks[i], .kind = CD_WH_KIND_BLOCK};
+            out->hits[out->cnt++] = (cd_wh_hit){.hook = h->key, .type = blocks[i], .kind = CD_WH_KIND_BLOCK};
         }
     }
     for (usize i = 0; i < f->txs_cnt; i++) {

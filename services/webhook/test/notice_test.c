@@ -1,8 +1,8 @@
 /* Operational events: who is told, what, how often, and that they are rows of the ledger like any other; on SQLite and
  * PostgreSQL. */
 #include "services/webhook/core/names.h"
-#include "services/webhook/core/notice.h"
-#include "services/webhook/core/records.h"
+#include "services/webhook/core/store/notice.h"
+#include "services/webhook/core/store/records.h"
 #include "services/webhook/test/store_rig.h"
 
 #include <stdio.h>
@@ -150,8 +150,7 @@ static void what_is_told(usize engine)
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         cd_wh_hook h = hook_get(&r, hook);
         h.url = "https://receiver.example/hook?token=secret";
-        const cd_wh_notice n = {
-            .type = CD_WH_NOTICE_PAUSED, .project = "p", .hook = &h, .reason = "request"};
+        const cd_wh_notice n = {.type = CD_WH_NOTICE_PAUSED, .project = "p", .hook = &h, .reason = "request"};
         i64 target = add_target(&r, cd_arena_fmt(&r.mem, "wh_t%zu", i), cases[i].face, hook);
         rig_ok(cd_wh_notice_put(r.s, &n, why));
         cd_wh_delivery d = last_of(&r, target, &cnt);
@@ -164,8 +163,7 @@ static void what_is_told(usize engine)
 
 static void given_up(usize engine)
 {
-    static const cd_wh_attempt bad = {
-        .number = 6, .status = 503, .error = "status", .request = "", .response = ""};
+    static const cd_wh_attempt bad = {.number = 6, .status = 503, .error = "status", .request = "", .response = ""};
     rig r;
     usize cnt;
     cd_wh_enqueued made;
@@ -237,28 +235,21 @@ static void quotas(usize engine)
 
 static void every_engine(void (*fn)(usize engine))
 {
-    for (usize i = 0; i < rig_engines(); i++) {
+    for (usize i = 0; i < engines_count(); i++) {
         fn(i);
     }
 }
 
-#define ON_ALL(name)                                                                               \
-    static void test_##name(void **state)                                                          \
-    {                                                                                              \
-        (void)state;                                                                               \
-        every_engine(name);                                                                        \
+#define ON_ALL(name)                                                                                                   \
+    static void test_##name(void **state)                                                                              \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        every_engine(name);                                                                                            \
     }
 ON_ALL(who_is_told)
 ON_ALL(what_is_told)
 ON_ALL(given_up)
 ON_ALL(quotas)
-
-static int end_engines(void **state)
-{
-    (void)state;
-    rig_engines_end();
-    return 0;
-}
 
 int main(void)
 {
@@ -268,5 +259,5 @@ int main(void)
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_quotas),
     };
-    return cmocka_run_group_tests(tests, NULL, end_engines);
+    return cmocka_run_group_tests(tests, NULL, engines_group_end);
 }

@@ -1,7 +1,7 @@
 /* The dashboard as a browser without scripts sees it: sessions, tokens of forms, every page, what forms do. */
 #include "services/webhook/test/api_rig.h"
 
-#include "services/webhook/core/event.h"
+#include "services/webhook/core/chain/event.h"
 #include "web/page.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ static const char *visit(api_rig *g, const char *method, const char *path, const
 {
     char head[4096];
     cd_clock_virtual_advance(&g->clock, CD_NS_PER_SEC);
-    (void)snprintf(head, sizeof head, FORM "%s%s%s", g->cookie[0] != '\0' ? "Cookie: a=b; " : "",
-                   g->cookie, g->cookie[0] != '\0' ? "\r\n" : "");
+    (void)snprintf(head, sizeof head, FORM "%s%s%s", g->cookie[0] != '\0' ? "Cookie: a=b; " : "", g->cookie,
+                   g->cookie[0] != '\0' ? "\r\n" : "");
     const char *answer = api_rig_ask(g, -1, method, path, head, form);
     const char *set = strstr(answer, "Set-Cookie: ");
     if (set != NULL) {
@@ -93,13 +93,19 @@ static void sessions(void **state)
     want(visit(g, "GET", "/", NULL), 303, "Location: /sign-in");
     g->cookie[n - 1] = last;
     want(visit(g, "POST", "/keys", "label=x&csrf=00000000000000000000000000000000"), 403, NULL);
+    char copied[sizeof g->cookie];
+    memcpy(copied, g->cookie, sizeof copied);
     want(post(g, "/sign-out", ""), 303, "/sign-in");
+    memcpy(g->cookie, copied, sizeof copied); /* what was kept of it is of no use */
+    want(visit(g, "GET", "/", NULL), 303, "Location: /sign-in");
+    g->cookie[0] = '\0';
     want(visit(g, "GET", "/", NULL), 303, "Location: /sign-in");
 }
 
 /* Deliveries of every state, with an attempt that answered with markup. */
-static cd_err fill(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err fill(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     cd_arena mem = {0};
     cd_wh_hook *hooks;
     usize cnt;
@@ -127,18 +133,16 @@ static cd_err fill(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
             .response = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 120\r\n",
             .body = cd_bytes_str("<h1>Upgrade in progress</h1><script>alert(1)</script>"),
         };
-        static const cd_wh_state states[] = {CD_WH_RETRYING, CD_WH_FAILED, CD_WH_DELIVERED,
-                                             CD_WH_FAILED};
-        CD_TRY(cd_wh_settle(s, &out.made[0], &a, states[i],
-                            states[i] == CD_WH_RETRYING ? 1768473400000 : 0, why));
+        static const cd_wh_state states[] = {CD_WH_RETRYING, CD_WH_FAILED, CD_WH_DELIVERED, CD_WH_FAILED};
+        CD_TRY(cd_wh_settle(s, &out.made[0], &a, states[i], states[i] == CD_WH_RETRYING ? 1768473400000 : 0, why));
     }
     cd_arena_fini(&mem);
     return CD_OK;
 }
 
-#define NEW                                                                                        \
-    "url=https%3A%2F%2Fexample.com%2Fhook%3Ftoken%3D7&chain=lux&type=address_activity&addresses="  \
-    "0x9011e888251ab053b7bd1cdb598db4f9ded94714%0D%0A%0D%"                                         \
+#define NEW                                                                                                            \
+    "url=https%3A%2F%2Fexample.com%2Fhook%3Ftoken%3D7&chain=lux&type=address_activity&addresses="                      \
+    "0x9011e888251ab053b7bd1cdb598db4f9ded94714%0D%0A%0D%"                                                             \
     "0A0x52226d1637c2248f1d3ccc4405dd2ea1fafab4bf"
 
 static void pages(void **state)
@@ -180,8 +184,7 @@ static void pages(void **state)
     assert_null(strstr((const char *)g->answer.p, "thanks <b>"));
     // numbers and what became of them: the strip, its words, its shapes
     (void)snprintf(path, sizeof path, "/webhooks/%s?span=7d", id);
-    want(visit(g, "GET", path, NULL), 200,
-         "Numbers 1 to 4: 1 delivered, 1 waiting, 2 never delivered.");
+    want(visit(g, "GET", path, NULL), 200, "Numbers 1 to 4: 1 delivered, 1 waiting, 2 never delivered.");
     want((const char *)g->answer.p, 200, "<title>2: never delivered</title>");
     want((const char *)g->answer.p, 200, "Success, 7 d");
     want((const char *)g->answer.p, 200, "aria-current=\"true\">7 d</a>");
@@ -191,8 +194,7 @@ static void pages(void **state)
     const char *link = strstr((const char *)g->answer.p, "/deliveries/");
     assert_non_null(link);
     link += strlen("/deliveries/");
-    (void)snprintf(path, sizeof path, "/webhooks/%s/deliveries/%.*s", id, (int)strcspn(link, "\""),
-                   link);
+    (void)snprintf(path, sizeof path, "/webhooks/%s/deliveries/%.*s", id, (int)strcspn(link, "\""), link);
     want(visit(g, "GET", path, NULL), 200, "curl -X POST ");
     want((const char *)g->answer.p, 200, "it&#39;\\&#39;&#39;s");
     assert_null(strstr((const char *)g->answer.p, "<script>alert"));
@@ -265,8 +267,7 @@ static void project(void **state)
     want(visit(g, "GET", "/notifications", NULL), 200, "a@b.example");
     want(post(g, "/notifications", "email=a%0D%0ABcc%3A"), 400, NULL);
     want(post(g, "/notifications", "ops_url=https%3A%2F%2F10.0.0.1%2F"), 400, "cannot be used");
-    want(post(g, "/notifications", "ops_url=https%3A%2F%2Fops.example%2F%3Ft%3D1"), 200,
-         "Send a test event");
+    want(post(g, "/notifications", "ops_url=https%3A%2F%2Fops.example%2F%3Ft%3D1"), 200, "Send a test event");
     want(visit(g, "GET", "/notifications", NULL), 200, "https://ops.example/?t=1");
     want(post(g, "/notifications", "ops_url="), 303, "done=saved");
     // one that may only read

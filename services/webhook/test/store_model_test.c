@@ -1,7 +1,7 @@
 /* The state machine in SQL against the same one in C: random events, claims, outcomes, pauses, deaths. */
 #include "services/webhook/test/store_rig.h"
 
-#include "base/rng.h"
+#include "base/os/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,7 @@ static void do_enqueue(model *m)
         r->next_ms = rig_now(&m->r);
         if (at < made.cnt && made.made[at].key == r->key) {
             assert_int_equal(r->state, CD_WH_PENDING);
-            for (usize k = 0; k + 1 < m->cnt;
-                 k++) { /* nothing that waits for a first attempt is overtaken */
+            for (usize k = 0; k + 1 < m->cnt; k++) { /* nothing that waits for a first attempt is overtaken */
                 const model_row *o = &m->rows[k];
                 assert_false(o->hook == h && o->state == CD_WH_PENDING);
                 assert_false(is_strict(h) && o->hook == h && waits(o));
@@ -109,11 +108,10 @@ static void do_claim(model *m)
     rig_ok(cd_wh_claim(m->r.s, &got, &cnt, &m->r.mem, now, LEASE_MS, max, PER_HOOK, why));
     rig_commit(&m->r);
     assert_true(cnt <= max);
-    /* A lane that is not active gives up what a dead worker had. */
+    /* A queue that is not active gives up what a dead worker had. */
     for (usize i = 0; i < m->cnt; i++) {
         model_row *r = &m->rows[i];
-        if (r->state == CD_WH_DELIVERING && r->lease_ms <= now && !m->active[r->hook] &&
-            cnt < max) {
+        if (r->state == CD_WH_DELIVERING && r->lease_ms <= now && !m->active[r->hook] && cnt < max) {
             r->state = m->gone[r->hook] ? CD_WH_CANCELLED : CD_WH_HELD;
         }
     }
@@ -127,8 +125,7 @@ static void do_claim(model *m)
             const model_row *o = &m->rows[k];
             if (o->hook == r->hook && o->sequence < r->sequence) {
                 assert_false(is_strict(r->hook) && (waits(o) || o->state == CD_WH_DELIVERING));
-                assert_false(r->state == CD_WH_PENDING && o->state == CD_WH_PENDING &&
-                             o->next_ms <= r->next_ms);
+                assert_false(r->state == CD_WH_PENDING && o->state == CD_WH_PENDING && o->next_ms <= r->next_ms);
             }
         }
         take(m, r);
@@ -147,15 +144,12 @@ static void do_settle(model *m)
         if (r->state != CD_WH_DELIVERING) {
             continue;
         }
-        static const cd_wh_state outcomes[] = {CD_WH_DELIVERED, CD_WH_DELIVERED, CD_WH_RETRYING,
-                                               CD_WH_FAILED, CD_WH_PENDING};
+        static const cd_wh_state outcomes[] = {CD_WH_DELIVERED, CD_WH_DELIVERED, CD_WH_RETRYING, CD_WH_FAILED,
+                                               CD_WH_PENDING};
         cd_wh_state to = outcomes[cd_rng_below(&m->rng, CD_COUNT(outcomes))];
-        u64 next =
-            to == CD_WH_RETRYING ? rig_now(&m->r) + cd_rng_below(&m->rng, 20000) : rig_now(&m->r);
-        const cd_wh_attempt a = {
-            .number = r->attempts + 1, .status = 500, .error = "", .request = "", .response = ""};
-        const cd_wh_delivery d = {
-            .key = r->key, .hook = m->hooks[r->hook], .attempts = r->attempts};
+        u64 next = to == CD_WH_RETRYING ? rig_now(&m->r) + cd_rng_below(&m->rng, 20000) : rig_now(&m->r);
+        const cd_wh_attempt a = {.number = r->attempts + 1, .status = 500, .error = "", .request = "", .response = ""};
+        const cd_wh_delivery d = {.key = r->key, .hook = m->hooks[r->hook], .attempts = r->attempts};
         rig_begin(&m->r);
         rig_ok(cd_wh_settle(m->r.s, &d, to == CD_WH_PENDING ? NULL : &a, to, next, why));
         rig_commit(&m->r);
@@ -245,9 +239,8 @@ static void compare(model *m)
         for (usize i = 0; i < cnt; i++) {
             const model_row *r = find(m, rows[i].key);
             if (rows[i].state != r->state || rows[i].attempts != r->attempts) {
-                fail_msg("row %lld of webhook %u: %d after %u attempts, should be %d after %u",
-                         (long long)r->key, h, (int)rows[i].state, rows[i].attempts, (int)r->state,
-                         r->attempts);
+                fail_msg("row %lld of webhook %u: %d after %u attempts, should be %d after %u", (long long)r->key, h,
+                         (int)rows[i].state, rows[i].attempts, (int)r->state, r->attempts);
             }
             assert_int_equal(rows[i].sequence, r->sequence);
         }
@@ -272,11 +265,9 @@ static void drain(model *m)
         cd_wh_delivery *got = NULL;
         usize cnt = 0;
         u64 due = 0;
-        const cd_wh_attempt a = {
-            .number = 9, .status = 200, .error = "", .request = "", .response = ""};
+        const cd_wh_attempt a = {.number = 9, .status = 200, .error = "", .request = "", .response = ""};
         rig_begin(&m->r);
-        rig_ok(cd_wh_claim(m->r.s, &got, &cnt, &m->r.mem, rig_now(&m->r), LEASE_MS, 50, PER_HOOK,
-                           why));
+        rig_ok(cd_wh_claim(m->r.s, &got, &cnt, &m->r.mem, rig_now(&m->r), LEASE_MS, 50, PER_HOOK, why));
         for (usize i = 0; i < cnt; i++) {
             rig_ok(cd_wh_settle(m->r.s, &got[i], &a, CD_WH_DELIVERED, 0, why));
         }
@@ -347,22 +338,15 @@ static void test_model(void **state)
     const char *full = getenv("CANDELA_TEST_FULL");
     u64 more = full != NULL && strcmp(full, "1") == 0 ? 10 : 1;
     (void)state;
-    for (usize engine = 0; engine < rig_engines(); engine++) {
+    for (usize engine = 0; engine < engines_count(); engine++) {
         for (u64 seed = 1; seed <= (engine == 0 ? 5u : 1u) * more; seed++) {
             play(engine, seed, 300);
         }
     }
 }
 
-static int end_engines(void **state)
-{
-    (void)state;
-    rig_engines_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_model)};
-    return cmocka_run_group_tests(tests, NULL, end_engines);
+    return cmocka_run_group_tests(tests, NULL, engines_group_end);
 }

@@ -1,16 +1,10 @@
-/* services/webhook/test/store_rig.h - a store in a temporary folder, or on a PostgreSQL server of the test's own, with a
- * clock that the test moves. */
+/* services/webhook/test/store_rig.h - a store in a temporary folder, or on a PostgreSQL server of the test's own,
+ * with a clock that the test moves. */
 #ifndef CD_WEBHOOK_TEST_STORE_RIG_H
 #define CD_WEBHOOK_TEST_STORE_RIG_H
 
-#include "services/webhook/core/store_priv.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "services/common/test/engines.h"
+#include "services/webhook/core/store/store_priv.h"
 
 #define RIG_T0 ((u64)1768473322000)
 
@@ -23,14 +17,6 @@ typedef struct rig {
     u8 master_key[32];
     bool in_tx;
 } rig;
-
-/* What all engines are: rig_engines counts them, 1 when PostgreSQL is not installed (with CI=true that fails). */
-usize rig_engines(void);
-void rig_engines_end(void);
-
-/* The shared engine's server dies at once, as if killed, and comes back. */
-void rig_server_stop(void);
-void rig_server_start(void);
 
 /* rig_open makes an empty store on engine 0 (SQLite) or 1 (PostgreSQL); rig_again closes and opens it as the same
  * worker; rig_another opens it once more as another one. */
@@ -52,14 +38,6 @@ void rig_wait(rig *r, u64 ms);
 u64 rig_now(const rig *r);
 
 /* rig_ok fails the test with the reason. */
-#define rig_ok(expr)                                                                               \
-    do {                                                                                           \
-        cd_errinfo rig_why_ = {0};                                                                 \
-        cd_errinfo *why = &rig_why_;                                                               \
-        cd_err rig_err_ = (expr);                                                                  \
-        if (rig_err_ != CD_OK) {                                                                   \
-            fail_msg("%s: %s: %s", #expr, cd_err_name(rig_err_), rig_why_.msg);                    \
-        }                                                                                          \
-    } while (0)
+#define rig_ok engines_ok
 
 #endif

@@ -1,11 +1,13 @@
 /* Where webhooks may send to: URLs that hide where they lead, networks, names whose answer changes. */
-#include "services/webhook/core/target.h"
+#include "services/webhook/core/send/target.h"
 
-#include "base/list.h"
+#include "base/mem/mem.h"
+#include "base/table/list.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -287,15 +289,13 @@ static void networks(void **state)
         "4000::",
     };
     static const char *const fine[] = {
-        "1.0.0.0",         "9.255.255.255",   "11.0.0.0",       "100.63.255.255",
-        "100.128.0.0",     "126.255.255.255", "128.0.0.0",      "169.253.255.255",
-        "169.255.0.0",     "172.15.255.255",  "172.32.0.0",     "191.255.255.255",
-        "192.0.1.0",       "192.0.3.0",       "192.88.98.255",  "192.88.100.0",
-        "192.167.255.255", "192.169.0.0",     "198.17.255.255", "198.20.0.0",
-        "198.51.99.255",   "198.51.101.0",    "203.0.112.255",  "203.0.114.0",
-        "223.255.255.255", "2000::1",         "2001:200::1",    "2001:db7::1",
-        "2001:db9::1",     "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808",
-        "2002:808:808::1",
+        "1.0.0.0",         "9.255.255.255",    "11.0.0.0",        "100.63.255.255", "100.128.0.0",
+        "126.255.255.255", "128.0.0.0",        "169.253.255.255", "169.255.0.0",    "172.15.255.255",
+        "172.32.0.0",      "191.255.255.255",  "192.0.1.0",       "192.0.3.0",      "192.88.98.255",
+        "192.88.100.0",    "192.167.255.255",  "192.169.0.0",     "198.17.255.255", "198.20.0.0",
+        "198.51.99.255",   "198.51.101.0",     "203.0.112.255",   "203.0.114.0",    "223.255.255.255",
+        "2000::1",         "2001:200::1",      "2001:db7::1",     "2001:db9::1",    "2606:4700::1111",
+        "::ffff:8.8.8.8",  "64:ff9b::808:808", "2002:808:808::1",
     };
     cd_wh_guard *g = guard(&(cd_wh_guard_cfg){0});
     for (usize i = 0; i < CD_COUNT(denied); i++) {
@@ -311,11 +311,9 @@ static void networks(void **state)
     cd_wh_guard_free(g);
 
     static const char *const cidrs[] = {"127.0.0.0/9", "fd00::/8", "10.1.2.3/32", "::1/128"};
-    g = guard(&(cd_wh_guard_cfg){
-        .allow_http = true, .allow_cidrs = cidrs, .allow_cidrs_cnt = CD_COUNT(cidrs)});
+    g = guard(&(cd_wh_guard_cfg){.allow_http = true, .allow_cidrs = cidrs, .allow_cidrs_cnt = CD_COUNT(cidrs)});
     assert_true(may(g, "127.0.0.1") && may(g, "127.127.255.255") && !may(g, "127.128.0.0"));
-    assert_true(may(g, "fd12::1") && !may(g, "fc12::1") && may(g, "10.1.2.3") &&
-                !may(g, "10.1.2.4"));
+    assert_true(may(g, "fd12::1") && !may(g, "fc12::1") && may(g, "10.1.2.3") && !may(g, "10.1.2.4"));
     assert_true(may(g, "::1") && may(g, "::ffff:127.0.0.1") && !may(g, "::2"));
     cd_wh_target t;
     assert_int_equal(parse(&t, g, "http://127.0.0.1:8080/"), CD_OK);
@@ -331,13 +329,12 @@ static void networks(void **state)
     for (usize i = 0; i < CD_COUNT(none); i++) {
         cd_errinfo why = {0};
         assert_int_equal(
-            cd_wh_guard_new(
-                &g, loop, &(cd_wh_guard_cfg){.allow_cidrs = &none[i], .allow_cidrs_cnt = 1}, &why),
+            cd_wh_guard_new(&g, loop, &(cd_wh_guard_cfg){.allow_cidrs = &none[i], .allow_cidrs_cnt = 1}, &why),
             CD_EFORMAT);
     }
 }
 
-/* --- names -------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 typedef struct dns {
     cd_loop_task task;
@@ -356,7 +353,7 @@ static void dns_answer(cd_loop_task *t)
         return;
     }
     assert_true(cnt == 0 || inet_pton(AF_INET, d->address, ip.b) == 1);
-    d->fn(d->arg, &ip, cnt);
+    d->fn(d->arg, cnt == 0 ? CD_ENOENT : CD_OK, &ip, cnt);
 }
 
 static void *dns_look_up(void *ctx, const char *host, cd_lookup_fn *fn, void *arg)
@@ -384,11 +381,11 @@ typedef struct heard {
     char address[CD_WH_ADDRESS_MAX];
 } heard;
 
-static void hear(void *ctx, cd_err err, const char *address)
+static void hear(void *ctx, cd_err err, const cd_wh_addresses *to)
 {
     heard *h = ctx;
     h->err = err;
-    memcpy(h->address, address, sizeof h->address);
+    memcpy(h->address, to->text[0], sizeof h->address);
     if (++h->times == h->awaited) {
         cd_loop_stop(loop);
     }
@@ -413,9 +410,9 @@ static void names(void **state)
     /* Three who ask at a time are one question; one changes its mind. */
     heard h = {.awaited = 2};
     heard silent = {0};
-    (void)cd_wh_guard_look_up(g, &t, hear, &h);
-    cd_wh_vetting *gone = cd_wh_guard_look_up(g, &t, hear, &silent);
-    (void)cd_wh_guard_look_up(g, &t, hear, &h);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
+    cd_wh_vetting *gone = cd_wh_guard_look_up(g, &t, "prj", hear, &silent);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
     cd_wh_vetting_drop(gone);
     assert_int_equal(h.times, 0);
     cd_loop_run(loop);
@@ -426,16 +423,16 @@ static void names(void **state)
 
     /* The answer is kept, but not for long; then the name leads into the house. */
     cd_err err;
-    const char *address;
+    const cd_wh_addresses *to;
     d.address = "10.0.0.5";
-    assert_true(cd_wh_guard_known(g, &t, &err, &address));
+    assert_true(cd_wh_guard_known(g, &t, &err, &to));
     assert_int_equal(err, CD_OK);
     cd_timer *timer = cd_timer_new(loop, stop, NULL);
     cd_timer_start(timer, 60, 0);
     cd_loop_run(loop);
-    assert_false(cd_wh_guard_known(g, &t, &err, &address));
+    assert_false(cd_wh_guard_known(g, &t, &err, &to));
     h = (heard){.awaited = 1};
-    (void)cd_wh_guard_look_up(g, &t, hear, &h);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
     cd_loop_run(loop);
     assert_int_equal(h.err, CD_EACCES);
     assert_int_equal(d.asked, 2);
@@ -444,18 +441,173 @@ static void names(void **state)
     d.address = NULL;
     assert_int_equal(parse(&t, g, "https://gone.test/"), CD_OK);
     h = (heard){.awaited = 1};
-    (void)cd_wh_guard_look_up(g, &t, hear, &h);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
     cd_loop_run(loop);
     assert_int_equal(h.err, CD_ENOENT);
 
     /* Freed while somebody waits. */
     assert_int_equal(parse(&t, g, "https://late.test/"), CD_OK);
-    (void)cd_wh_guard_look_up(g, &t, hear, &silent);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &silent);
     cd_wh_guard_free(g);
     cd_timer_start(timer, 0, 0);
     cd_loop_run(loop);
     cd_timer_free(timer);
     assert_int_equal(silent.times, 0);
+}
+
+/* --- many who ask --- */
+
+enum { DEAD = 40, AT_ONCE = 16 };
+
+/* A resolver that is silent about some names: "dead…" never, "flaky" while it sleeps, others lead to two addresses. */
+typedef struct slow_dns {
+    bool is_asleep;
+    u32 asked, open;
+    cd_list pending;
+} slow_dns;
+
+typedef struct question {
+    cd_list link;
+    slow_dns *owner;
+    cd_timer *timer;
+    cd_lookup_fn *fn;
+    void *arg;
+} question;
+
+static void question_end(question *q)
+{
+    cd_list_del(&q->link);
+    cd_timer_free(q->timer);
+    q->owner->open--;
+    cd_free(q);
+}
+
+static void on_question(void *ctx)
+{
+    static const cd_ip found[] = {{.b = {93, 184, 216, 34}, .n = 4}, {.b = {93, 184, 216, 35}, .n = 4}};
+    question *q = ctx;
+    cd_lookup_fn *fn = q->fn;
+    void *arg = q->arg;
+    question_end(q);
+    fn(arg, CD_OK, found, CD_COUNT(found));
+}
+
+static void *slow_look_up(void *ctx, const char *host, cd_lookup_fn *fn, void *arg)
+{
+    slow_dns *d = ctx;
+    question *q = cd_new(question);
+    q->owner = d;
+    q->fn = fn;
+    q->arg = arg;
+    q->timer = cd_timer_new(loop, on_question, q);
+    cd_list_push_back(&d->pending, &q->link);
+    d->asked++;
+    d->open++;
+    if (strncmp(host, "dead", 4) != 0 && !d->is_asleep) {
+        cd_timer_start(q->timer, 0, 0);
+    }
+    return q;
+}
+
+static void slow_drop(void *lookup)
+{
+    question_end(lookup);
+}
+
+static cd_wh_target target_of(const cd_wh_guard *g, const char *url)
+{
+    cd_wh_target t;
+    assert_int_equal(parse(&t, g, url), CD_OK);
+    return t;
+}
+
+/* A tenant with dead names has 16 questions at a time; another's name is asked at once, even one that the first has in
+ * its queue. */
+static void tenants(void **state)
+{
+    (void)state;
+    slow_dns d = {0};
+    cd_list_init(&d.pending);
+    const cd_wh_resolver resolver = {slow_look_up, slow_drop, &d};
+    cd_wh_guard *g = guard(&(cd_wh_guard_cfg){.resolver = &resolver, .wait_ms = 100});
+    heard dead = {.awaited = DEAD};
+    for (u32 i = 0; i < DEAD; i++) {
+        char url[40];
+        (void)snprintf(url, sizeof url, "https://dead%u.test/", i);
+        cd_wh_target t = target_of(g, url);
+        (void)cd_wh_guard_look_up(g, &t, "prj_bad", hear, &dead);
+    }
+    assert_int_equal(d.asked, AT_ONCE);
+    heard own = {0};
+    cd_wh_target shared = target_of(g, "https://shared.test/");
+    (void)cd_wh_guard_look_up(g, &shared, "prj_bad", hear, &own);
+    assert_int_equal(d.asked, AT_ONCE);
+    heard h = {.awaited = 1};
+    (void)cd_wh_guard_look_up(g, &shared, "prj_good", hear, &h);
+    assert_int_equal(d.asked, AT_ONCE + 1);
+    cd_loop_run(loop);
+    assert_int_equal(h.err, CD_OK);
+    assert_int_equal(own.err, CD_OK);
+    assert_int_equal(own.times, 1);
+    assert_int_equal(dead.times, 0);
+    /* Those who wait are not kept for ever, whether their question was asked or not. */
+    cd_loop_run(loop);
+    assert_int_equal(dead.times, DEAD);
+    assert_int_equal(dead.err, CD_ETIMEOUT);
+    assert_int_equal(d.asked, AT_ONCE + 1);
+    cd_wh_guard_free(g);
+    assert_int_equal(d.open, 0);
+}
+
+static void on_time(void *ctx)
+{
+    (void)ctx;
+    cd_loop_stop(loop);
+}
+
+static void pass_ms(u64 ms)
+{
+    cd_timer *timer = cd_timer_new(loop, on_time, NULL);
+    cd_timer_start(timer, ms, 0);
+    cd_loop_run(loop);
+    cd_timer_free(timer);
+}
+
+/* What was good serves while nobody answers; the address that took a connection comes first. */
+static void last_good(void **state)
+{
+    (void)state;
+    slow_dns d = {0};
+    cd_list_init(&d.pending);
+    const cd_wh_resolver resolver = {slow_look_up, slow_drop, &d};
+    cd_wh_guard *g = guard(&(cd_wh_guard_cfg){.resolver = &resolver, .keep_ms = 1, .wait_ms = 20});
+    cd_wh_target t = target_of(g, "https://flaky.test/");
+    heard h = {.awaited = 1};
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
+    cd_loop_run(loop);
+    assert_string_equal(h.address, "93.184.216.34");
+    cd_wh_guard_good(g, &t, "93.184.216.35");
+
+    d.is_asleep = true;
+    pass_ms(5);
+    h = (heard){.awaited = 1};
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
+    cd_loop_run(loop);
+    assert_int_equal(h.err, CD_OK);
+    assert_string_equal(h.address, "93.184.216.34");
+    assert_int_equal(d.open, 1);
+
+    /* The question went on; its answer is taken when it comes. */
+    question *q = cd_list_of(d.pending.next, question, link);
+    cd_timer_start(q->timer, 0, 0);
+    pass_ms(5);
+    assert_int_equal(d.open, 0);
+    d.is_asleep = false;
+    h = (heard){.awaited = 1};
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
+    cd_loop_run(loop);
+    assert_string_equal(h.address, "93.184.216.35");
+    cd_wh_guard_free(g);
 }
 
 /* The system's resolver, on a name that needs no network. */
@@ -468,7 +620,7 @@ static void system_resolver(void **state)
     assert_int_equal(parse(&t, g, "https://name.test/"), CD_OK);
     memcpy(t.host, "localhost", 10); /* which the parser takes for what it is */
     heard h = {.awaited = 1};
-    (void)cd_wh_guard_look_up(g, &t, hear, &h);
+    (void)cd_wh_guard_look_up(g, &t, "prj", hear, &h);
     cd_loop_run(loop);
     assert_int_equal(h.err, CD_OK);
     assert_true(strcmp(h.address, "127.0.0.1") == 0 || strcmp(h.address, "::1") == 0);
@@ -482,8 +634,8 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_urls),    cmocka_unit_test(fine_urls),
-        cmocka_unit_test(networks),        cmocka_unit_test(names),
+        cmocka_unit_test(hostile_urls),    cmocka_unit_test(fine_urls), cmocka_unit_test(networks),
+        cmocka_unit_test(names),           cmocka_unit_test(tenants),   cmocka_unit_test(last_good),
         cmocka_unit_test(system_resolver),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
