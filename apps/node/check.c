@@ -1,5 +1,5 @@
 #include "base/hex.h"
-#include "chains/evmchain/config/vm_config.h"
+#include "chains/evmchain/core/config/vm_config.h"
 #include "codec/json.h"
 #include "commands.h"
 #include "options.h"
@@ -21,13 +21,12 @@ void cd__findings_print(const cd__file *f, const cd_findings *findings, bool wit
         if (one->level != CD_FINDING_ERROR && !with_warnings) {
             continue;
         }
-        (void)snprintf(message, sizeof message, "%s%s%s", one->key, one->key[0] == '\0' ? "" : ": ",
-                       one->message);
+        (void)snprintf(message, sizeof message, "%s%s%s", one->key, one->key[0] == '\0' ? "" : ": ", one->message);
         cd__report(severities[one->level], &at, message, one->suggestion);
     }
 }
 
-/* The last line of a check, and the exit code. */
+/* Prints the last line of a check and gives the exit code. */
 static int conclude(const char *name, const cd_findings *findings, const char *good)
 {
     usize others = findings->cnt < findings->errors ? 0 : findings->cnt - findings->errors;
@@ -59,16 +58,15 @@ int cd__genesis_check_cmd(const char *path)
         cd_hex_fmt(hash, cd_bytes_of(facts.hash.b, 32));
         cd_hex_fmt(root, cd_bytes_of(facts.state_root.b, 32));
         code = conclude(path, &findings,
-                        cd_arena_fmt(&mem,
-                                     "chain id %llu, %zu account%s\n  block  0x%s\n  state  0x%s",
-                                     (unsigned long long)facts.chain_id, facts.accounts,
-                                     facts.accounts == 1 ? "" : "s", hash, root));
+                        cd_arena_fmt(&mem, "chain id %llu, %zu account%s\n  block  0x%s\n  state  0x%s",
+                                     (unsigned long long)facts.chain_id, facts.accounts, facts.accounts == 1 ? "" : "s",
+                                     hash, root));
     }
     cd_arena_fini(&mem);
     return code;
 }
 
-/* --- configuration ------------------------------------------------------------------------------ */
+/* --- configuration --- */
 
 typedef enum kind {
     KIND_NODE,
@@ -86,11 +84,10 @@ static bool is_flag(cd_bytes key)
     return cd__flag_is_later(key);
 }
 
-/* What most keys say the file is; a file that is no object is taken for the node's, which then says so. */
+/* Tells the kind of a file by most of its keys. A file that is no object counts as the node's, which reports it. */
 static kind kind_of(cd_arena *mem, cd_bytes text)
 {
-    static const char *const upgrades[] = {"networkUpgradeOverrides", "precompileUpgrades",
-                                           "stateUpgrades"};
+    static const char *const upgrades[] = {"networkUpgradeOverrides", "precompileUpgrades", "stateUpgrades"};
     usize cnt[3] = {0};
     cd_json doc;
     if (cd_json_parse(&doc, mem, text, 0, NULL) != CD_OK) {
@@ -111,7 +108,8 @@ static kind kind_of(cd_arena *mem, cd_bytes text)
 
 typedef struct misses {
     cd_arena *mem;
-    usize cnt;
+    usize cnt;    /* keys without effect */
+    usize errors; /* of these, keys that nobody knows */
 } misses;
 
 static void on_miss(void *ctx, const cd__file *f, cd_bytes key)
@@ -119,31 +117,17 @@ static void on_miss(void *ctx, const cd__file *f, cd_bytes key)
     misses *m = ctx;
     cd__place at = {.file = f->name, .text = f->text};
     const char *name = cd_arena_str(m->mem, key);
-    (void)cd_json_locate(&at.line, &at.column, f->text, name);
     m->cnt++;
     if (cd__flag_is_later(key)) {
-        cd__report("note", &at, cd_arena_fmt(m->mem, "%s: without effect in this version", name),
-                   "");
+        (void)cd_json_locate(&at.line, &at.column, f->text, name);
+        cd__report("note", &at, cd_arena_fmt(m->mem, "%s: without effect in this version", name), "");
         return;
     }
-    const char *advice = "";
-    cd_buf suggestion = {0};
-    if (cd_vm_config_has(key)) {
-        advice = "it belongs into the VM configuration: C/config.json below --chain-config-dir";
-    } else {
-        const char *names[OPT_CNT];
-        for (usize i = 0; i < OPT_CNT; i++) {
-            names[i] = cd__options[i].name;
-        }
-        if (cd_args_suggest(&suggestion, "", name, names, OPT_CNT)) {
-            advice = cd_buf_cstr(&suggestion);
-        }
-    }
-    cd__report("warning", &at, cd_arena_fmt(m->mem, "%s: no flag, without effect", name), advice);
-    cd_buf_fini(&suggestion);
+    m->errors++;
+    cd__config_unknown(m->mem, f, key);
 }
 
-/* A configuration that is checked must not lean on the flags and environment of this moment. */
+/* An empty environment: what is checked must not depend on the environment of the program that checks. */
 static const char *no_env(void *ctx, const char *name)
 {
     (void)ctx;
@@ -157,8 +141,8 @@ static int check_node_file(cd_arena *mem, const cd__file *f)
     cd_args *a = cd_args_new(&info, cd__options, OPT_CNT);
     misses m = {.mem = mem};
     cd_findings none = {.cnt = 0};
-    none.errors = cd__config_apply(a, mem, f, on_miss, &m) ? 0 : 1;
-    none.cnt = none.errors + m.cnt;
+    none.errors = cd__config_apply(a, mem, f, on_miss, &m) ? m.errors : m.errors + 1;
+    none.cnt = none.errors + m.cnt - m.errors;
     cd_args_free(a);
     return conclude(f->name, &none, "a node's configuration");
 }
@@ -183,19 +167,19 @@ static int check_file(cd_arena *mem, const cd__file *f, kind k)
 
 int cd__config_check_cmd(cd_args *a, const char *path)
 {
+    static const char *const names[] = {"C", "evm"};
     cd_arena mem = {0};
     cd__file f;
     int code = 0;
     if (path != NULL) {
-        code =
-            cd__file_read(&f, &mem, path, false) ? check_file(&mem, &f, kind_of(&mem, f.text)) : 1;
+        code = cd__file_read(&f, &mem, path, false) ? check_file(&mem, &f, kind_of(&mem, f.text)) : 1;
     } else {
         const char *own = cd_args_path(a, &mem, OPT_CONFIG_FILE);
         cd__chain_files chain;
         if (own[0] != '\0') {
             code = cd__file_read(&f, &mem, own, false) ? check_file(&mem, &f, KIND_NODE) : 1;
         }
-        if (!cd__config_load(a, &mem) || !cd__chain_files_load(&chain, a, &mem)) {
+        if (!cd__config_load(a, &mem) || !cd__chain_files_load(&chain, a, &mem, names, CD_COUNT(names))) {
             code = 1;
         } else {
             code |= chain.config.is_there ? check_file(&mem, &chain.config, KIND_VM) : 0;

@@ -1,18 +1,24 @@
-/* apps/node/commands.h - what the program does besides running the node. Each command gives the exit code: 0 fine, 1 failed,
- * 2 used wrongly. Threading: the main thread. */
+/* apps/node/commands.h - the commands of the program. Each gives the exit code: 0 fine, 1 failed, 2 wrong
+ * arguments. Threading: the main thread. */
 #ifndef CD_APPS_NODE_COMMANDS_H
 #define CD_APPS_NODE_COMMANDS_H
 
-#include "chains/evmchain/config/check.h"
+#include "chains/evmchain/core/config/check.h"
 #include "config.h"
 #include "explorer/labels.h"
 #include "node/node.h"
 
-/* cd__findings_print reports findings in a file: errors, and with warnings the rest. */
+/* cd__findings_print reports findings in a file: errors, and the rest if with_warnings. */
 void cd__findings_print(const cd__file *f, const cd_findings *findings, bool with_warnings);
 
-/* `genesis check FILE`; `config check [FILE]`: a node's configuration, a VM configuration or an upgrade file, told apart by
- * their keys; without FILE all that the node would read. */
+/* Without a command: runs the node as the flags say, until somebody stops it. */
+int cd__node_cmd(const cd_args *a, cd_arena *mem);
+
+/* cd__network_of gives the network that the flags name; NULL: it cannot run yet, which was reported. */
+const cd_network *cd__network_of(const cd_args *a);
+
+/* `genesis check FILE`; `config check [FILE]`: a node's configuration, a VM configuration or an upgrade file, told
+ * apart by their keys; without FILE all that the node would read. */
 int cd__genesis_check_cmd(const char *path);
 int cd__config_check_cmd(cd_args *a, const char *path);
 
@@ -20,18 +26,28 @@ int cd__config_check_cmd(cd_args *a, const char *path);
 int cd__du_cmd(const char *network_dir);
 int cd__top_cmd(const char *host, u16 port);
 
-/* cd__labels_load reads the file of names for addresses, "" none; false: it said why not. The labels are the caller's. */
+/* `sim`: a network in a virtual world. argv[0] is the command's name; it reads its own flags from argv. */
+int cd__sim_cmd(int argc, char **argv);
+
+/* `replay FILE`: shows a trace in a browser; argv as for sim. */
+int cd__replay_cmd(int argc, char **argv);
+
+/* cd__labels_load reads the file of names for addresses ("": none). false: something is wrong, and was reported. The
+ * caller frees the labels. */
 bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path);
 
-/* The pages at /explorer. They, and what they are given, live as long as the program. */
+/* The pages at /explorer, and below it those of further chains. They, and what they are given, live as long as the
+ * program. */
 typedef struct cd__explorer_cfg {
-    const char *name; /* of the network */
+    const char *name; /* name of the network */
     cd_logger *log;
     bool has_index;     /* with an index of addresses */
-    bool is_index_anew; /* which is made anew */
+    bool is_index_anew; /* the index is made anew */
     const cd_labels *labels;
 } cd__explorer_cfg;
-const cd_node_pages *cd__explorer_pages(const cd__explorer_cfg *cfg);
+
+/* cd__explorer_pages makes the pages of a chain; chain NULL: the C-Chain. */
+const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *cfg, const char *chain);
 
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {
@@ -40,11 +56,15 @@ typedef struct cd__banner {
     const char *host;
     u16 port;
     const char *dir;  /* NULL: in memory */
-    const char *home; /* shown as ~; NULL: not */
+    const char *home; /* folder that is shown as ~; NULL: none is */
     bool has_explorer;
     u64 ready_ms;
 } cd__banner;
 void cd__banner_print(const cd__banner *b);
+
+/* cd__banner_log writes the same as log lines, for when no terminal is there: where things are, and the accounts. */
+struct cd_logger;
+void cd__banner_log(const cd__banner *b, struct cd_logger *log);
 void cd__farewell_print(u64 ms, bool is_saved, u64 blocks);
 
 #endif

@@ -1,18 +1,19 @@
 #include "config.h"
 
-#include "base/fileio.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "chains/evmchain/config/check.h"
+#include "base/os/fileio.h"
+#include "chains/evmchain/core/config/check.h"
+#include "chains/evmchain/core/config/vm_config.h"
 #include "codec/base64.h"
 #include "codec/json.h"
 #include "commands.h"
 #include "options.h"
 #include "report.h"
 
-enum { FILE_MAX = 64 << 20, STATE_MAX = 1 << 30 };
+enum { FILE_MAX = 64 << 20 };
 
-static bool read_file(cd__file *out, cd_arena *mem, const char *path, bool may_miss, usize max)
+bool cd__file_read_max(cd__file *out, cd_arena *mem, const char *path, bool may_miss, usize max)
 {
     cd_buf text = {0};
     cd_errinfo why = {0};
@@ -30,40 +31,7 @@ static bool read_file(cd__file *out, cd_arena *mem, const char *path, bool may_m
 
 bool cd__file_read(cd__file *out, cd_arena *mem, const char *path, bool may_miss)
 {
-    return read_file(out, mem, path, may_miss, FILE_MAX);
-}
-
-bool cd__dev_options_load(cd_dev_options *out, const cd_args *a, cd_arena *mem)
-{
-    cd__file state = {0};
-    const char *both = cd_args_path(a, mem, OPT_STATE);
-    const char *from = cd_args_path(a, mem, OPT_LOAD_STATE);
-    const char *to = cd_args_path(a, mem, OPT_DUMP_STATE);
-    bool is_both = both[0] != '\0';
-    *out = (cd_dev_options){
-        .dump_every_s = cd_args_u64(a, OPT_STATE_INTERVAL),
-        .throws_on_revert = cd_args_bool(a, OPT_DEV_THROW),
-    };
-    out->abi_cnt = cd_args_list(a, OPT_ABI, &out->abis);
-    if (is_both && (from[0] != '\0' || to[0] != '\0')) {
-        cd__report("error", NULL, "--state is --load-state and --dump-state in one",
-                   "leave it out, or those two");
-        return false;
-    }
-    from = is_both ? both : from;
-    to = is_both ? both : to;
-    if (out->dump_every_s != 0 && to[0] == '\0') {
-        cd__report("error", NULL, "--state-interval needs a file to write the state to",
-                   "name one: --dump-state=FILE");
-        return false;
-    }
-    if (from[0] != '\0' && !read_file(&state, mem, from, is_both, STATE_MAX)) {
-        return false;
-    }
-    out->state_name = from;
-    out->state = state.text;
-    out->dump_file = to[0] != '\0' ? to : NULL;
-    return true;
+    return cd__file_read_max(out, mem, path, may_miss, FILE_MAX);
 }
 
 static bool decode(cd__file *out, cd_arena *mem, const char *name, cd_bytes text)
@@ -91,9 +59,9 @@ static void report_json(const cd__file *f, const cd_errinfo *why)
     cd__report("error", &place, why->msg, "");
 }
 
-/* --- the node's own ----------------------------------------------------------------------------- */
+/* --- the node's own --- */
 
-/* The text of a value as a flag would have it. */
+/* Writes a JSON value as the text that the flag would have. */
 static void text_of(cd_buf *out, cd_json v)
 {
     cd_bytes s;
@@ -114,8 +82,7 @@ static void text_of(cd_buf *out, cd_json v)
     }
 }
 
-bool cd__config_apply(cd_args *a, cd_arena *mem, const cd__file *f, cd__config_miss *misses,
-                      void *ctx)
+bool cd__config_apply(cd_args *a, cd_arena *mem, const cd__file *f, cd__config_miss *misses, void *ctx)
 {
     cd_json doc;
     cd_errinfo why = {0};
@@ -132,13 +99,10 @@ bool cd__config_apply(cd_args *a, cd_arena *mem, const cd__file *f, cd__config_m
         cd_buf text = {0};
         const char *key = cd_arena_str(mem, it.key);
         text_of(&text, it.val);
-        e = strlen(key) == it.key.n ? cd_args_file_value(a, key, cd_buf_bytes(&text), &why)
-                                    : CD_ENOENT;
+        e = strlen(key) == it.key.n ? cd_args_file_value(a, key, cd_buf_bytes(&text), &why) : CD_ENOENT;
         cd_buf_fini(&text);
         if (e == CD_ENOENT) {
-            if (misses != NULL) {
-                misses(ctx, f, it.key);
-            }
+            misses(ctx, f, it.key);
         } else if (e != CD_OK) {
             cd__place at = {.file = f->name, .text = f->text};
             cd_buf path = {0};
@@ -151,6 +115,40 @@ bool cd__config_apply(cd_args *a, cd_arena *mem, const cd__file *f, cd__config_m
         }
     }
     return true;
+}
+
+void cd__config_unknown(cd_arena *mem, const cd__file *f, cd_bytes key)
+{
+    const char *names[OPT_CNT];
+    const char *name = cd_arena_str(mem, key);
+    cd__place at = {.file = f->name, .text = f->text};
+    cd_buf advice = {0};
+    (void)cd_json_locate(&at.line, &at.column, f->text, name);
+    for (usize i = 0; i < OPT_CNT; i++) {
+        names[i] = cd__options[i].name;
+    }
+    if (cd_vm_config_has(key)) {
+        cd_buf_str(&advice, "it belongs into the VM configuration: C/config.json below --chain-config-dir");
+    } else if (!cd_args_suggest(&advice, "", name, names, OPT_CNT)) {
+        cd_buf_str(&advice, "all flags: candela help");
+    }
+    cd__report("error", &at, cd_arena_fmt(mem, "%s: no flag of this program", name), cd_buf_cstr(&advice));
+    cd_buf_fini(&advice);
+}
+
+/* Counts keys that nobody knows. */
+typedef struct unknown {
+    cd_arena *mem;
+    usize cnt;
+} unknown;
+
+static void on_unknown(void *ctx, const cd__file *f, cd_bytes key)
+{
+    unknown *u = ctx;
+    if (!cd__flag_is_later(key)) {
+        u->cnt++;
+        cd__config_unknown(u->mem, f, key);
+    }
 }
 
 bool cd__config_load(cd_args *a, cd_arena *mem)
@@ -167,14 +165,14 @@ bool cd__config_load(cd_args *a, cd_arena *mem)
     } else if (!cd__file_read(&f, mem, path, false)) {
         return false;
     }
-    return cd__config_apply(a, mem, &f, NULL, NULL);
+    unknown u = {.mem = mem};
+    return cd__config_apply(a, mem, &f, on_unknown, &u) && u.cnt == 0;
 }
 
-/* --- the C-Chain's ------------------------------------------------------------------------------ */
+/* --- a chain's files --- */
 
-static bool content_load(cd__chain_files *out, cd_arena *mem, const char *content)
+static bool content_load(cd__chain_files *out, cd_arena *mem, const char *content, const char *const *names, usize cnt)
 {
-    static const char *const names[] = {"C", "evm"};
     cd__file f;
     cd_json doc;
     cd_errinfo why = {0};
@@ -185,7 +183,7 @@ static bool content_load(cd__chain_files *out, cd_arena *mem, const char *conten
         report_json(&f, &why);
         return false;
     }
-    for (usize i = 0; i < CD_COUNT(names); i++) {
+    for (usize i = 0; i < cnt; i++) {
         cd_bytes text;
         cd_json chain = cd_json_get(doc, names[i]);
         if (cd_json_str(&text, cd_json_get(chain, "Config"), NULL) == CD_OK &&
@@ -200,12 +198,13 @@ static bool content_load(cd__chain_files *out, cd_arena *mem, const char *conten
     return true;
 }
 
-static bool dir_load(cd__file *out, cd_arena *mem, const char *dir, const char *what)
+static bool dir_load(cd__file *out, cd_arena *mem, const char *dir, const char *what, const char *const *names,
+                     usize cnt)
 {
-    static const char *const forms[][2] = {
-        {"C", ".json"}, {"C", ""}, {"evm", ".json"}, {"evm", ""}};
-    for (usize i = 0; i < CD_COUNT(forms) && !out->is_there; i++) {
-        const char *path = cd_arena_fmt(mem, "%s/%s/%s%s", dir, forms[i][0], what, forms[i][1]);
+    static const char *const ends[] = {".json", ""};
+    for (usize i = 0; i < cnt * CD_COUNT(ends) && !out->is_there; i++) {
+        const char *name = names[i / CD_COUNT(ends)];
+        const char *path = cd_arena_fmt(mem, "%s/%s/%s%s", dir, name, what, ends[i % CD_COUNT(ends)]);
         if (!cd__file_read(out, mem, path, true)) {
             return false;
         }
@@ -213,23 +212,22 @@ static bool dir_load(cd__file *out, cd_arena *mem, const char *dir, const char *
     return true;
 }
 
-bool cd__chain_files_load(cd__chain_files *out, const cd_args *a, cd_arena *mem)
+bool cd__chain_files_load(cd__chain_files *out, const cd_args *a, cd_arena *mem, const char *const *names, usize cnt)
 {
     const char *content = cd_args_str(a, OPT_CHAIN_CONTENT);
     const char *dir = cd_args_path(a, mem, OPT_CHAIN_DIR);
     *out = (cd__chain_files){.config = {.name = ""}, .upgrades = {.name = ""}};
     if (content[0] != '\0') {
-        return content_load(out, mem, content);
+        return content_load(out, mem, content, names, cnt);
     }
     cd_fs_stat st;
     if (cd_args_source(a, OPT_CHAIN_DIR) != CD_ARG_FROM_DEFAULT &&
         (cd_fs_stat_get(cd_fs_real(), &st, dir, NULL) != CD_OK || st.kind != CD_FS_DIR)) {
-        cd__report("error", NULL, cd_arena_fmt(mem, "--chain-config-dir: %s is no directory", dir),
-                   "");
+        cd__report("error", NULL, cd_arena_fmt(mem, "--chain-config-dir: %s is no directory", dir), "");
         return false;
     }
-    return dir_load(&out->config, mem, dir, "config") &&
-           dir_load(&out->upgrades, mem, dir, "upgrade");
+    return dir_load(&out->config, mem, dir, "config", names, cnt) &&
+           dir_load(&out->upgrades, mem, dir, "upgrade", names, cnt);
 }
 
 bool cd__chain_files_good(const cd__chain_files *f, cd_arena *mem, bool with_warnings)

@@ -1,6 +1,6 @@
-#include "base/fileio.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/os/fileio.h"
 #include "commands.h"
 #include "report.h"
 #include "store/kv.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The tables of the C-Chain, by the first byte of their keys, in the groups in which they are shown
- * (chains/evmchain/chaindb.h, run.h, dev_record.h, world/world.h, store/flat.h). */
+ * (chains/evmchain/core/chaindb.h, run.h, dev_record.h, world/world.h, store/flat.h). */
 typedef struct group {
     const char *name;
     const char *tables;
@@ -81,14 +81,13 @@ static cd_err add_file(void *ctx, const char *path, cd_fs_kind kind)
     if (kind == CD_FS_FILE && cd_fs_stat_get(cd_fs_real(), &st, path, NULL) == CD_OK) {
         *(u64 *)ctx += st.size;
     }
-    return CD_OK; /* a file that went away meanwhile takes nothing */
+    return CD_OK; /* a file that was removed meanwhile counts as empty */
 }
 
 static void print_row(const char *name, const usage *u, const char *what)
 {
     char size[32];
-    (void)printf("%-10s  %12llu  %10s  %s\n", name, (unsigned long long)u->entries,
-                 size_text(size, u->bytes), what);
+    (void)printf("%-10s  %12llu  %10s  %s\n", name, (unsigned long long)u->entries, size_text(size, u->bytes), what);
 }
 
 int cd__du_cmd(const char *network_dir)
@@ -103,8 +102,7 @@ int cd__du_cmd(const char *network_dir)
     cd_fs_stat st;
     (void)snprintf(path, sizeof path, "%s/db", network_dir);
     if (cd_fs_stat_get(cd_fs_real(), &st, path, NULL) == CD_ENOENT) {
-        (void)cd_fail(&why, CD_ENOENT, "no network has data in %s; another place: --data-dir=DIR",
-                      network_dir);
+        (void)cd_fail(&why, CD_ENOENT, "no network has data in %s; another place: --data-dir=DIR", network_dir);
         return cd__report_start(&why);
     }
     const cd_kv_cfg cfg = {.dir = path, .layout = cd_node_layout(), .read_only = true};
@@ -126,7 +124,6 @@ int cd__du_cmd(const char *network_dir)
         }
     }
     print_row("all", &all, "as written");
-    (void)printf("%s takes %s on disk, compressed and with the log of changes.\n", network_dir,
-                 size_text(size, files));
+    (void)printf("%s takes %s on disk, compressed and with the log of changes.\n", network_dir, size_text(size, files));
     return 0;
 }

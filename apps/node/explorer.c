@@ -4,19 +4,22 @@
 #include "commands.h"
 #include "report.h"
 
-/* The one explorer of the process. */
+/* The explorer of one chain. */
 typedef struct pages {
     cd_explorer *x;
     cd_index *index; /* NULL: off, or it could not be opened */
     cd__explorer_cfg cfg;
+    const char *chain; /* NULL: the C-Chain */
+    const char *rpc;   /* path of its methods */
     cd_vm *vm;
     cd_node_hands hands;
+    cd_node_pages pub;
 } pages;
 
 static cd_err on_run(void *ctx, void (*job)(void *arg), void *arg)
 {
     const cd_node_hands *hands = &((pages *)ctx)->hands;
-    return hands->run(hands->node, job, arg);
+    return hands->run(hands->ctx, job, arg);
 }
 
 static cd_err on_pool(void *ctx, void (*job)(void *arg, cd_txpool *pool), void *arg)
@@ -27,7 +30,7 @@ static cd_err on_pool(void *ctx, void (*job)(void *arg, cd_txpool *pool), void *
 static void on_state(void *ctx, cd_buf *out)
 {
     const cd_node_hands *hands = &((pages *)ctx)->hands;
-    hands->state(hands->node, out);
+    hands->state(hands->ctx, out);
 }
 
 static void on_news(void *ctx)
@@ -39,14 +42,14 @@ static void publish(void *arg, cd_txpool *pool)
 {
     (void)pool;
     cd_err e = cd_chain_publish(arg, NULL);
-    (void)e; /* the next block publishes too */
+    (void)e; /* on an error the next block publishes */
 }
 
 static void on_refresh(void *ctx)
 {
     const pages *p = ctx;
     cd_err e = cd_evm_vm_with_pool(p->vm, publish, cd_evm_vm_chain(p->vm));
-    (void)e; /* it is stopping */
+    (void)e; /* an error means that the VM is stopping */
 }
 
 static void open_index(pages *p)
@@ -75,6 +78,9 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .chain = cd_evm_vm_chain(vm),
         .clock = cd_clock_real(),
         .network = p->cfg.name,
+        .root = p->pub.root,
+        .chain_name = p->chain == NULL ? "C" : p->chain,
+        .rpc = p->rpc,
         .index = p->index,
         .labels = p->cfg.labels,
         .loop = hands->loop,
@@ -95,6 +101,11 @@ static bool on_serve_here(void *ctx, cd_http_req *req)
 static void on_serve(void *ctx, cd_http_req *req)
 {
     cd_explorer_serve(((pages *)ctx)->x, req);
+}
+
+static void on_leave(void *ctx)
+{
+    cd_explorer_leave(((pages *)ctx)->x);
 }
 
 static void on_close(void *ctx)
@@ -121,15 +132,19 @@ bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path)
     return true;
 }
 
-const cd_node_pages *cd__explorer_pages(const cd__explorer_cfg *cfg)
+const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *cfg, const char *chain)
 {
-    static pages all;
-    static const cd_node_pages out = {.root = CD_EXPLORER_ROOT,
-                                      .open = on_open,
-                                      .serve_here = on_serve_here,
-                                      .serve = on_serve,
-                                      .close = on_close,
-                                      .ctx = &all};
-    all.cfg = *cfg;
-    return &out;
+    pages *p = cd_arena_zalloc(mem, sizeof *p);
+    *p = (pages){.cfg = *cfg, .chain = chain};
+    p->rpc = chain == NULL ? "/" : cd_arena_fmt(mem, "/v1/bc/%s/rpc", chain);
+    p->pub = (cd_node_pages){
+        .root = chain == NULL ? CD_EXPLORER_ROOT : cd_arena_fmt(mem, CD_EXPLORER_ROOT "/%s", chain),
+        .open = on_open,
+        .serve_here = on_serve_here,
+        .serve = on_serve,
+        .leave = on_leave,
+        .close = on_close,
+        .ctx = p,
+    };
+    return &p->pub;
 }

@@ -1,5 +1,5 @@
 /* Where the node's log goes: the terminal, and a file that does not grow without end. */
-#include "base/log_file.h"
+#include "base/log/log_file.h"
 #include "options.h"
 
 #include <unistd.h>

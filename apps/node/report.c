@@ -1,11 +1,11 @@
 #include "report.h"
 
-#include "base/term.h"
+#include "base/os/term.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-enum { SHOWN_MAX = 90 }; /* columns of a line of a file */
+enum { SHOWN_MAX = 90 }; /* columns that are shown of a line of a file */
 
 static cd_bytes line_of(cd_bytes text, u64 line)
 {
@@ -24,7 +24,7 @@ static bool is_blank(u8 c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Characters of the token at p: a string, or up to what ends a number or word. */
+/* The length in bytes of the token at p: a string, a number or a word. */
 static usize token_len(cd_bytes p)
 {
     static const u8 ends[] = {',', ':', '{', '}', '[', ']'};
@@ -77,7 +77,7 @@ cd__place cd__place_offset(const char *file, cd_bytes text, u64 offset)
     return at;
 }
 
-/* Prints a file's bytes without letting them speak to the terminal. */
+/* Prints bytes of a file with blanks in place of control characters, which the terminal would obey. */
 static void print_safe(cd_bytes b)
 {
     for (usize i = 0; i < b.n; i++) {
@@ -90,12 +90,12 @@ static void print_excerpt(const cd__place *at)
     const char *bar = cd_term_has_utf8() ? "│" : "|";
     cd_bytes line = line_of(at->text, at->line);
     usize col = (usize)cd_min_u64(at->column == 0 ? 0 : at->column - 1, line.n);
-    /* A long line is shown from shortly before its place. */
+    /* A long line is shown from shortly before the place of the error. */
     usize from = col < SHOWN_MAX / 2 ? 0 : col - SHOWN_MAX / 4;
     cd_bytes shown = cd_bytes_sub(line, from, (usize)cd_min_u64(line.n - from, SHOWN_MAX));
     usize carets = token_len(cd_bytes_sub(line, col, line.n - col));
     carets = (usize)cd_min_u64(carets, SHOWN_MAX - (col - from));
-    usize before = 0; /* columns, not bytes: one a code point */
+    usize before = 0; /* columns, one for each code point */
     for (usize i = from; i < col; i++) {
         before += (line.p[i] & 0xc0) != 0x80;
     }
@@ -119,8 +119,7 @@ void cd__report(const char *severity, const cd__place *at, const char *message, 
     if (at != NULL) {
         (void)fprintf(stderr, "%s:", at->file);
         if (at->line != 0) {
-            (void)fprintf(stderr, "%llu:%llu:", (unsigned long long)at->line,
-                          (unsigned long long)at->column);
+            (void)fprintf(stderr, "%llu:%llu:", (unsigned long long)at->line, (unsigned long long)at->column);
         }
         (void)fputc(' ', stderr);
     }
@@ -143,6 +142,7 @@ static const char *advice_of(cd_err e)
         {CD_EBUSY, "stop it, or choose another: --data-dir=DIR"},
         {CD_ENOSPC, "make room, or choose another: --data-dir=DIR"},
         {CD_EACCES, "make it writable for this user, or choose another: --data-dir=DIR"},
+        {CD_EFOREIGN, "bring back what it began with, or begin anew with another: --data-dir=DIR"},
         {CD_ECORRUPT, "bring back a copy, or begin anew with another: --data-dir=DIR"},
         {CD_EIO, "look after the disk, or choose another: --data-dir=DIR"},
     };

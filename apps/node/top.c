@@ -1,6 +1,6 @@
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/term.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/os/term.h"
 #include "commands.h"
 #include "report.h"
 
@@ -17,7 +17,7 @@
 enum { ANSWER_MAX = 4 << 20, WAIT_MS = 5000, SAMPLES_MAX = 2048, ROWS = 8, TEXT_MAX = 96 };
 
 typedef struct sample {
-    char name[TEXT_MAX];  /* with "lux_" taken off */
+    char name[TEXT_MAX];  /* without "lux_" in front */
     char label[TEXT_MAX]; /* the value of the first label, or "" */
     double value;
 } sample;
@@ -28,7 +28,7 @@ typedef struct scrape {
     sample samples[SAMPLES_MAX];
 } scrape;
 
-/* --- asking the node ---------------------------------------------------------------------------- */
+/* --- asking the node --- */
 
 static int dial(const char *host, u16 port)
 {
@@ -56,7 +56,7 @@ static int dial(const char *host, u16 port)
     return fd;
 }
 
-/* The metrics' text; false when nobody gives it. */
+/* Asks the node for the text of its metrics; false: no answer. */
 static bool ask(cd_buf *out, const char *host, u16 port)
 {
     char request[300];
@@ -65,8 +65,7 @@ static bool ask(cd_buf *out, const char *host, u16 port)
         return false;
     }
     /* HTTP/1.0: the answer ends with the connection. */
-    int n =
-        snprintf(request, sizeof request, "GET /v1/metrics HTTP/1.0\r\nHost: %.200s\r\n\r\n", host);
+    int n = snprintf(request, sizeof request, "GET /v1/metrics HTTP/1.0\r\nHost: %.200s\r\n\r\n", host);
     bool is_good = send(fd, request, (usize)n, MSG_NOSIGNAL) == n;
     while (is_good && out->n < ANSWER_MAX) {
         u8 part[16384];
@@ -81,7 +80,7 @@ static bool ask(cd_buf *out, const char *host, u16 port)
     return is_good && out->n > 12 && memcmp(out->p + 8, " 200", 4) == 0;
 }
 
-/* One line of the text form: name{label="value",…} number */
+/* Reads a line of the text form: name{label="value",…} number. false: it is none. */
 static bool parse_line(sample *out, const char *line)
 {
     usize n = strcspn(line, "{ ");
@@ -124,7 +123,7 @@ static bool take(scrape *out, const char *host, u16 port)
     return is_good;
 }
 
-/* --- showing ------------------------------------------------------------------------------------ */
+/* --- showing --- */
 
 static const sample *find(const scrape *s, const char *name, const char *label)
 {
@@ -136,7 +135,7 @@ static const sample *find(const scrape *s, const char *name, const char *label)
     return NULL;
 }
 
-/* 0 for what the node does not give. */
+/* The value of a metric; 0 when the node does not give it. */
 static double value_of(const scrape *s, const char *name, const char *label)
 {
     const sample *one = find(s, name, label);
@@ -159,9 +158,8 @@ static int by_rate(const void *a, const void *b)
     return x->all < y->all ? 1 : x->all > y->all ? -1 : strcmp(x->label, y->label);
 }
 
-/* What the labels of a metric gained a second, the fastest first; at most max. */
-static usize rates_of(rate *out, usize max, const scrape *now, const scrape *before,
-                      const char *name)
+/* How much each label of a metric gained per second, the fastest first; at most max rows. */
+static usize rates_of(rate *out, usize max, const scrape *now, const scrape *before, const char *name)
 {
     static rate all[SAMPLES_MAX];
     usize cnt = 0;
@@ -184,34 +182,29 @@ static void show(const scrape *now, const scrape *before)
     static const char *const shares[] = {"store", "state", "tries", "texts", "requests"};
     rate rows[ROWS];
     double s = (double)(now->at_ns - before->at_ns) / 1e9;
-    double requests =
-        value_of(now, "rpc_requests_total", "") - value_of(before, "rpc_requests_total", "");
+    double requests = value_of(now, "rpc_requests_total", "") - value_of(before, "rpc_requests_total", "");
     double height = value_of(now, "snowman_last_accepted_height", "C");
     double blocks = height - value_of(before, "snowman_last_accepted_height", "C");
     const sample *index = find(now, "evm_log_index_enabled", "");
     bool has_index = index == NULL || index->value > 0;
-    (void)printf(
-        "C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f%s\n\n",
-        height, s > 0 ? blocks / s : 0, s > 0 ? requests / s : 0,
-        value_of(now, "evm_eth_txpool_pending", ""), value_of(now, "evm_eth_txpool_queued", ""),
-        value_of(now, "rpc_reads_waiting", ""), has_index ? "" : "   no log index");
+    (void)printf("C %.0f   %.1f blocks/s   %.0f requests/s   pool %.0f + %.0f   waiting reads %.0f%s\n\n", height,
+                 s > 0 ? blocks / s : 0, s > 0 ? requests / s : 0, value_of(now, "evm_eth_txpool_pending", ""),
+                 value_of(now, "evm_eth_txpool_queued", ""), value_of(now, "rpc_reads_waiting", ""),
+                 has_index ? "" : "   no log index");
     usize cnt = rates_of(rows, ROWS, now, before, "process_thread_cpu_milliseconds");
     (void)printf("%-28s  %8s  %10s\n", "THREAD", "CPU", "SO FAR");
     for (usize i = 0; i < cnt; i++) {
-        (void)printf("%-28s  %6.1f %%  %8.1f s\n", rows[i].label, rows[i].per_s / 10,
-                     rows[i].all / 1000);
+        (void)printf("%-28s  %6.1f %%  %8.1f s\n", rows[i].label, rows[i].per_s / 10, rows[i].all / 1000);
     }
     (void)printf("\n%-28s  %8s  %10s\n", "MEMORY, MB", "USED", "BUDGET");
-    (void)printf("%-28s  %8.1f\n", "process",
-                 value_of(now, "process_resident_memory_bytes", "") / 1e6);
+    (void)printf("%-28s  %8.1f\n", "process", value_of(now, "process_resident_memory_bytes", "") / 1e6);
     for (usize i = 0; i < CD_COUNT(shares); i++) {
         char used[24] = "";
         const sample *one = find(now, "memory_used_bytes", shares[i]);
         if (one != NULL) {
             (void)snprintf(used, sizeof used, "%.1f", one->value / 1e6);
         }
-        (void)printf("%-28s  %8s  %10.1f\n", shares[i], used,
-                     value_of(now, "memory_budget_bytes", shares[i]) / 1e6);
+        (void)printf("%-28s  %8s  %10.1f\n", shares[i], used, value_of(now, "memory_budget_bytes", shares[i]) / 1e6);
     }
     cnt = rates_of(rows, ROWS, now, before, "rpc_calls_total");
     (void)printf("\n%-28s  %8s  %10s\n", "METHOD", "CALLS/S", "SO FAR");
@@ -238,15 +231,14 @@ int cd__top_cmd(const char *host, u16 port)
     int code = 0;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    /* Somebody who reads a pipe wants one answer. */
+    /* When the output is not a terminal, one table is printed: two samples make one. */
     for (usize round = 0; is_over == 0 && (is_live || round < 2); round++) {
         scrape *oldest = before;
         before = now;
         now = oldest;
         if (!take(now, host, port)) {
             char message[200];
-            (void)snprintf(message, sizeof message, "no node gives its metrics at %.100s port %u",
-                           host, port);
+            (void)snprintf(message, sizeof message, "no node gives its metrics at %.100s port %u", host, port);
             cd__report("error", NULL, message, "another port: candela top --http-port=PORT");
             code = 1;
             break;

@@ -1,0 +1,173 @@
+#include "plugins.h"
+
+#include "base/os/fileio.h"
+#include "chains/platform/platform_vm.h"
+#include "codec/base64.h"
+#include "options.h"
+#include "report.h"
+
+/* --- what the node calls --- */
+
+static cd_err sign(void *ctx, u8 out[96], cd_bytes msg, cd_errinfo *why)
+{
+    const cd_p2p_identity *self = ctx;
+    cd_bls_sig sig;
+    cd_err e = cd_bls_sign(&sig, CD_BLS_POP, msg, (const cd_bls_sk *)(const void *)self->bls.p);
+    if (e != CD_OK) {
+        return cd_fail(why, e, "the node's BLS key: %s", cd_err_str(e));
+    }
+    cd_bls_sig_enc(out, &sig);
+    return CD_OK;
+}
+
+typedef struct listing {
+    void (*found)(void *arg, const cd_tracked_chain *c);
+    void *arg;
+} listing;
+
+static void on_chain(void *ctx, const cd_platform_chain *c)
+{
+    const listing *l = ctx;
+    const cd_tracked_chain t = {.id = c->id, .net_id = c->net_id, .vm_id = c->vm_id, .genesis = c->genesis};
+    l->found(l->arg, &t);
+}
+
+static cd_err list(void *ctx, cd_vm *p, const cd_hash32 *net, void (*found)(void *arg, const cd_tracked_chain *c),
+                   void *arg)
+{
+    listing l = {.found = found, .arg = arg};
+    (void)ctx;
+    return cd_platform_vm_chains(p, net, on_chain, &l);
+}
+
+static void files(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id)
+{
+    const cd__plugins *p = ctx;
+    cd__chain_files f;
+    if (cd__chain_files_load(&f, p->args, a, &id, 1)) {
+        *config = f.config.text;
+        *upgrades = f.upgrades.text;
+    }
+}
+
+/* --- flags --- */
+
+static void add_builtin(cd_plugin_alias *all, usize *cnt, cd_hash32 *ids, usize *id_cnt, const char *vm,
+                        const char *alias)
+{
+    cd_hash32 id;
+    cd_err e = cd_vm_id_of(&id, cd_bytes_str(vm));
+    CD_ASSERT(e == CD_OK);
+    ids[(*id_cnt)++] = id;
+    all[(*cnt)++] = (cd_plugin_alias){.vm_id = id, .name = alias};
+}
+
+/* Reads the file of --vm-aliases-file, or its content from a flag; a file that no flag names may be missing. */
+static bool read_aliases(cd__file *out, const cd_args *a, cd_arena *mem)
+{
+    const char *content = cd_args_str(a, OPT_VM_ALIASES_TEXT);
+    *out = (cd__file){0};
+    if (content[0] == '\0') {
+        bool may_miss = cd_args_source(a, OPT_VM_ALIASES) == CD_ARG_FROM_DEFAULT;
+        return cd__file_read(out, mem, cd_args_path(a, mem, OPT_VM_ALIASES), may_miss);
+    }
+    cd_buf text = {0};
+    bool is_good = cd_base64_dec(&text, cd_bytes_str(content)) == CD_OK;
+    if (is_good) {
+        *out = (cd__file){.name = "--vm-aliases-file-content", .is_there = true};
+        out->text = cd_arena_dup(mem, cd_buf_bytes(&text));
+    } else {
+        cd__report("error", NULL, "--vm-aliases-file-content is not base64", "");
+    }
+    cd_buf_fini(&text);
+    return is_good;
+}
+
+static bool load_aliases(cd__plugins *out, const cd_args *a, cd_arena *mem)
+{
+    enum { BUILTIN = 3 };
+    cd__file file;
+    cd_plugin_alias *named = NULL;
+    usize named_cnt = 0;
+    cd_errinfo why = {0};
+    if (!read_aliases(&file, a, mem)) {
+        return false;
+    }
+    if (file.is_there && cd_plugin_aliases_parse(&named, &named_cnt, mem, file.text, &why) != CD_OK) {
+        cd__report("error", NULL, cd_arena_fmt(mem, "%s: %s", file.name, why.msg),
+                   "as in {\"<id of a VM>\": [\"name\"]}");
+        return false;
+    }
+    cd_plugin_alias *all = cd_arena_array(mem, cd_plugin_alias, named_cnt + BUILTIN);
+    cd_hash32 *ids = cd_arena_array(mem, cd_hash32, BUILTIN);
+    usize cnt = 0;
+    usize id_cnt = 0;
+    add_builtin(all, &cnt, ids, &id_cnt, "platformvm", "platform");
+    add_builtin(all, &cnt, ids, &id_cnt, "avm", "avm");
+    add_builtin(all, &cnt, ids, &id_cnt, "evm", "evm");
+    for (usize i = 0; i < named_cnt; i++) {
+        all[cnt++] = named[i];
+    }
+    out->cfg.aliases = all;
+    out->cfg.alias_cnt = cnt;
+    out->cfg.builtin = ids;
+    out->cfg.builtin_cnt = id_cnt;
+    return true;
+}
+
+static bool load_dir(cd__plugins *out, const cd_args *a, cd_arena *mem)
+{
+    cd_errinfo why = {0};
+    out->cfg.dir = cd_args_path(a, mem, OPT_PLUGIN_DIR);
+    out->cfg.may_miss = cd_args_source(a, OPT_PLUGIN_DIR) == CD_ARG_FROM_DEFAULT;
+    if (!out->cfg.may_miss && cd_plugin_dir_check(out->cfg.dir, &why) != CD_OK) {
+        cd__report("error", NULL, why.msg, "");
+        return false;
+    }
+    return true;
+}
+
+static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
+{
+    const char *text = cd_args_str(a, OPT_TRACK);
+    usize max = 1;
+    for (const char *c = text; *c != '\0'; c++) {
+        max += *c == ',';
+    }
+    cd_hash32 *nets = cd_arena_array(mem, cd_hash32, max);
+    usize cnt = 0;
+    for (const char *at = text; *at != '\0';) {
+        usize n = strcspn(at, ",");
+        cd_errinfo why = {0};
+        if (n != 0 && cd_id_parse(&nets[cnt], cd_bytes_of(at, n), &why) != CD_OK) {
+            cd__report("error", NULL,
+                       cd_arena_fmt(mem, "couldn't parse subnetID \"%.*s\": %s", (int)cd_min_u64(n, 80), at, why.msg),
+                       "ids of nets, with commas between them: --track-subnets=ID,ID");
+            return false;
+        }
+        if (n != 0 && cd_hash32_is_zero(&nets[cnt])) {
+            cd__report("error", NULL, "cannot track primary network", "it is always tracked");
+            return false;
+        }
+        cnt += n != 0;
+        at += n + (at[n] == ',');
+    }
+    out->tracked.nets = nets;
+    out->tracked.net_cnt = cnt;
+    out->has_tracked = cnt != 0;
+    return true;
+}
+
+bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
+                      const cd_p2p_identity *self)
+{
+    *out = (cd__plugins){.args = a, .self = self};
+    out->tracked = (cd_tracked_cfg){
+        .list = list,
+        .files = files,
+        .ctx = out,
+        .signer = {.sign = sign, .ctx = (void *)(usize)self},
+        .is_wrapped = !net->is_dev,
+    };
+    return load_dir(out, a, mem) && load_aliases(out, a, mem) && load_nets(out, a, mem);
+}

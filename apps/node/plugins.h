@@ -1,0 +1,22 @@
+/* apps/node/plugins.h - which plugins the node has, and the nets whose chains run with them. Threading: the main
+ * thread, but for what the node calls of it. [spec:plugin#9] */
+#ifndef CD_APPS_NODE_PLUGINS_H
+#define CD_APPS_NODE_PLUGINS_H
+
+#include "config.h"
+#include "node/node.h"
+
+/* What the flags say about plugins; lives as long as the node. */
+typedef struct cd__plugins {
+    const cd_args *args;
+    const cd_p2p_identity *self;
+    cd_plugins_cfg cfg;
+    cd_tracked_cfg tracked;
+    bool has_tracked;
+} cd__plugins;
+
+/* cd__plugins_load reads the flags. false: something is wrong, and was reported. */
+bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
+                      const cd_p2p_identity *self);
+
+#endif
