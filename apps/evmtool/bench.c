@@ -7,21 +7,21 @@
 #include "lab/bench_import.h"
 #include "lab/bench_trie.h"
 
-#define OPTIONS(X)                                                                                 \
-    X(OPT_ONLY, .name = "only", .type = CD_ARG_STR, .meta = "TEXT",                                \
-      .help = "only workloads whose group/name contains this")                                     \
-    X(OPT_MIN_MS, .name = "min-ms", .type = CD_ARG_U64, .dflt = "120", .max = 86400000,            \
-      .meta = "N", .help = "CPU time spent on each workload at least")                             \
-    X(OPT_REPS, .name = "reps", .type = CD_ARG_U64, .dflt = "0", .max = 1000000, .meta = "N",      \
-      .help = "run each workload just so often instead (0: as --min-ms says)")                     \
-    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto",                                \
-      .choices = "auto|direct|cells", .help = "which interpreter runs")                            \
-    X(OPT_THREADS, .name = "threads", .type = CD_ARG_U64, .dflt = "1", .min = 1, .max = 64,        \
-      .meta = "N", .help = "threads of an import")                                                 \
-    X(OPT_ROUNDS, .name = "rounds", .type = CD_ARG_U64, .dflt = "3", .min = 1, .max = 1000,        \
-      .meta = "N", .help = "repetitions of an import")                                             \
-    X(OPT_HISTORY, .name = "history", .type = CD_ARG_U64, .dflt = "0", .max = UINT64_MAX,          \
-      .meta = "N", .help = "blocks whose state an import keeps readable")
+#define OPTIONS(X)                                                                                                     \
+    X(OPT_ONLY, .name = "only", .type = CD_ARG_STR, .meta = "TEXT",                                                    \
+      .help = "only workloads whose group/name contains this")                                                         \
+    X(OPT_MIN_MS, .name = "min-ms", .type = CD_ARG_U64, .dflt = "120", .max = 86400000, .meta = "N",                   \
+      .help = "CPU time spent on each workload at least")                                                              \
+    X(OPT_REPS, .name = "reps", .type = CD_ARG_U64, .dflt = "0", .max = 1000000, .meta = "N",                          \
+      .help = "run each workload just so often instead (0: as --min-ms says)")                                         \
+    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|direct|cells",                    \
+      .help = "which interpreter runs")                                                                                \
+    X(OPT_THREADS, .name = "threads", .type = CD_ARG_U64, .dflt = "1", .min = 1, .max = 64, .meta = "N",               \
+      .help = "threads of an import")                                                                                  \
+    X(OPT_ROUNDS, .name = "rounds", .type = CD_ARG_U64, .dflt = "3", .min = 1, .max = 1000, .meta = "N",               \
+      .help = "repetitions of an import")                                                                              \
+    X(OPT_HISTORY, .name = "history", .type = CD_ARG_U64, .dflt = "0", .max = UINT64_MAX, .meta = "N",                 \
+      .help = "blocks whose state an import keeps readable")
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
 static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
@@ -67,16 +67,14 @@ static cd_err bench(cd_buf *out, const cd_args *a, cd_errinfo *why)
         return cd_lab_bench_import(out, words[1], words[2], &cfg, why);
     }
     const char *only = cd_args_str(a, OPT_ONLY);
-    cd_lab_effort effort = {.min_ns = cd_args_u64(a, OPT_MIN_MS) * 1000000,
-                            .exact = cd_args_u64(a, OPT_REPS)};
+    cd_lab_effort effort = {.min_ns = cd_args_u64(a, OPT_MIN_MS) * 1000000, .exact = cd_args_u64(a, OPT_REPS)};
     if (strcmp(words[0], "crypto") == 0) {
         if (cnt != 2) {
             return cd_fail(why, CD_EINVAL, "crypto needs a file of cases");
         }
         return cd_lab_bench_crypto(out, words[1], only, &effort, why);
     }
-    return cd_lab_bench_evm(out, words[0], only, &effort, cd_evmtool_tier(cd_args_str(a, OPT_TIER)),
-                            why);
+    return cd_lab_bench_evm(out, words[0], only, &effort, cd_evmtool_tier(cd_args_str(a, OPT_TIER)), why);
 }
 
 int cd_evmtool_bench(int argc, char **argv)

@@ -3,7 +3,7 @@
 #ifndef CD_APPS_EVMTOOL_COMMANDS_H
 #define CD_APPS_EVMTOOL_COMMANDS_H
 
-#include "base/args.h"
+#include "base/args/args.h"
 #include "evm/evm.h"
 
 int cd_evmtool_statetest(int argc, char **argv);

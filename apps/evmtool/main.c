@@ -2,22 +2,18 @@
  * measurements. */
 #include "apps/evmtool/commands.h"
 
-#include "base/term.h"
-#include "base/version.h"
+#include "base/args/program.h"
+#include "base/os/term.h"
 
 #include <stdio.h>
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-} commands[] = {
-    {"statetest", cd_evmtool_statetest, "run Ethereum state tests"},
-    {"blocktest", cd_evmtool_blocktest, "run Ethereum blockchain tests"},
-    {"run", cd_evmtool_run, "run a piece of byte code"},
-    {"trace", cd_evmtool_run, "run it and print EIP-3155 lines"},
-    {"t8n", cd_evmtool_t8n, "make a block's transition (as go-ethereum's evm t8n)"},
-    {"bench", cd_evmtool_bench, "measure interpreter, trie and block import"},
+static const cd_command commands[] = {
+    {"statetest", NULL, cd_evmtool_statetest, "run Ethereum state tests"},
+    {"blocktest", NULL, cd_evmtool_blocktest, "run Ethereum blockchain tests"},
+    {"run", NULL, cd_evmtool_run, "run a piece of byte code"},
+    {"trace", NULL, cd_evmtool_run, "run it and print EIP-3155 lines"},
+    {"t8n", NULL, cd_evmtool_t8n, "make a block's transition (as go-ethereum's evm t8n)"},
+    {"bench", NULL, cd_evmtool_bench, "measure interpreter, trie and block import"},
 };
 
 void cd_evmtool_sink(void *ctx, cd_bytes text)
@@ -31,9 +27,7 @@ void cd_evmtool_sink(void *ctx, cd_bytes text)
 
 cd_evm_tier cd_evmtool_tier(const char *name)
 {
-    return strcmp(name, "direct") == 0  ? CD_TIER_DIRECT
-           : strcmp(name, "cells") == 0 ? CD_TIER_CELLS
-                                        : CD_TIER_AUTO;
+    return strcmp(name, "direct") == 0 ? CD_TIER_DIRECT : strcmp(name, "cells") == 0 ? CD_TIER_CELLS : CD_TIER_AUTO;
 }
 
 int cd_evmtool_fail(const cd_errinfo *why)
@@ -59,35 +53,16 @@ int cd_evmtool_parse(cd_args *a, int argc, char **argv)
     return -1;
 }
 
-static int usage(FILE *to, int code)
-{
-    (void)fputs("usage: candela-evmtool COMMAND [options] ...\n\n", to);
-    for (usize i = 0; i < CD_COUNT(commands); i++) {
-        (void)fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
-    }
-    (void)fputs("\ncandela-evmtool COMMAND --help describes a command, candela-evmtool --version "
-                "tells the version.\n",
-                to);
-    return code;
-}
-
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        return usage(stderr, 2);
-    }
-    for (usize i = 0; i < CD_COUNT(commands); i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
-        }
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        return usage(stdout, 0);
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        (void)printf("candela/%s\n", CD_VERSION);
-        return 0;
-    }
-    (void)fprintf(stderr, "error: no command \"%s\"\n", argv[1]);
-    return usage(stderr, 2);
+    static const cd_program program = {
+        .name = "candela-evmtool",
+        .purpose = "the EVM's laboratory: public tests, single runs, transitions, measurements",
+        .examples = "  candela-evmtool run --code=6001600201\n"
+                    "  candela-evmtool statetest --fork=Cancun FILE.json\n",
+        .commands = commands,
+        .command_cnt = CD_COUNT(commands),
+        .bare_status = 2,
+    };
+    return cd_program_main(&program, argc, argv);
 }

@@ -1,34 +1,32 @@
 /* run and trace: one piece of byte code. */
 #include "apps/evmtool/commands.h"
 
-#include "base/fileio.h"
 #include "base/hex.h"
+#include "base/os/fileio.h"
 #include "lab/run.h"
 #include "num/u256_text.h"
 
-#define OPTIONS(X)                                                                                 \
-    X(OPT_CODE, .name = "code", .type = CD_ARG_STR, .meta = "HEX", .help = "the byte code")        \
-    X(OPT_CODEFILE, .name = "codefile", .type = CD_ARG_STR, .meta = "FILE",                        \
-      .help = "a file with the byte code in hex")                                                  \
-    X(OPT_INPUT, .name = "input", .type = CD_ARG_STR, .meta = "HEX", .help = "call data")          \
-    X(OPT_GAS, .name = "gas", .type = CD_ARG_U64, .dflt = "10000000000", .meta = "N",              \
-      .help = "gas of the message")                                                                \
-    X(OPT_VALUE, .name = "value", .type = CD_ARG_STR, .dflt = "0", .meta = "WEI",                  \
-      .help = "wei sent along")                                                                    \
-    X(OPT_SENDER, .name = "sender", .type = CD_ARG_STR, .meta = "ADDRESS",                         \
-      .dflt = "0x000000000000000000000000000000000073656e", .help = "who calls")                   \
-    X(OPT_RECEIVER, .name = "receiver", .type = CD_ARG_STR, .meta = "ADDRESS",                     \
-      .dflt = "0x0000000000000000000000000000000072656376", .help = "where the code is")           \
-    X(OPT_CREATE, .name = "create", .type = CD_ARG_BOOL, .help = "the code is init code")          \
-    X(OPT_PRESTATE, .name = "prestate", .type = CD_ARG_STR, .meta = "FILE",                        \
-      .help = "genesis document with the accounts to start from")                                  \
-    X(OPT_FORK, .name = "fork", .type = CD_ARG_STR, .dflt = "Cancun", .meta = "NAME",              \
-      .alias = "state.fork", .help = "rules in force")                                             \
-    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto",                                \
-      .choices = "auto|direct|cells", .help = "which interpreter runs")                            \
-    X(OPT_MEMORY, .name = "memory", .type = CD_ARG_BOOL, .alias = "trace.memory",                  \
-      .help = "trace lines with the memory")                                                       \
-    X(OPT_RETDATA, .name = "returndata", .type = CD_ARG_BOOL, .alias = "trace.returndata",         \
+#define OPTIONS(X)                                                                                                     \
+    X(OPT_CODE, .name = "code", .type = CD_ARG_STR, .meta = "HEX", .help = "the byte code")                            \
+    X(OPT_CODEFILE, .name = "codefile", .type = CD_ARG_STR, .meta = "FILE",                                            \
+      .help = "a file with the byte code in hex")                                                                      \
+    X(OPT_INPUT, .name = "input", .type = CD_ARG_STR, .meta = "HEX", .help = "call data")                              \
+    X(OPT_GAS, .name = "gas", .type = CD_ARG_U64, .dflt = "10000000000", .meta = "N", .help = "gas of the message")    \
+    X(OPT_VALUE, .name = "value", .type = CD_ARG_STR, .dflt = "0", .meta = "WEI", .help = "wei sent along")            \
+    X(OPT_SENDER, .name = "sender", .type = CD_ARG_STR, .meta = "ADDRESS",                                             \
+      .dflt = "0x000000000000000000000000000000000073656e", .help = "who calls")                                       \
+    X(OPT_RECEIVER, .name = "receiver", .type = CD_ARG_STR, .meta = "ADDRESS",                                         \
+      .dflt = "0x0000000000000000000000000000000072656376", .help = "where the code is")                               \
+    X(OPT_CREATE, .name = "create", .type = CD_ARG_BOOL, .help = "the code is init code")                              \
+    X(OPT_PRESTATE, .name = "prestate", .type = CD_ARG_STR, .meta = "FILE",                                            \
+      .help = "genesis document with the accounts to start from")                                                      \
+    X(OPT_FORK, .name = "fork", .type = CD_ARG_STR, .dflt = "Cancun", .meta = "NAME", .alias = "state.fork",           \
+      .help = "rules in force")                                                                                        \
+    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|direct|cells",                    \
+      .help = "which interpreter runs")                                                                                \
+    X(OPT_MEMORY, .name = "memory", .type = CD_ARG_BOOL, .alias = "trace.memory",                                      \
+      .help = "trace lines with the memory")                                                                           \
+    X(OPT_RETDATA, .name = "returndata", .type = CD_ARG_BOOL, .alias = "trace.returndata",                             \
       .help = "trace lines with return data")
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
@@ -46,8 +44,7 @@ static cd_err get_hex(cd_bytes *out, cd_arena *a, cd_bytes text, const char *wha
     return e == CD_OK ? CD_OK : cd_fail(why, e, "--%s: not hexadecimal", what);
 }
 
-static cd_err get_addr(cd_addr20 *out, cd_arena *a, const char *text, const char *what,
-                       cd_errinfo *why)
+static cd_err get_addr(cd_addr20 *out, cd_arena *a, const char *text, const char *what, cd_errinfo *why)
 {
     cd_bytes b;
     CD_TRY(get_hex(&b, a, cd_bytes_str(text), what, why));

@@ -1,38 +1,37 @@
 /* t8n: one block's transition with the options of go-ethereum's evm. */
 #include "apps/evmtool/commands.h"
 
-#include "base/fileio.h"
 #include "base/hex.h"
+#include "base/os/fileio.h"
 #include "codec/json.h"
+#include "lab/difficulty.h"
 #include "lab/t8n.h"
+#include "num/u256_text.h"
 
 #include <stdio.h>
 
-#define OPTIONS(X)                                                                                 \
-    X(OPT_ALLOC, .name = "input.alloc", .type = CD_ARG_STR, .dflt = "alloc.json", .meta = "FILE",  \
-      .help = "accounts, or stdin")                                                                \
-    X(OPT_ENV, .name = "input.env", .type = CD_ARG_STR, .dflt = "env.json", .meta = "FILE",        \
-      .help = "block environment, or stdin")                                                       \
-    X(OPT_TXS, .name = "input.txs", .type = CD_ARG_STR, .dflt = "txs.json", .meta = "FILE",        \
-      .help = "transactions, or stdin; RLP when the name ends in .rlp")                            \
-    X(OPT_DIR, .name = "output.basedir", .type = CD_ARG_STR, .meta = "FOLDER",                     \
-      .help = "where output files go")                                                             \
-    X(OPT_OUT_ALLOC, .name = "output.alloc", .type = CD_ARG_STR, .dflt = "alloc.json",             \
-      .meta = "FILE", .help = "accounts after, or stdout, stderr")                                 \
-    X(OPT_OUT_RESULT, .name = "output.result", .type = CD_ARG_STR, .dflt = "result.json",          \
-      .meta = "FILE", .help = "roots and receipts, or stdout, stderr")                             \
-    X(OPT_OUT_BODY, .name = "output.body", .type = CD_ARG_STR, .meta = "FILE",                     \
-      .help = "RLP of the transactions included")                                                  \
-    X(OPT_FORK, .name = "state.fork", .type = CD_ARG_STR, .dflt = "Cancun", .meta = "NAME",        \
-      .help = "rules in force")                                                                    \
-    X(OPT_CHAINID, .name = "state.chainid", .type = CD_ARG_U64, .dflt = "1", .meta = "N",          \
-      .help = "chain id")                                                                          \
-    X(OPT_REWARD, .name = "state.reward", .type = CD_ARG_I64, .dflt = "0", .meta = "WEI",          \
-      .help = "block reward; -1 = none")                                                           \
-    X(OPT_TRACE, .name = "trace", .type = CD_ARG_BOOL, .help = "a trace file a transaction")       \
-    X(OPT_MEMORY, .name = "trace.memory", .type = CD_ARG_BOOL, .help = "with the memory")          \
-    X(OPT_NOSTACK, .name = "trace.nostack", .type = CD_ARG_BOOL, .help = "without the stack")      \
-    X(OPT_RETDATA, .name = "trace.returndata", .type = CD_ARG_BOOL, .help = "with return data")    \
+#define OPTIONS(X)                                                                                                     \
+    X(OPT_ALLOC, .name = "input.alloc", .type = CD_ARG_STR, .dflt = "alloc.json", .meta = "FILE",                      \
+      .help = "accounts, or stdin")                                                                                    \
+    X(OPT_ENV, .name = "input.env", .type = CD_ARG_STR, .dflt = "env.json", .meta = "FILE",                            \
+      .help = "block environment, or stdin")                                                                           \
+    X(OPT_TXS, .name = "input.txs", .type = CD_ARG_STR, .dflt = "txs.json", .meta = "FILE",                            \
+      .help = "transactions, or stdin; RLP when the name ends in .rlp")                                                \
+    X(OPT_DIR, .name = "output.basedir", .type = CD_ARG_STR, .meta = "FOLDER", .help = "where output files go")        \
+    X(OPT_OUT_ALLOC, .name = "output.alloc", .type = CD_ARG_STR, .dflt = "alloc.json", .meta = "FILE",                 \
+      .help = "accounts after, or stdout, stderr")                                                                     \
+    X(OPT_OUT_RESULT, .name = "output.result", .type = CD_ARG_STR, .dflt = "result.json", .meta = "FILE",              \
+      .help = "roots and receipts, or stdout, stderr")                                                                 \
+    X(OPT_OUT_BODY, .name = "output.body", .type = CD_ARG_STR, .meta = "FILE",                                         \
+      .help = "RLP of the transactions included")                                                                      \
+    X(OPT_FORK, .name = "state.fork", .type = CD_ARG_STR, .dflt = "Cancun", .meta = "NAME", .help = "rules in force")  \
+    X(OPT_CHAINID, .name = "state.chainid", .type = CD_ARG_U64, .dflt = "1", .meta = "N", .help = "chain id")          \
+    X(OPT_REWARD, .name = "state.reward", .type = CD_ARG_STR, .dflt = "0", .meta = "WEI",                              \
+      .help = "block reward; -1 = none")                                                                               \
+    X(OPT_TRACE, .name = "trace", .type = CD_ARG_BOOL, .help = "a trace file a transaction")                           \
+    X(OPT_MEMORY, .name = "trace.memory", .type = CD_ARG_BOOL, .help = "with the memory")                              \
+    X(OPT_NOSTACK, .name = "trace.nostack", .type = CD_ARG_BOOL, .help = "without the stack")                          \
+    X(OPT_RETDATA, .name = "trace.returndata", .type = CD_ARG_BOOL, .help = "with return data")                        \
     X(OPT_FRAMES, .name = "trace.callframes", .type = CD_ARG_BOOL, .help = "with frame lines")
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
@@ -45,7 +44,31 @@ typedef struct job {
     cd_arena arena;
     cd_json from_stdin; /* {"alloc","env","txs"} */
     cd_errinfo why;     /* of a trace file that could not be written */
+    bool is_running;    /* files are read: what fails now is what is in them */
 } job;
+
+/* Exit codes of go-ethereum's evm. */
+enum { EXIT_EVM = 2, EXIT_CONFIG = 3, EXIT_NO_HASH = 4, EXIT_JSON = 10, EXIT_IO = 11, EXIT_RLP = 12 };
+
+static int exit_code(const job *j, cd_err e)
+{
+    if (!j->is_running) {
+        return e == CD_EINVAL ? EXIT_CONFIG : e == CD_ENOENT || e == CD_EIO || e == CD_EACCES ? EXIT_IO : EXIT_JSON;
+    }
+    switch ((int)e) {
+    case CD_EINVAL:
+        return EXIT_CONFIG;
+    case CD_EMISSING:
+        return EXIT_NO_HASH;
+    case CD_ETRAIL:
+    case CD_ESHORT:
+        return EXIT_RLP;
+    case CD_EUNSUPPORTED:
+        return EXIT_EVM;
+    default:
+        return EXIT_JSON;
+    }
+}
 
 static cd_err read_stdin(job *j, cd_errinfo *why)
 {
@@ -103,16 +126,13 @@ static void on_trace(void *ctx, usize idx, const cd_hash32 *tx_hash, cd_bytes li
 }
 
 /* Puts one output into a file, or among what goes to stdout or stderr. */
-static cd_err put(job *j, cd_json_w *std_out, cd_json_w *std_err, usize opt, const char *key,
-                  cd_bytes json, cd_errinfo *why)
+static cd_err put(job *j, cd_json_w *std_out, cd_json_w *std_err, usize opt, const char *key, cd_bytes json,
+                  cd_errinfo *why)
 {
     const char *name = cd_args_str(j->args, opt);
-    cd_json_w *w = strcmp(name, "stdout") == 0   ? std_out
-                   : strcmp(name, "stderr") == 0 ? std_err
-                                                 : NULL;
+    cd_json_w *w = strcmp(name, "stdout") == 0 ? std_out : strcmp(name, "stderr") == 0 ? std_err : NULL;
     if (w != NULL) {
-        cd_json_w_key(w, key);
-        cd_json_w_raw(w, json);
+        cd_json_put_raw(w, key, json);
         return CD_OK;
     }
     return name[0] == '\0' ? CD_OK : write_file(j, name, json, why);
@@ -153,12 +173,19 @@ static cd_err transition(job *j, cd_errinfo *why)
     const cd_args *a = j->args;
     const char *txs = cd_args_str(a, OPT_TXS);
     usize n = strlen(txs);
-    i64 reward = cd_args_i64(a, OPT_REWARD);
+    const char *fork = cd_args_str(a, OPT_FORK);
+    const char *reward_text = cd_args_str(a, OPT_REWARD);
+    cd_u256 reward = cd_u256_zero();
+    bool has_reward = strcmp(reward_text, "-1") != 0;
+    if (has_reward && (cd_u256_parse(&reward, cd_bytes_str(reward_text)) != CD_OK || !cd_u256_fits_u64(&reward))) {
+        return cd_fail(why, CD_EINVAL, "--state.reward must be wei in decimal or hexadecimal, or -1, got \"%.80s\"",
+                       reward_text);
+    }
     cd_t8n_cfg cfg = {
         .txs_are_rlp = n > 4 && strcmp(txs + n - 4, ".rlp") == 0,
         .chain_id = cd_args_u64(a, OPT_CHAINID),
-        .has_reward = reward >= 0,
-        .reward = reward >= 0 ? (u64)reward : 0,
+        .has_reward = has_reward,
+        .reward = cd_u256_to_u64_sat(&reward),
         .trace = cd_args_bool(a, OPT_TRACE),
         .trace_memory = cd_args_bool(a, OPT_MEMORY),
         .trace_no_stack = cd_args_bool(a, OPT_NOSTACK),
@@ -167,15 +194,18 @@ static cd_err transition(job *j, cd_errinfo *why)
         .on_trace = on_trace,
         .trace_ctx = j,
     };
-    if (cd_fork_parse(&cfg.fork, cd_args_str(a, OPT_FORK)) != CD_OK) {
-        return cd_fail(why, CD_EINVAL, "no fork \"%s\"", cd_args_str(a, OPT_FORK));
+    if (cd_fork_parse(&cfg.fork, fork) != CD_OK) {
+        return cd_fail(why, CD_EINVAL, "no fork \"%.80s\"", fork);
     }
+    cfg.difficulty_delay = cd_difficulty_delay(cfg.fork, fork);
     CD_TRY(read_input(&cfg.alloc, j, OPT_ALLOC, "alloc", why));
     CD_TRY(read_input(&cfg.env, j, OPT_ENV, "env", why));
     CD_TRY(read_input(&cfg.txs, j, OPT_TXS, "txs", why));
     cd_t8n_out out = {0};
+    j->is_running = true;
     cd_err e = cd_t8n_run(&out, &cfg, why);
     if (e == CD_OK) {
+        j->is_running = false;
         e = put_all(j, &out, why);
     }
     cd_t8n_out_fini(&out);
@@ -195,7 +225,11 @@ int cd_evmtool_t8n(int argc, char **argv)
     if (code < 0) {
         cd_errinfo why = {0};
         job j = {.args = a};
-        code = transition(&j, &why) == CD_OK ? j.why.code != CD_OK : cd_evmtool_fail(&why);
+        cd_err e = transition(&j, &why);
+        code = e == CD_OK ? (j.why.code != CD_OK ? EXIT_IO : 0) : exit_code(&j, e);
+        if (e != CD_OK) {
+            (void)cd_evmtool_fail(&why);
+        }
         cd_arena_fini(&j.arena);
     }
     cd_args_free(a);

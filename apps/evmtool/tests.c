@@ -7,15 +7,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define COMMON(X)                                                                                  \
-    X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "print one JSON line a case")         \
-    X(OPT_FORK, .name = "fork", .type = CD_ARG_STR, .meta = "NAME", .help = "only this fork")      \
-    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto",                                \
-      .choices = "auto|direct|cells", .help = "which interpreter runs")                            \
-    X(OPT_JOBS, .name = "jobs", .type = CD_ARG_U64, .dflt = "2", .min = 1, .max = 256,             \
-      .meta = "N", .help = "threads")                                                              \
-    X(OPT_SKIP, .name = "skip-list", .type = CD_ARG_STR, .meta = "FILE",                           \
-      .help = "path endings, one a line, that are not run")                                        \
+#define COMMON(X)                                                                                                      \
+    X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "print one JSON line a case")                             \
+    X(OPT_FORK, .name = "fork", .type = CD_ARG_STR, .meta = "NAME", .help = "only this fork")                          \
+    X(OPT_TIER, .name = "tier", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|direct|cells",                    \
+      .help = "which interpreter runs")                                                                                \
+    X(OPT_JOBS, .name = "jobs", .type = CD_ARG_U64, .dflt = "2", .min = 1, .max = 256, .meta = "N", .help = "threads") \
+    X(OPT_SKIP, .name = "skip-list", .type = CD_ARG_STR, .meta = "FILE",                                               \
+      .help = "path endings, one a line, that are not run")                                                            \
     X(OPT_TRACE, .name = "trace", .type = CD_ARG_BOOL, .help = "print EIP-3155 lines")
 
 enum { COMMON(CD_ARG_ID) OPT_CNT };
@@ -75,8 +74,7 @@ static int run_suite(cd_suite *s, const cd_args *a)
 
 static cd_args *args_new(const char *program, const char *purpose, const char *usage)
 {
-    cd_args_info info = {
-        .program = program, .purpose = purpose, .usage = usage, .words_max = UINT32_MAX};
+    cd_args_info info = {.program = program, .purpose = purpose, .usage = usage, .words_max = UINT32_MAX};
     return cd_args_new(&info, options, CD_COUNT(options));
 }
 

@@ -16,7 +16,7 @@
     X(OPT_BIND, .name = "bind", .type = CD_ARG_STR, .meta = "ADDR", .help = "its address; every one when not given") \
     X(OPT_ACCESS_LOG, .name = "access-log", .type = CD_ARG_BOOL, .help = "log every request")                        \
     X(OPT_KEY, .name = "upstream-api-key", .type = CD_ARG_LIST, .alias = "coingecko-api-key", .meta = "KEY",         \
-      .group = "Providers", .help = "key of the provider; several when UPSTREAM_URL has several (the last for the rest)") \
+      .group = "Providers", .help = "key of the provider; several as UPSTREAM_URL has several (last for the rest)") \
     X(OPT_PLAN, .name = "upstream-plan", .type = CD_ARG_STR, .dflt = "demo", .choices = "demo|pro", .meta = "PLAN",  \
       .help = "which of the provider's plans the key is for")                                                        \
     X(OPT_URL, .name = "upstream-url", .type = CD_ARG_LIST, .meta = "[NAME=]URL",                                    \
@@ -35,6 +35,10 @@
       .meta = "N", .help = "beyond it the price that was not asked for for longest is forgotten")                    \
     X(OPT_NEGATIVE, .name = "negative-ttl-s", .type = CD_ARG_U64, .dflt = "60", .min = 1, .max = 31536000,           \
       .meta = "S", .help = "how long an unknown token is remembered as such")                                        \
+    X(OPT_NEW_IDS, .name = "client-new-ids-per-min", .type = CD_ARG_U64, .dflt = "0", .max = 10000000, .meta = "N",   \
+      .help = "ids nobody has found yet, for one client; 0: a quarter of the provider's rate")                       \
+    X(OPT_ALLOWED, .name = "allowed-ids", .type = CD_ARG_LIST, .meta = "ID",                                         \
+      .help = "what may be asked for; everything when not given")                                                    \
     X(OPT_WINDOW, .name = "batch-window-ms", .type = CD_ARG_U64, .dflt = "5", .max = 10000, .meta = "MS",            \
       .help = "how long a miss waits for others to share its call")                                                  \
     X(OPT_SWR, .name = "swr", .type = CD_ARG_BOOL, .help = "answer stale prices at once and refresh them behind")    \
@@ -54,7 +58,7 @@ typedef struct app {
     cd_front *front;
 } app;
 
-/* --- providers ------------------------------------------------------------------------------------ */
+/* --- providers --- */
 
 /* Parts a "name=rest" at its first '='; without one the name is empty. */
 static const char *after_name(cd_bytes *name, const char *text)
@@ -69,8 +73,7 @@ static const char *after_name(cd_bytes *name, const char *text)
     return eq + 1;
 }
 
-static cd_err read_provider(cd_prices_provider *out, const cd_service *s, const char *text, usize i,
-                            cd_errinfo *why)
+static cd_err read_provider(cd_prices_provider *out, const cd_service *s, const char *text, usize i, cd_errinfo *why)
 {
     cd_bytes name;
     char folded[CD_PRICE_NAME_MAX];
@@ -80,12 +83,10 @@ static cd_err read_provider(cd_prices_provider *out, const cd_service *s, const 
         n--;
     }
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        return cd_fail(why, CD_EINVAL,
-                       "UPSTREAM_URL must be [NAME=]http(s)://..., number %zu is not", i + 1);
+        return cd_fail(why, CD_EINVAL, "UPSTREAM_URL must be [NAME=]http(s)://..., number %zu is not", i + 1);
     }
     if (name.p != NULL && !cd_price_name_fold(folded, name)) {
-        return cd_fail(why, CD_EINVAL,
-                       "UPSTREAM_URL: the name of number %zu must be letters and digits", i + 1);
+        return cd_fail(why, CD_EINVAL, "UPSTREAM_URL: the name of number %zu must be letters and digits", i + 1);
     }
     out->base = cd_arena_str(s->mem, cd_bytes_of(url, n));
     out->name = name.p != NULL ? cd_arena_str(s->mem, cd_bytes_of(folded, name.n))
@@ -94,22 +95,20 @@ static cd_err read_provider(cd_prices_provider *out, const cd_service *s, const 
     return CD_OK;
 }
 
-static cd_err read_providers(cd_prices_provider *out, usize *cnt, const cd_service *s,
-                             cd_errinfo *why)
+static cd_err read_providers(cd_prices_provider *out, usize *cnt, const cd_service *s, cd_errinfo *why)
 {
     const char *const *keys;
     const char *const *urls;
     usize keys_cnt = cd_args_list(s->args, OPT_KEY, &keys);
     usize urls_cnt = cd_args_list(s->args, OPT_URL, &urls);
     bool is_pro = strcmp(cd_args_str(s->args, OPT_PLAN), "pro") == 0;
-    const char *own = is_pro ? "coingecko=https://pro-api.coingecko.com/api/v3"
-                             : "coingecko=https://api.coingecko.com/api/v3";
+    const char *own =
+        is_pro ? "coingecko=https://pro-api.coingecko.com/api/v3" : "coingecko=https://api.coingecko.com/api/v3";
     if (keys_cnt == 0 || keys[0][0] == '\0') {
         return cd_fail(why, CD_EINVAL, "UPSTREAM_API_KEY is not set");
     }
     if (urls_cnt > CD_PRICES_PROVIDERS_MAX) {
-        return cd_fail(why, CD_EINVAL, "UPSTREAM_URL may name %d providers",
-                       CD_PRICES_PROVIDERS_MAX);
+        return cd_fail(why, CD_EINVAL, "UPSTREAM_URL may name %d providers", CD_PRICES_PROVIDERS_MAX);
     }
     *cnt = urls_cnt != 0 ? urls_cnt : 1;
     for (usize i = 0; i < *cnt; i++) {
@@ -123,10 +122,9 @@ static cd_err read_providers(cd_prices_provider *out, usize *cnt, const cd_servi
     return CD_OK;
 }
 
-/* --- given prices --------------------------------------------------------------------------------- */
+/* --- given prices --- */
 
-static cd_err read_static(cd_prices_static *out, const cd_service *s, const char *text,
-                          cd_errinfo *why)
+static cd_err read_static(cd_prices_static *out, const cd_service *s, const char *text, cd_errinfo *why)
 {
     cd_bytes name;
     char *end;
@@ -140,13 +138,11 @@ static cd_err read_static(cd_prices_static *out, const cd_service *s, const char
         name.n = (usize)(slash - name.p);
     }
     double price = strtod(number, &end);
-    if (!cd_price_name_fold(id, name) || !cd_price_name_fold(currency, cur) || end == number ||
-        *end != '\0' || !isfinite(price)) {
-        return cd_fail(why, CD_EINVAL,
-                       "STATIC_PRICES must be ID=PRICE or ID/CURRENCY=PRICE, got \"%.60s\"", text);
+    if (!cd_price_name_fold(id, name) || !cd_price_name_fold(currency, cur) || end == number || *end != '\0' ||
+        !isfinite(price)) {
+        return cd_fail(why, CD_EINVAL, "STATIC_PRICES must be ID=PRICE or ID/CURRENCY=PRICE, got \"%.60s\"", text);
     }
-    *out = (cd_prices_static){
-        .id = cd_bytes_of(id, name.n), .currency = cd_bytes_of(currency, cur.n), .price = price};
+    *out = (cd_prices_static){.id = cd_bytes_of(id, name.n), .currency = cd_bytes_of(currency, cur.n), .price = price};
     return CD_OK;
 }
 
@@ -163,7 +159,24 @@ static cd_err read_statics(cd_prices_cfg *cfg, const cd_service *s, cd_errinfo *
     return CD_OK;
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+static cd_err read_allowed(cd_prices_cfg *cfg, const cd_service *s, cd_errinfo *why)
+{
+    const char *const *list;
+    usize cnt = cd_args_list(s->args, OPT_ALLOWED, &list);
+    cd_bytes *out = cd_arena_array(s->mem, cd_bytes, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        char *id = cd_arena_alloc(s->mem, CD_PRICE_NAME_MAX);
+        if (!cd_price_name_fold(id, cd_bytes_str(list[i]))) {
+            return cd_fail(why, CD_EINVAL, "ALLOWED_IDS: \"%.60s\" is no id", list[i]);
+        }
+        out[i] = cd_bytes_of(id, strlen(list[i]));
+    }
+    cfg->allowed = out;
+    cfg->allowed_cnt = cnt;
+    return CD_OK;
+}
+
+/* --- life --- */
 
 static u32 number(const cd_service *s, usize id)
 {
@@ -193,8 +206,7 @@ static cd_err open_front(app *a, const cd_service *s, cd_errinfo *why)
     };
     a->page = cd_pricing_page_new(cfg.prices, cd_clock_real());
     a->front = cd_front_new(&cfg);
-    CD_TRY(
-        cd_front_listen(a->front, cd_args_str(s->args, OPT_BIND), (u16)number(s, OPT_PORT), why));
+    CD_TRY(cd_front_listen(a->front, cd_args_str(s->args, OPT_BIND), (u16)number(s, OPT_PORT), why));
     cd_log_info(s->log, "listening", CD_F("port", cd_front_port(a->front)));
     return CD_OK;
 }
@@ -224,12 +236,14 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
                    .timeout_ms = number(s, OPT_TIMEOUT),
                    .batch_window_ms = window_ms != 0 ? window_ms : CD_PRICES_NO_WINDOW,
                    .entries_max = number(s, OPT_ENTRIES),
+                   .new_ids_per_min = number(s, OPT_NEW_IDS),
                    .swr = cd_args_bool(s->args, OPT_SWR),
                    .prefetch = cd_args_bool(s->args, OPT_PREFETCH),
                    .median = cd_args_bool(s->args, OPT_MEDIAN)},
     };
     CD_TRY(read_providers(providers, &cfg.prices.providers_cnt, s, why));
     CD_TRY(read_statics(&cfg.prices, s, why));
+    CD_TRY(read_allowed(&cfg.prices, s, why));
     CD_TRY(cd_gateway_open(&a->gateway, &cfg, why));
     cd_err err = open_front(a, s, why);
     if (err != CD_OK) {

@@ -1,10 +1,11 @@
 /* candela-webhooks keys, projects - what an operator does to the store, beside a running service or without one. */
 #include "apps/webhooks/commands.h"
-#include "base/clock.h"
-#include "base/list.h"
-#include "base/rng.h"
-#include "services/webhook/core/db.h"
+#include "base/os/clock.h"
+#include "base/os/rng.h"
+#include "base/table/list.h"
+#include "net/smtp.h"
 #include "services/webhook/core/names.h"
+#include "services/webhook/core/store/db.h"
 
 #include <stdio.h>
 
@@ -22,12 +23,11 @@
     X(OPT_READ_ONLY, .name = "read-only", .type = CD_ARG_BOOL, .help = "it may not change anything")                 \
     X(OPT_EXPIRES, .name = "expires", .type = CD_ARG_DURATION, .meta = "TIME", .help = "from now; never when not given")
 // clang-format on
-
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
 static const cd_arg_def options[] = {OPTIONS(CD_ARG_ROW)};
 
 typedef struct task {
-    cd_wh_job job;
+    cd_job job;
     const cd_args *args;
     const char *word; /* behind the verb */
     cd_arena mem;
@@ -74,20 +74,26 @@ static cd_err find_project(task *t, cd_wh_store *s, cd_wh_project *out, cd_errin
     return CD_ENOENT;
 }
 
+static cd_err check_email(const task *t, cd_errinfo *why)
+{
+    const char *email = cd_args_str(t->args, OPT_EMAIL);
+    return email[0] == '\0' || cd_mail_is_address(email)
+               ? CD_OK
+               : cd_fail(why, CD_EINVAL, "--email must be one e-mail address, got \"%.60s\"", email);
+}
+
 static cd_err make_project(task *t, cd_wh_store *s, cd_wh_project *out, cd_errinfo *why)
 {
     cd_rng rng = cd_rng_os();
     cd_wh_project p = {
-        .id = cd_arena_fmt(&t->mem, "prj_%08llx",
-                           (unsigned long long)(cd_rng_u64(&rng) & 0xFFFFFFFF)),
+        .id = cd_arena_fmt(&t->mem, "prj_%08llx", (unsigned long long)(cd_rng_u64(&rng) & 0xFFFFFFFF)),
         .name = cd_args_str(t->args, OPT_PROJECT),
         .tier = cd_args_str(t->args, OPT_TIER),
         .email = cd_args_str(t->args, OPT_EMAIL),
         .created_ms = t->now_ms,
     };
     if (cd_wh_face_of(&p.face, cd_bytes_str(cd_args_str(t->args, OPT_VARIANT))) != CD_OK) {
-        return cd_fail(why, CD_EINVAL, "there is no project \"%.60s\"; give --variant to make it",
-                       p.name);
+        return cd_fail(why, CD_EINVAL, "there is no project \"%.60s\"; give --variant to make it", p.name);
     }
     set_quota(&p);
     CD_TRY(cd_wh_project_put(s, &p, why));
@@ -100,24 +106,24 @@ static cd_err check_project(const task *t, const cd_wh_project *p, cd_errinfo *w
 {
     const char *face = cd_args_str(t->args, OPT_VARIANT);
     if (face[0] != '\0' && strcmp(face, cd_wh_face_name(p->face)) != 0) {
-        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of variant %s", p->name,
-                       cd_wh_face_name(p->face));
+        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of variant %s", p->name, cd_wh_face_name(p->face));
     }
     if (cd_args_source(t->args, OPT_TIER) != CD_ARG_FROM_DEFAULT &&
         strcmp(cd_args_str(t->args, OPT_TIER), p->tier) != 0) {
-        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of tier %s; projects set changes it",
-                       p->name, p->tier);
+        return cd_fail(why, CD_EEXIST, "project \"%.60s\" is of tier %s; projects set changes it", p->name, p->tier);
     }
     return CD_OK;
 }
 
-static cd_err keys_create(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err keys_create(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     task *t = cd_list_of(job, task, job);
     cd_wh_project p;
     cd_wh_key made;
     char text[48];
     u64 expires = cd_args_u64(t->args, OPT_EXPIRES) / CD_NS_PER_MS;
+    CD_TRY(check_email(t, why));
     cd_err err = find_project(t, s, &p, why);
     if (err == CD_ENOENT) {
         err = make_project(t, s, &p, why);
@@ -136,8 +142,9 @@ static cd_err keys_create(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err keys_list(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err keys_list(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     task *t = cd_list_of(job, task, job);
     cd_wh_project p;
     cd_wh_key *keys;
@@ -148,11 +155,9 @@ static cd_err keys_list(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     }
     CD_TRY(err);
     CD_TRY(cd_wh_key_list(s, &keys, &cnt, &t->mem, p.id, why));
-    cd_buf_fmt(&t->out, "%-16s  %-8s  %-5s  %-10s  %-10s  %s\n", "ID", "KEY", "MAY", "MADE",
-               "REVOKED", "LABEL");
+    cd_buf_fmt(&t->out, "%-16s  %-8s  %-5s  %-10s  %-10s  %s\n", "ID", "KEY", "MAY", "MADE", "REVOKED", "LABEL");
     for (usize i = 0; i < cnt; i++) {
-        cd_buf_fmt(&t->out, "%-16s  sk_…%-4s  %-5s  ", keys[i].id, keys[i].last4,
-                   keys[i].may_write ? "write" : "read");
+        cd_buf_fmt(&t->out, "%-16s  sk_…%-4s  %-5s  ", keys[i].id, keys[i].last4, keys[i].may_write ? "write" : "read");
         put_time(&t->out, keys[i].created_ms);
         cd_buf_str(&t->out, "  ");
         put_time(&t->out, keys[i].revoked_ms);
@@ -161,8 +166,9 @@ static cd_err keys_list(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err keys_revoke(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err keys_revoke(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     task *t = cd_list_of(job, task, job);
     cd_wh_project p;
     cd_err err = find_project(t, s, &p, why);
@@ -177,26 +183,28 @@ static cd_err keys_revoke(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static cd_err projects_list(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err projects_list(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     task *t = cd_list_of(job, task, job);
     cd_wh_project *list;
     usize cnt;
     CD_TRY(cd_wh_project_list(s, &list, &cnt, &t->mem, why));
     cd_buf_fmt(&t->out, "%-14s  %-7s  %-10s  %-10s  %s\n", "ID", "VARIANT", "TIER", "MADE", "NAME");
     for (usize i = 0; i < cnt; i++) {
-        cd_buf_fmt(&t->out, "%-14s  %-7s  %-10s  ", list[i].id, cd_wh_face_name(list[i].face),
-                   list[i].tier);
+        cd_buf_fmt(&t->out, "%-14s  %-7s  %-10s  ", list[i].id, cd_wh_face_name(list[i].face), list[i].tier);
         put_time(&t->out, list[i].created_ms);
         cd_buf_fmt(&t->out, "  %s\n", list[i].name);
     }
     return CD_OK;
 }
 
-static cd_err projects_set(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err projects_set(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     task *t = cd_list_of(job, task, job);
     cd_wh_project p;
+    CD_TRY(check_email(t, why));
     cd_err err = find_project(t, s, &p, why);
     if (err == CD_ENOENT) {
         return cd_fail(why, CD_ENOENT, "there is no such project");
@@ -216,7 +224,7 @@ static cd_err projects_set(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
 
 typedef struct verb {
     const char *name;
-    cd_err (*run)(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why);
+    cd_err (*run)(cd_job *job, void *store, cd_errinfo *why);
     bool makes; /* the store, when there is none yet */
 } verb;
 

@@ -1,15 +1,14 @@
 /* candela-webhooks audit - is the ledger what the chain says? And how chains are named on the command line. */
 #include "apps/webhooks/commands.h"
-#include "base/clock.h"
-#include "net/ws_client.h"
-#include "services/webhook/core/compare.h"
+#include "base/os/clock.h"
+#include "net/ws/client.h"
+#include "services/webhook/core/chain/compare.h"
 
 #include <ctype.h>
 #include <stdio.h>
 
 /* "lux:LUX=ws://…" into its three parts. */
-static cd_err split_chain(cd_webhook_chain *out, cd_arena *mem, const char *text, const char **url,
-                          cd_errinfo *why)
+static cd_err split_chain(cd_webhook_chain *out, cd_arena *mem, const char *text, const char **url, cd_errinfo *why)
 {
     usize n = strcspn(text, "=");
     usize name = strcspn(text, ":=");
@@ -36,12 +35,11 @@ static const char *http_of(cd_arena *mem, const char *ws)
     usize n = strlen(ws);
     const char *rest = ws + 2; /* "s://" or "://" */
     bool has_ws = n > 3 && strcmp(ws + n - 3, "/ws") == 0;
-    return cd_arena_fmt(mem, "http%.*s%s", (int)(n - 2 - (has_ws ? 3 : 0)), rest,
-                        has_ws ? "/rpc" : "");
+    return cd_arena_fmt(mem, "http%.*s%s", (int)(n - 2 - (has_ws ? 3 : 0)), rest, has_ws ? "/rpc" : "");
 }
 
-cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, const char *text,
-                     usize http_id, cd_errinfo *why)
+cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, const char *text, usize http_id,
+                     cd_errinfo *why)
 {
     const char *const *https;
     usize cnt = cd_args_list(args, http_id, &https);
@@ -51,8 +49,7 @@ cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, 
     if (is_ws) {
         CD_TRY(cd_ws_url_check(url, why));
     } else if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, wss://, http:// or https://",
-                       out->name);
+        return cd_fail(why, CD_EINVAL, "--chain %s must lead to ws://, wss://, http:// or https://", out->name);
     }
     out->ws_url = is_ws ? url : NULL;
     out->http_url = is_ws ? http_of(mem, url) : url;
@@ -65,7 +62,7 @@ cd_err cd_chain_read(cd_webhook_chain *out, cd_arena *mem, const cd_args *args, 
     return CD_OK;
 }
 
-/* ---- the audit ---- */
+/* --- the audit --- */
 
 // clang-format off
 #define OPTIONS(X)                                                                                                   \
@@ -86,7 +83,7 @@ typedef struct audit {
     const cd_args *args;
     cd_arena mem, asked;
     cd_loop *loop;
-    cd_wh_db *db;
+    cd_jobs *db;
     cd_http_client *http;
     cd_upstream node;
     cd_webhook_chain chain;
@@ -116,13 +113,11 @@ static void on_compared(void *ctx, const cd_wh_compared *r, const char *reason)
         return;
     }
     cd_buf_fmt(&a->out, "blocks %llu to %llu: %llu matches, %llu rows, %llu differences\n",
-               (unsigned long long)r->first, (unsigned long long)r->last,
-               (unsigned long long)r->matches, (unsigned long long)r->rows,
-               (unsigned long long)r->differences);
+               (unsigned long long)r->first, (unsigned long long)r->last, (unsigned long long)r->matches,
+               (unsigned long long)r->rows, (unsigned long long)r->differences);
     for (usize i = 0; i < r->differences && i < CD_WH_DIFFERENCES_MAX; i++) {
         cd_buf_fmt(&a->out, "%s: block %llu, webhook %lld, event %s\n", words[r->list[i].kind],
-                   (unsigned long long)r->list[i].block, (long long)r->list[i].hook,
-                   r->list[i].event_id);
+                   (unsigned long long)r->list[i].block, (long long)r->list[i].hook, r->list[i].event_id);
     }
     a->code = r->differences == 0 ? 0 : 1;
     cd_loop_stop(a->loop);
@@ -132,8 +127,7 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
 {
     audit *a = ctx;
     u64 id;
-    if (err != CD_OK || answers[0].is_error ||
-        cd_json_qty_u64(&id, answers[0].result, NULL) != CD_OK) {
+    if (err != CD_OK || answers[0].is_error || cd_json_qty_u64(&id, answers[0].result, NULL) != CD_OK) {
         (void)cd_fail(&a->why, CD_EIO, "the node of %s does not answer: %.200s", a->chain.name,
                       err != CD_OK ? reason : "it does not say which chain it has");
         give_up(a, a->why.msg);
@@ -146,8 +140,8 @@ static void on_id(void *ctx, cd_err err, const char *reason, const cd_answer *an
         .chain = {.name = a->chain.name, .symbol = a->chain.symbol, .id = id},
         .tokens = a->tokens,
     };
-    a->compare = cd_wh_compare_new(&a->source, a->db, cd_args_u64(a->args, OPT_FROM),
-                                   cd_args_u64(a->args, OPT_TO), on_compared, a);
+    a->compare = cd_wh_compare_new(&a->source, a->db, cd_args_u64(a->args, OPT_FROM), cd_args_u64(a->args, OPT_TO),
+                                   on_compared, a);
 }
 
 static cd_err open_audit(audit *a, cd_errinfo *why)
@@ -198,7 +192,7 @@ int cd_cmd_audit(int argc, char **argv)
     } else {
         run_audit(&a);
     }
-    cd_wh_db_close(a.db);
+    cd_jobs_close(a.db);
     cd_wh_compare_free(a.compare);
     cd_wh_tokens_free(a.tokens);
     cd_http_client_free(a.http);

@@ -1,6 +1,6 @@
 /* candela-webhooks serve - the service: options, and which chains. */
 #include "apps/webhooks/commands.h"
-#include "base/fileio.h"
+#include "base/os/fileio.h"
 #include "services/common/service.h"
 #include "services/webhook/core/names.h"
 #include "services/webhook/webhook.h"
@@ -28,6 +28,8 @@ enum { CHAINS_MAX = 16, PORT_A = 8091 };
     CD_CHAIN_OPTIONS(X)                                                                                              \
     X(OPT_CONFIRMATIONS, .name = "confirmations", .type = CD_ARG_U64, .max = 100000, .meta = "N",                    \
       .help = "blocks above one before it counts; 0 where blocks are final")                                         \
+    X(OPT_REPLACED, .name = "replaced-blocks", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|follow|stop",    \
+      .meta = "WHAT", .help = "when a node's blocks are others by now; auto: follow on dev networks, else stop") \
     X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD", .group = "Deliveries",   \
       .help = "the word in X-WORD-Signature")                                                                        \
     X(OPT_ALLOW_HTTP, .name = "allow-http", .type = CD_ARG_BOOL, .help = "receivers may be without TLS")             \
@@ -61,7 +63,7 @@ static const char *or_null(const char *s)
     return s[0] == '\0' ? NULL : s;
 }
 
-/* ---- chains ---- */
+/* --- chains --- */
 
 static bool is_chain(const app *a, usize cnt, cd_bytes name)
 {
@@ -98,7 +100,7 @@ static cd_err read_chains(app *a, usize *cnt, const cd_service *s, cd_errinfo *w
     return CD_OK;
 }
 
-/* ---- the rest ---- */
+/* --- the rest --- */
 
 static void read_ports(cd_webhook_cfg *cfg, const cd_service *s)
 {
@@ -115,6 +117,12 @@ static void read_ports(cd_webhook_cfg *cfg, const cd_service *s)
             return;
         }
     }
+}
+
+static cd_wh_replaced read_replaced(const cd_service *s)
+{
+    const char *word = cd_args_str(s->args, OPT_REPLACED);
+    return word[0] == 'f' ? CD_WH_REPLACED_FOLLOW : word[0] == 's' ? CD_WH_REPLACED_STOP : CD_WH_REPLACED_AUTO;
 }
 
 static cd_err read_jitter(double *out, const cd_service *s, cd_errinfo *why)
@@ -137,8 +145,7 @@ static cd_err check_brand(const char *brand, cd_errinfo *why)
             n = 0;
         }
     }
-    return n != 0 && n <= 20 ? CD_OK
-                             : cd_fail(why, CD_EINVAL, "--header-brand must be letters and digits");
+    return n != 0 && n <= 20 ? CD_OK : cd_fail(why, CD_EINVAL, "--header-brand must be letters and digits");
 }
 
 static cd_err check_ca_file(const char *path, cd_errinfo *why)
@@ -169,9 +176,7 @@ static cd_err take_place(app *a, const cd_service *s, cd_errinfo *why)
     cd_err err = cd_dirlock_take(cd_fs_real(), &a->place, place, why);
     return err != CD_EBUSY
                ? err
-               : cd_fail(why, CD_EBUSY,
-                         "worker %s runs already (%s); another one wants another --worker", name,
-                         dir);
+               : cd_fail(why, CD_EBUSY, "worker %s runs already (%s); another one wants another --worker", name, dir);
 }
 
 static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
@@ -186,6 +191,7 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         .bind = cd_args_str(s->args, OPT_BIND),
         .chains = a->chains,
         .confirmations = (u32)cd_args_u64(s->args, OPT_CONFIRMATIONS),
+        .replaced = read_replaced(s),
         .brand = cd_args_str(s->args, OPT_BRAND),
         .allow_http = cd_args_bool(s->args, OPT_ALLOW_HTTP),
         .ca_file = or_null(cd_args_path(s->args, s->mem, OPT_CA_FILE)),
@@ -210,8 +216,7 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         return err;
     }
     for (usize i = 0; i < CD_COUNT(cfg.ports) && (i == 0 || cfg.ports[i] != 0); i++) {
-        cd_log_info(s->log, "listening",
-                    CD_F("port", i == 0 ? cd_webhook_port(a->webhook) : cfg.ports[i]));
+        cd_log_info(s->log, "listening", CD_F("port", i == 0 ? cd_webhook_port(a->webhook) : cfg.ports[i]));
     }
     *out = a;
     return CD_OK;

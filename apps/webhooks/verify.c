@@ -1,7 +1,7 @@
 /* candela-webhooks verify - what a receiver would say to a request. */
-#include "services/webhook/core/verify.h"
+#include "services/webhook/core/send/verify.h"
 #include "apps/webhooks/commands.h"
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -66,8 +66,7 @@ int cd_cmd_verify(int argc, char **argv)
         (void)cd_fail(&why, CD_EINVAL, "--secret is wanted");
         code = cd_cmd_fail(info.program, &why, 2);
     } else if (read_all(&request, &why) != CD_OK ||
-               cd_wh_verify(scheme, cd_args_str(args, OPT_BRAND), secret, cd_buf_bytes(&request),
-                            now, &why) != CD_OK) {
+               cd_wh_verify(scheme, cd_args_str(args, OPT_BRAND), secret, cd_buf_bytes(&request), now, &why) != CD_OK) {
         code = cd_cmd_fail(info.program, &why, 1);
     } else {
         (void)puts("genuine");
