@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
         if (cd_abi_dec(&v, &a, &t, cd_bytes_of(nl + 1, size - n - 1)) == CD_OK) {
             CD_ASSERT(cd_abi_enc(&once, &t, &v) == CD_OK);
             CD_ASSERT(cd_abi_dec(&w, &a, &t, cd_buf_bytes(&once)) == CD_OK);
-            CD_ASSERT(cd_abi_enc(&twice, &t, &w) == CD_OK &&
-                      cd_bytes_eq(cd_buf_bytes(&once), cd_buf_bytes(&twice)));
+            CD_ASSERT(cd_abi_enc(&twice, &t, &w) == CD_OK && cd_bytes_eq(cd_buf_bytes(&once), cd_buf_bytes(&twice)));
         }
         cd_buf_fini(&once);
         cd_buf_fini(&twice);

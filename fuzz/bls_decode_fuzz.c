@@ -1,8 +1,8 @@
 /* BLS12-381 decoders on arbitrary bytes: what is accepted must encode to the same bytes, and the EIP-2537
  * operations must survive anything. */
-#include "crypto/bls.h"
-#include "crypto/bls12381.h"
-#include "crypto/kzg.h"
+#include "crypto/bls/bls.h"
+#include "crypto/bls/bls12381.h"
+#include "crypto/bls/kzg.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

@@ -1,6 +1,6 @@
 /* The bn254 precompiles on arbitrary bytes, and laws their results must obey: a sum is a point that adds
  * commutatively, k * P agrees with double-and-add, and a pairing check accepts (P, Q), (-P, Q). */
-#include "crypto/bn254.h"
+#include "crypto/bn254/bn254.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

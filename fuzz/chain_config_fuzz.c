@@ -1,8 +1,8 @@
-/* The files an operator writes: genesis, VM configuration, upgrade file. Whatever they hold, every finding has a message and
- * lies within the text, and what the checks call good the parsers take. */
-#include "chains/evmchain/config/check.h"
-#include "chains/evmchain/config/vm_config.h"
-#include "chains/evmchain/dev_record.h"
+/* The files an operator writes: genesis, VM configuration, upgrade file. Whatever they hold, every finding has a
+ * message and lies within the text, and what the checks call good the parsers take. */
+#include "chains/evmchain/core/config/check.h"
+#include "chains/evmchain/core/config/vm_config.h"
+#include "chains/evmchain/core/dev_record.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

@@ -1,6 +1,8 @@
 cd_fuzz(rlp DEPS codec)
 cd_fuzz(json DEPS codec)
 cd_fuzz(abi DEPS codec)
+cd_fuzz(ids DEPS codec)
+cd_fuzz(linear DEPS types)
 cd_fuzz(tx DEPS types)
 cd_fuzz(block DEPS types)
 cd_fuzz(genesis DEPS types)

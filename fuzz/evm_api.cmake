@@ -1,1 +1,1 @@
-cd_fuzz(evm_api DEPS chains_evmchain codec)
+cd_fuzz(evm_api DEPS chains_evmchain consensus codec)

@@ -1,8 +1,9 @@
-/* A method of a chain's JSON-RPC, a space, its parameters as JSON: whatever they are, there is an answer. The chain is a small
- * one of the development network, the same before every call. Methods that write files are left out. */
+/* A method of a chain's JSON-RPC, a space, its parameters as JSON: whatever they are, there is an answer. The chain
+ * is a small one of the development network, the same before every call. Methods that write files are left out. */
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/evm_vm.h"
 #include "codec/json.h"
+#include "consensus/test/seat.h"
 #include "rpc/jsonrpc.h"
 #include "store/kv.h"
 
@@ -20,7 +21,7 @@ typedef struct method {
 
 static const method methods[] = {
 #define X(group_, name_, fn_, lane_, ...) {#name_, #lane_},
-#include "chains/evmchain/api/methods.def"
+#include "chains/evmchain/rpc/methods.def"
 #undef X
 };
 
@@ -70,25 +71,18 @@ static void must(const char *name, const char *params)
     cd_buf_fini(&reply);
 }
 
-static void nothing(cd_vm_host *host)
-{
-    (void)host;
-}
-
 /* A contract that keeps its caller's word in slot 0, logs it and gives it back; two calls of it, a payment. */
 static void make_chain(void)
 {
-    static cd_vm_host host = {.wants_block = nothing, .settle = nothing};
-    static const char deploy[] =
-        "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x30000\","
-        "\"data\":\"0x6014600a5f3960145ff35f355f555f355f525f3560205fa160205ff300000000\"}]";
-    static const char call[] =
-        "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x30000\",\"to\":"
-        "\"0x5fbdb2315678afecb367f032d93f642f64180aa3\",\"data\":"
-        "\"0x0000000000000000000000000000000000000000000000000000000000000007\"}]";
-    static const char pay[] =
-        "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x5208\",\"to\":"
-        "\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\",\"value\":\"0x5\"}]";
+    static seat s;
+    cd_kv *kv = cd_kv_mem_open();
+    static const char deploy[] = "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x30000\","
+                                 "\"data\":\"0x6014600a5f3960145ff35f355f555f355f525f3560205fa160205ff300000000\"}]";
+    static const char call[] = "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x30000\",\"to\":"
+                               "\"0x5fbdb2315678afecb367f032d93f642f64180aa3\",\"data\":"
+                               "\"0x0000000000000000000000000000000000000000000000000000000000000007\"}]";
+    static const char pay[] = "[{\"from\":\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\",\"gas\":\"0x5208\",\"to\":"
+                              "\"0x70997970c51812dc3a010c7d01b50e0d17dc79c8\",\"value\":\"0x5\"}]";
     static const char config[] =
         "{\"rpc-gas-cap\":100000,\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"internal-"
         "eth\","
@@ -101,14 +95,17 @@ static void make_chain(void)
     cd_errinfo why = {0};
     CD_ASSERT(cd_dev_genesis(&genesis, CHAIN_ID, START) == CD_OK);
     cd_vm_ctx ctx = {
-        .kv = cd_kv_mem_open(),
-        .host = &host,
+        .kv = kv,
+        .host = &s.host,
+        .clock = cd_clock_real(),
+        .name = "C",
         .genesis = cd_buf_bytes(&genesis),
         .config = cd_bytes_str(config),
         .network_id = CHAIN_ID,
         .is_dev = true,
     };
-    if (cd_evm_vm_open(&vm, &ctx, &why) != CD_OK) {
+    seat_init(&s, kv);
+    if (cd_evm_vm_open(&vm, &ctx, &why) != CD_OK || seat_start(&s, vm, &why) != CD_OK) {
         (void)fprintf(stderr, "%s\n", why.msg);
         abort();
     }
@@ -147,7 +144,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
         ask(&reply, m->name, params);
         check(cd_buf_bytes(&reply));
         cd_buf_fini(&reply);
-        if (strcmp(m->lane, "OWNER") == 0) {
+        if (strncmp(m->lane, "OWNER", 5) == 0) {
             undo();
         }
     }

@@ -1,4 +1,5 @@
-/* Any bytes as an ABI, as a description of a function, as a typed value: what is taken can be written and read again. */
+/* Any bytes as an ABI, as a description of a function, as a typed value: what is taken can be written and read
+ * again. */
 #include "explorer/fn.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

@@ -1,5 +1,5 @@
-/* Any bytes as what a token says of itself, as an ABI, and as what stands in the address of a page: the explorer answers, and
- * what it answers is markup of its own only.
+/* Any bytes as what a token says of itself, as an ABI, and as what stands in the address of a page: the explorer
+ * answers, and what it answers is markup of its own only.
  *
  * Input: a byte that chooses the page, text for its address up to a NUL, bytes of the token. */
 #include "explorer/test/rig.h"
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
 enum { NAME_MAX_LEN = 4000, TEXT_MAX_LEN = 1500 };
 
-/* --- what comes out ------------------------------------------------------------------------------------------------- */
+/* --- what comes out --- */
 
 static bool is_name(char c)
 {
@@ -25,8 +25,8 @@ static const char *check_tag(const char *at)
 {
     at += *at == '/' ? 1 : 0;
     CD_ASSERT(is_name(*at));
-    CD_ASSERT(strncmp(at, "img", 3) != 0 && strncmp(at, "iframe", 6) != 0 &&
-              strncmp(at, "style", 5) != 0 && strncmp(at, "object", 6) != 0);
+    CD_ASSERT(strncmp(at, "img", 3) != 0 && strncmp(at, "iframe", 6) != 0 && strncmp(at, "style", 5) != 0 &&
+              strncmp(at, "object", 6) != 0);
     while (is_name(*at)) {
         at++;
     }
@@ -67,7 +67,7 @@ static void check_page(const char *page, bool has_form)
     CD_ASSERT(scripts == 1);
 }
 
-/* --- what goes in --------------------------------------------------------------------------------------------------- */
+/* --- what goes in --- */
 
 /* A contract that answers everything with a string of these bytes, and looks like a token. */
 static void set_token(cd_bytes name)
@@ -124,9 +124,7 @@ static void ask(u8 which, cd_bytes text, cd_bytes bytes)
         cd_buf_str(&form, "--XX\r\nContent-Disposition: form-data; name=\"abi\"\r\n\r\n");
         cd_buf_put(&form, bytes);
         cd_buf_str(&form, "\r\n--XX--\r\n");
-        check_page(rig_ask("POST", "/contract/" TOKEN, "multipart/form-data; boundary=XX",
-                           cd_buf_bytes(&form)),
-                   true);
+        check_page(rig_ask("POST", "/contract/" TOKEN, "multipart/form-data; boundary=XX", cd_buf_bytes(&form)), true);
     } else {
         cd_buf_str(&path, pages[which % (CD_COUNT(pages) + 1)]);
         cd_url_part_enc(&path, text);

@@ -1,11 +1,12 @@
 /* Bytes of an HTTP/2 connection. The first byte says how the rest is cut into pieces, the second which
  * requests are answered at once, later or never; after each piece some time passes. Whatever comes in, the
  * limits hold and every request is handed out once. */
-#include "net/http2.h"
+#include "net/http/http2.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
-enum { STREAMS_MAX = 4, HEADER_MAX = 1024, BODY_MAX = 4096, BUFFERED_MAX = 8192, BATCH = 2048 };
+enum { STREAMS_MAX = 4, HEADER_MAX = 1024, BODY_MAX = 4096, BUFFERED_MAX = 20000, BATCH = 2048 };
+enum { KEPT_MAX = 512 * 1024 }; /* frames and fields that nghttp2 has in hand */
 
 typedef struct rig {
     cd_http2_stream *held[STREAMS_MAX];
@@ -80,6 +81,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
         usize n = piece < in.n ? piece : in.n;
         cd_http2_feed(h, cd_bytes_sub(in, 0, n), g.now);
         in = cd_bytes_sub(in, n, in.n - n);
+        CD_ASSERT(cd_http2_kept(h) < 2 * BUFFERED_MAX + KEPT_MAX);
         do {
             cd_buf_clear(&out);
             cd_http2_take(h, &out, BATCH, g.now);

@@ -1,7 +1,7 @@
 /* Conditional headers: dates that are read are written back the same; a list names a tag only if it holds it. */
-#include "net/http_cond.h"
+#include "net/http/cond.h"
 
-#include "net/http.h"
+#include "net/http/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     u64 again;
     if (cd_http_date_parse(&s, in) == CD_OK) {
         cd_http_date_fmt(text, s);
-        CD_ASSERT(cd_http_date_parse(&again, cd_bytes_of(text, sizeof text)) == CD_OK &&
-                  again == s);
+        CD_ASSERT(cd_http_date_parse(&again, cd_bytes_of(text, sizeof text)) == CD_OK && again == s);
     }
     bool matches = cd_http_etag_matches(in, cd_bytes_str("\"tag\""));
     bool holds = cd_bytes_eq(in, cd_bytes_str("*"));

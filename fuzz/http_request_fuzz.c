@@ -1,8 +1,8 @@
 /* The way of bytes from a socket to a handler: parser, host check, CORS. The first byte chooses how the
  * rest is cut into pieces; the result must be the same as without cutting. */
-#include "base/buf.h"
-#include "net/http_access.h"
-#include "net/http_parse.h"
+#include "base/mem/buf.h"
+#include "net/http/access.h"
+#include "net/http/parse.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
@@ -39,8 +39,7 @@ static void describe(cd_buf *out, const cd_http_parse *p, const cd_http_access *
                cd_http_parse_wants_continue(p), cd_http_access_host(access, cd_http_msg_host(m)));
     usize before = out->n;
     cd_http_access_cors(access, out, origin);
-    cd_http_access_preflight(access, out, origin,
-                             cd_http_msg_header(m, "access-control-request-method"),
+    cd_http_access_preflight(access, out, origin, cd_http_msg_header(m, "access-control-request-method"),
                              cd_http_msg_header(m, "access-control-request-headers"));
     check_lines(cd_bytes_of(out->p + before, out->n - before));
 }

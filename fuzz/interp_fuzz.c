@@ -6,7 +6,7 @@
  * announced. */
 #include "evm/test/tiers.h"
 
-#include "base/buf.h"
+#include "base/mem/buf.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

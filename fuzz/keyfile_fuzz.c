@@ -1,5 +1,5 @@
-/* Key files of arbitrary bytes. Whatever opens holds a key of 32 bytes; costs are kept small here, so that time goes into
- * reading. */
+/* Key files of arbitrary bytes. Whatever opens holds a key of 32 bytes; costs are kept small here, so that time goes
+ * into reading. */
 #include "wallet/keyfile.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);

@@ -45,8 +45,7 @@ static void check(const cd_schedule *s, cd_arena *a)
         CD_ASSERT(order < 0 || (order == 0 && before->at.at < it.config->at.at));
         const cd_module_config *active = cd_schedule_active(s, it.config->module, it.config->at.at);
         CD_ASSERT(active == (it.config->disable ? NULL : it.config));
-        CD_ASSERT((cd_precompile_find(cd_schedule_table(s, it.config->at.at), it.addr) != NULL) ==
-                  !it.config->disable);
+        CD_ASSERT((cd_precompile_find(cd_schedule_table(s, it.config->at.at), it.addr) != NULL) == !it.config->disable);
         reads_back(it.config, a);
         latest = cd_max_u64(latest, it.config->at.at);
         addr = it.addr;

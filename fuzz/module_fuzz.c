@@ -60,8 +60,7 @@ static cd_schedule *make_schedule(usize rules)
     cd_schedule *s = NULL;
     cd_err e = cd_json_parse(&config, &a, cd_buf_bytes(&text), 0, NULL);
     CD_ASSERT(e == CD_OK);
-    e = cd_schedule_new(
-        &s, &(cd_schedule_cfg){.chain = &chain, .config = config, .unverified = true}, NULL);
+    e = cd_schedule_new(&s, &(cd_schedule_cfg){.chain = &chain, .config = config, .unverified = true}, NULL);
     CD_ASSERT(e == CD_OK);
     cd_buf_fini(&text);
     cd_arena_fini(&a);
@@ -101,8 +100,7 @@ static u64 digest(void)
     usize logs;
     (void)cd_state_logs(w.st, &logs);
     mix(&sum, &logs, sizeof logs);
-    cd_err e = cd_state_changes(
-        w.st, &(cd_state_visitor){.ctx = &sum, .acct = mix_acct, .slot = mix_slot});
+    cd_err e = cd_state_changes(w.st, &(cd_state_visitor){.ctx = &sum, .acct = mix_acct, .slot = mix_slot});
     CD_ASSERT(e == CD_OK);
     return sum;
 }
@@ -133,8 +131,7 @@ static cd_bytes take(feed *f, usize n)
 
 static void one_call(feed *f, const cd_schedule *s, cd_buf *input)
 {
-    static const cd_call_kind kinds[] = {CD_CALL, CD_CALL, CD_STATICCALL, CD_DELEGATECALL,
-                                         CD_CALLCODE};
+    static const cd_call_kind kinds[] = {CD_CALL, CD_CALL, CD_STATICCALL, CD_DELEGATECALL, CD_CALLCODE};
     const cd_addr20 *module = cd_schedule_addr(s, (cd_module_id)(next(f) % CD_MODULE_COUNT));
     cd_addr20 caller = {.b = {[18] = 0xa0, [19] = (u8)(1 + next(f) % CALLERS)}};
     cd_call_kind kind = kinds[next(f) % CD_COUNT(kinds)];
@@ -188,8 +185,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
     if (key_cnt != 0) {
         memcpy(keys, words.p, 32 * key_cnt);
     }
-    const cd_access_tuple tuple = {
-        .addr = *cd_schedule_addr(s, CD_MODULE_WARP), .keys = keys, .key_cnt = key_cnt};
+    const cd_access_tuple tuple = {.addr = *cd_schedule_addr(s, CD_MODULE_WARP), .keys = keys, .key_cnt = key_cnt};
     const cd_tx_env tx = {.access = &tuple, .access_cnt = 1};
     cd_buf input = {0};
     cd_state_reset(w.st, &nothing);

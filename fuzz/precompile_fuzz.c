@@ -1,7 +1,7 @@
 /* Every precompile on any input: byte 0 chooses the row, bytes 1 and 2 the gas in thousands, the
  * rest is the input. It must not read outside the input, take more gas than it had, or answer
  * differently the second time. */
-#include "evm/precompile.h"
+#include "evm/precompile/precompile.h"
 
 static const char *const names[] = {
     "ecrecover",
@@ -39,8 +39,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
     CD_ASSERT(err == CD_OK);
     u64 gas = (u64)cd_be16(data + 1) * 1000 % GAS_MAX;
     cd_arena arena = {0};
-    cd_precompile_call first = {
-        .gas = gas, .arena = &arena, .input = cd_bytes_of(data + 3, size - 3)};
+    cd_precompile_call first = {.gas = gas, .arena = &arena, .input = cd_bytes_of(data + 3, size - 3)};
     cd_precompile_call again = first;
     cd_precompile_outcome got = p.run(&first, p.cfg);
     CD_ASSERT(p.run(&again, p.cfg) == got && again.gas == first.gas);

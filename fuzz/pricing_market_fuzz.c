@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     u64 s;
     if (cd_market_parse(&rows, &cnt, &a, cd_bytes_of(data, size), NULL) == CD_OK) {
         for (usize i = 0; i < cnt; i++) {
-            CD_ASSERT(rows[i].symbol.n <= CD_MARKET_SYMBOL_MAX &&
-                      rows[i].name.n <= CD_MARKET_NAME_MAX);
+            CD_ASSERT(rows[i].symbol.n <= CD_MARKET_SYMBOL_MAX && rows[i].name.n <= CD_MARKET_NAME_MAX);
             CD_ASSERT(isfinite(rows[i].price) && isfinite(rows[i].market_cap));
         }
     }

@@ -1,5 +1,5 @@
 /* Snapshot files with a checksum that is right, and records of the shared store: what is read can be written again. */
-#include "crypto/sha2.h"
+#include "crypto/hash/sha2.h"
 #include "services/pricing/record.h"
 #include "services/pricing/snapshot.h"
 

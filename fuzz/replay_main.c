@@ -1,7 +1,7 @@
 /* Feeds every file of the given folders to the fuzz entry point: the committed corpora as a plain test,
  * with a compiler that has no libFuzzer. */
 #include "base/bytes.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
 /* Any bytes as a request. The first byte chooses the form and the limits; the rest is the body. The answer is one JSON
  * document; every part of it has either a result or an error, and the id of an element of the request, in its order. */
-#include "base/buf.h"
+#include "base/mem/buf.h"
 #include "rpc/jsonrpc.h"
+#include "rpc/named.h"
 #include "rpc/param.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
-/* --- methods: one for each reader, writing back what was read ----------------------------------- */
+/* --- methods: one for each reader, writing back what was read --- */
 
 static cd_err read_addr(cd_rpc_call *call)
 {
@@ -95,23 +96,53 @@ static cd_err fail(cd_rpc_call *call)
     return cd_rpc_fail(call, CD_RPC_REVERTED, "failed: %s", cd_arena_str(call->arena, text));
 }
 
-#define METHODS(X)                                                                                 \
-    X("", t_addr, read_addr, FAST, 1, 1, "", "")                                                   \
-    X("", t_hash, read_hash, READ, 1, 1, "", "")                                                   \
-    X("", t_u64, read_u64, FAST, 1, 2, "", "")                                                     \
-    X("", t_u256, read_u256, FAST, 2, 2, "", "")                                                   \
-    X("", t_word, read_word, FAST, 1, 1, "", "")                                                   \
-    X("", t_data, read_data, FAST, 1, 1, "", "")                                                   \
-    X("", t_bool, read_bool, FAST, 0, 1, "", "")                                                   \
-    X("", t_block, read_block, OWNER, 0, 1, "", "")                                                \
-    X("", t_echo, echo, FAST, 0, 9, "", "")                                                        \
-    X("", t_fail, fail, OWNER, 0, 9, "", "")                                                       \
-    X("", t.echo, echo, FAST, 0, 9, "", "")                                                        \
+#define METHODS(X)                                                                                                     \
+    X("", t_addr, read_addr, FAST, 1, 1, "", "")                                                                       \
+    X("", t_hash, read_hash, READ, 1, 1, "", "")                                                                       \
+    X("", t_u64, read_u64, FAST, 1, 2, "", "")                                                                         \
+    X("", t_u256, read_u256, FAST, 2, 2, "", "")                                                                       \
+    X("", t_word, read_word, FAST, 1, 1, "", "")                                                                       \
+    X("", t_data, read_data, FAST, 1, 1, "", "")                                                                       \
+    X("", t_bool, read_bool, FAST, 0, 1, "", "")                                                                       \
+    X("", t_block, read_block, OWNER, 0, 1, "", "")                                                                    \
+    X("", t_echo, echo, FAST, 0, 9, "", "")                                                                            \
+    X("", t_fail, fail, OWNER, 0, 9, "", "")                                                                           \
+    X("", t.echo, echo, FAST, 0, 9, "", "")                                                                            \
     X("", t.fail, fail, FAST, 0, 9, "", "")
 
-static const cd_rpc_method methods[] = {METHODS(CD_RPC_ROW)};
+/* Named parameters of every type. */
+#define NAMED(X)                                                                                                       \
+    X("", t.all, "t.alias", read_all, FAST,                                                                            \
+      ARGS((BOOL, flag, "flag", OPTIONAL), (U8, b, "b", DEFAULT("7")), (U64, w, "w x", OPTIONAL),                      \
+           (F64, f, "f", OPTIONAL), (IDS, ids, "ids", OPTIONAL), (NODE_IDS, nodes, "nodes", OPTIONAL),                 \
+           (HEIGHT, height, "height", OPTIONAL), (ANY, any, "any", OPTIONAL), (STRINGS, texts, "in.texts", OPTIONAL),  \
+           (ENCODING, encoding, "in.encoding", OPTIONAL), (ID, id, "id", OPTIONAL), (U16, h, "h", REQUIRED)),          \
+      "Any", "")
 
-/* --- the answer --------------------------------------------------------------------------------- */
+NAMED(CD_RPC_NAMED_DECL)
+
+/* Looks at all that was read. */
+cd_err read_all(cd_rpc_call *call)
+{
+    const read_all_args *in = call->args;
+    u64 sum = in->b + in->w + in->h + in->height + in->id.b[0] + (u64)in->flag + (in->f > 0 ? 1 : 0);
+    CD_ASSERT(in->h != 0 && in->encoding <= CD_ENCODING_JSON);
+    for (usize i = 0; i < in->ids.n; i++) {
+        sum += in->ids.v[i].b[31];
+    }
+    for (usize i = 0; i < in->nodes.n; i++) {
+        sum += in->nodes.v[i].b[19];
+    }
+    for (usize i = 0; i < in->texts.n; i++) {
+        sum += in->texts.v[i].n == 0 ? 0 : in->texts.v[i].p[in->texts.v[i].n - 1];
+    }
+    cd_json_w_u64(call->out, sum + cd_json_len(in->any));
+    return CD_OK;
+}
+
+static const cd_rpc_method methods[] = {METHODS(CD_RPC_ROW) NAMED(CD_RPC_NAMED_ROW)};
+
+/* --- the answer --- */
 
 static bool is_same(cd_json a, cd_json b)
 {
@@ -176,12 +207,10 @@ static void check(cd_bytes reply, cd_bytes body, cd_rpc_form form)
     cd_json asked;
     CD_ASSERT(cd_json_parse(&answer, &a, reply, 0, NULL) == CD_OK);
     bool is_json = cd_json_parse(&asked, &a, body, 0, NULL) == CD_OK;
-    if (!is_json || cd_json_kind_of(asked) != CD_JSON_ARR || cd_json_len(asked) == 0 ||
-        form == CD_RPC_JSON2) {
+    if (!is_json || cd_json_kind_of(asked) != CD_JSON_ARR || cd_json_len(asked) == 0 || form == CD_RPC_JSON2) {
         check_part(answer);
         cd_json id = cd_json_get(answer, "id");
-        CD_ASSERT(cd_json_kind_of(id) == CD_JSON_NULL ||
-                  (is_json && is_same(id_of(asked, form), id)));
+        CD_ASSERT(cd_json_kind_of(id) == CD_JSON_NULL || (is_json && is_same(id_of(asked, form), id)));
     } else {
         check_batch(answer, asked);
     }

@@ -44,11 +44,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
     if (size >= 32) {
         cd_u256 v;
         cd_u256_load_be(&v, data);
-        cd_html_put(&h, "{}{}",
-                    cd_fmt_amount(&a, &v, data[0], (cd_fmt_decimals){data[1], data[2] % 78u}),
+        cd_html_put(&h, "{}{}", cd_fmt_amount(&a, &v, data[0], (cd_fmt_decimals){data[1], data[2] % 78u}),
                     cd_fmt_gas_price(&a, &v));
-        cd_html_put(&h, "{}{}", cd_fmt_age(&a, cd_be64(data), cd_be64(data + 8)),
-                    cd_fmt_utc(&a, cd_be64(data + 16)));
+        cd_html_put(&h, "{}{}", cd_fmt_age(&a, cd_be64(data), cd_be64(data + 8)), cd_fmt_utc(&a, cd_be64(data + 16)));
         check(&out, 0);
         cd_buf_clear(&out);
     }

@@ -1,6 +1,6 @@
-/* Descriptions of events and logs: what is compiled is found by a log with its topic, and what is said of any log is JSON.
- * The input is a description, a zero byte, then topics (one byte says how many) and data. */
-#include "services/webhook/core/abi_event.h"
+/* Descriptions of events and logs: what is compiled is found by a log with its topic, and what is said of any log is
+ * JSON. The input is a description, a zero byte, then topics (one byte says how many) and data. */
+#include "services/webhook/core/chain/abi_event.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
@@ -16,8 +16,7 @@ static void check(const cd_buf *compiled, cd_bytes rest)
         memcpy(topics[i].b, rest.p + 1 + 32 * (i - 1), 32);
     }
     usize at = cd_min_u64(rest.n, 1 + 32 * (cnt == 0 ? 0 : cnt - 1));
-    const cd_wh_log log = {
-        .topics = topics, .topics_cnt = (u32)cnt, .data = cd_bytes_sub(rest, at, rest.n - at)};
+    const cd_wh_log log = {.topics = topics, .topics_cnt = (u32)cnt, .data = cd_bytes_sub(rest, at, rest.n - at)};
     const char *event = cd_wh_abi_find(cd_buf_bytes(compiled), &log);
     CD_ASSERT((event != NULL) == (cnt == compiled->p[32]));
     cd_json_w w = {.out = &out};

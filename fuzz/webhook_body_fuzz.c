@@ -1,5 +1,5 @@
-/* Bodies of management requests, for every interface: what is taken can be answered and read again, to the same. The first byte
- * chooses the interface. */
+/* Bodies of management requests, for every interface: what is taken can be answered and read again, to the same. The
+ * first byte chooses the interface. */
 #include "services/webhook/api/face.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
@@ -10,8 +10,7 @@ static const char *chain(void *ctx, cd_bytes name)
     return name.n != 0 && name.p[0] == 'l' ? "lux" : NULL;
 }
 
-static void write_record(cd_buf *out, const cd_wh_face_api *face, const cd_wh_hook *hook,
-                         cd_arena *mem)
+static void write_record(cd_buf *out, const cd_wh_face_api *face, const cd_wh_hook *hook, cd_arena *mem)
 {
     cd_json_w w = {.out = out};
     cd_json_w_obj(&w);
@@ -31,8 +30,7 @@ static void check_made(const cd_wh_face_api *face, cd_wh_read *r, const cd_wh_ho
     own.network = own.network == NULL ? "" : own.network;
     write_record(&first, face, &own, r->mem);
     *r->rng = cd_rng_seeded(1); /* what is drawn is the same then */
-    CD_ASSERT(cd_wh_read_body(r, &record, cd_buf_bytes(&first)) == CD_OK &&
-              face->create(r, &again, record) == CD_OK);
+    CD_ASSERT(cd_wh_read_body(r, &record, cd_buf_bytes(&first)) == CD_OK && face->create(r, &again, record) == CD_OK);
     again.hook.id = own.id;
     again.hook.secret = own.secret;
     again.hook.name = again.hook.name == NULL ? "" : again.hook.name;

@@ -1,6 +1,6 @@
 /* Whatever a node answers: facts of it keep their promises, and every event of it is JSON.
  * Input: {"block":…,"receipts":…,"traces":…,"pending":…}. */
-#include "services/webhook/core/event.h"
+#include "services/webhook/core/chain/event.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
@@ -64,8 +64,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, usize size)
     cd_json doc;
     cd_wh_facts f;
     cd_errinfo why = {0};
-    if (cd_json_parse_deep(&doc, &mem, cd_bytes_of(data, size), 1 << 20, CD_WH_TRACE_DEPTH_MAX,
-                           &why) == CD_OK) {
+    if (cd_json_parse_deep(&doc, &mem, cd_bytes_of(data, size), 1 << 20, CD_WH_TRACE_DEPTH_MAX, &why) == CD_OK) {
         if (cd_wh_facts_parse(&f, &mem, cd_json_get(doc, "block"), cd_json_get(doc, "receipts"),
                               cd_json_get(doc, "traces"), &why) == CD_OK) {
             facts_check(&f);

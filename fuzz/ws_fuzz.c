@@ -1,9 +1,10 @@
 /* A WebSocket peer that may say anything: a connection in either role, with and without compression, reads
  * the input whole and in pieces. What it tells and what it answers must be the same, within the limits,
  * and proper frames itself. The same bytes are also read as values of the handshake. */
-#include "base/buf.h"
-#include "net/ws_handshake.h"
-#include "net/ws_priv.h"
+#include "base/mem/buf.h"
+#include "base/utf8.h"
+#include "net/ws/handshake.h"
+#include "net/ws/ws_priv.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 
@@ -52,9 +53,9 @@ static const cd__ws_io mem_io = {
 static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
 {
     side *s = ctx;
-    cd_ws_utf8 utf8 = {0};
+    cd_utf8 utf8 = {0};
     CD_ASSERT(data.n <= MESSAGE_MAX && !s->is_shut);
-    CD_ASSERT(kind == CD_WS_BINARY || (cd_ws_utf8_feed(&utf8, data) && cd_ws_utf8_is_end(&utf8)));
+    CD_ASSERT(kind == CD_WS_BINARY || (cd_utf8_feed(&utf8, data) && cd_utf8_is_end(&utf8)));
     cd_buf_fmt(&s->told, "%d:%zu:", kind, data.n);
     cd_buf_put(&s->told, data);
     /* The mask of a client is random: only a server's answers can be compared. */

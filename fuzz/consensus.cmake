@@ -1,0 +1,1 @@
+cd_fuzz(snow DEPS consensus)

@@ -1,0 +1,1 @@
+cd_fuzz(freq DEPS services_adx)

@@ -1,0 +1,1 @@
+cd_fuzz(gossip DEPS vm_gossip)

@@ -1,0 +1,1 @@
+cd_fuzz(grpc DEPS grpc)

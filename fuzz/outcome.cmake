@@ -1,0 +1,1 @@
+cd_fuzz(outcome DEPS services_adx)

@@ -1,0 +1,1 @@
+cd_fuzz(p2p_message DEPS p2p)

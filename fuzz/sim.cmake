@@ -1,0 +1,2 @@
+cd_fuzz(sim_script DEPS sim)
+cd_fuzz(sim_film DEPS sim)

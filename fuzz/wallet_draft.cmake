@@ -1,0 +1,1 @@
+cd_fuzz(wallet_draft DEPS chains_wallet)
