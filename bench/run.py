@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of spec/bench.md with Candela and the installed peers, and compares them.
 
-    bench/run.py [evm|crypto|trie|import|rpc|ws|proc|pricing|webhooks]...    default: all nine
+    bench/run.py [evm|worst|crypto|trie|import|rpc|ws|proc|pricing|webhooks|adx]...    default: all eleven
     bench/run.py --quick [GROUP]...                         a look in a few minutes, figures are soft
     bench/run.py --build                                    only build the peers
 
@@ -24,11 +24,12 @@ import sys
 import typing
 
 import servers
-from summary import OUT, TIME_FIELD, TITLES, print_summary, print_targets
+from summary import OUT, TIME_FIELD, TITLES, missed_targets, print_summary, print_targets
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "bench" / "peers"
 CRYPTO_INPUTS = ROOT / "bench" / "crypto.json"
+WORST = ROOT / "bench" / "worst"
 CANDELA = ROOT / "build" / "release" / "bin" / "candela-evmtool"
 
 EVM_PARTS = ["contract/", "ipsilon_main/", "micro/", "precompile/"]  # micro/: ipsilon_micro/ too
@@ -194,6 +195,9 @@ def pieces(group, args):
         for part in [args.only] if args.only else EVM_PARTS:
             ours = [str(args.data), "--only", part, "--min-ms", str(args.min_ms)]
             found.append(({"c": ours, "geth": ["evm", *ours], "revm": ["evm", *ours]}, 1))
+    elif group == "worst":
+        ours = [str(WORST), "--only", args.only or "worst/", "--min-ms", str(args.min_ms)]
+        found.append(({"c": ours, "geth": ["evm", *ours]}, 1))
     elif group == "crypto":
         for part in [args.only] if args.only else CRYPTO_PARTS:
             command = ["crypto", str(CRYPTO_INPUTS), "--only", part, "--min-ms", str(args.min_ms)]
@@ -263,7 +267,7 @@ def main():
     for name, (value, quick) in DEFAULTS.items():
         if getattr(args, name) is None:
             setattr(args, name, quick if args.quick else value)
-    own = {"pricing": "prices.py", "webhooks": "webhooks.py"}  # groups that are programs of their own
+    own = {"pricing": "prices.py", "webhooks": "webhooks.py", "adx": "adx.py"}  # groups that are programs of their own
     scripts = [script for group, script in own.items() if group in args.groups or not args.groups]
     if args.groups and set(args.groups) <= set(own):
         return run_scripts(scripts)
@@ -293,6 +297,7 @@ def main():
         print_summary(group, args.all)
         failures += runner.failures
     print_targets(args.groups or groups)
+    failures += missed_targets(args.groups or groups)
     for failure in dict.fromkeys(failures):
         print(f"FAILED {failure}")
     return 1 if run_scripts(scripts) != 0 or failures else 0

@@ -15,7 +15,7 @@ import re
 OUT = pathlib.Path(__file__).resolve().parents[1] / "build" / "bench"
 
 # The field that counts for each group, in the order of the tables; smaller is better.
-TIME_FIELD = {"evm": "ns", "crypto": "ns", "trie": "ns_per_op", "import": "cpu_ms"}
+TIME_FIELD = {"evm": "ns", "worst": "ns", "crypto": "ns", "trie": "ns_per_op", "import": "cpu_ms"}
 TIME_FIELD |= {"rpc": "cpu_us_per_req", "ws": "cpu_us", "proc": "value"}
 
 TITLES = {"c": "candela", "geth": "geth", "revm": "revm"}
@@ -37,6 +37,7 @@ EVM_ROWS = [
 ]
 
 FLOOR = 0.95  # no single evm workload may fall below this share of the better peer's speed
+WORST_SPEED, WORST_MGAS_S = 0.9, 50  # hostile byte code: least speed against geth, and of its own
 TRIE_TARGET = 6  # insert + hash + commit at N = 100000 against geth
 SORTED_ROOT_TARGET = 1 / 0.6  # against the Rust builder
 IMPORT_TARGET = 2.7  # CPU time of a transaction against geth
@@ -133,6 +134,29 @@ def evm_tables(results):
             print(f"below {FLOOR} of the better peer: {name} {speed:.2f}")
 
 
+def worst_tables(results):
+    rows = []
+    for name in results.names:
+        line = [name]
+        for impl in ("c", "geth"):
+            line.append(show(results.time(impl, name, "mgas_s"), WORST_MGAS_S if impl == "c" else None))
+        rows.append([*line, show(results.speed("c", "geth", name), WORST_SPEED)])
+    table(["hostile byte code, Mgas/s", "candela", "geth", "candela/geth"], rows)
+
+
+def missed_targets(groups):
+    """What hostile byte code gets below its bounds, one sentence each."""
+    results = Results(load("worst"), TIME_FIELD["worst"]) if "worst" in groups else None
+    missed = []
+    for name in results.names if results else []:
+        mgas_s, speed = results.time("c", name, "mgas_s"), results.speed("c", "geth", name)
+        if mgas_s and mgas_s < WORST_MGAS_S:
+            missed.append(f"{name}: {mgas_s:.1f} Mgas/s, at least {WORST_MGAS_S} wanted")
+        if speed and speed < WORST_SPEED:
+            missed.append(f"{name}: {speed:.2f} of geth's speed, at least {WORST_SPEED} wanted")
+    return missed
+
+
 def crypto_tables(results):
     parts = sorted({part_of(name) for name in results.names})
     rows = [(p, [n for n in results.names if part_of(n) == p], (None, None)) for p in parts]
@@ -214,6 +238,7 @@ def proc_tables(results):
 
 TABLES = {
     "evm": evm_tables,
+    "worst": worst_tables,
     "crypto": crypto_tables,
     "trie": trie_tables,
     "import": import_tables,

@@ -8,19 +8,19 @@
  * is filled with STORED deliveries. IN_FLIGHT 64 has as many connections busy as the POSTs, HOSTS 1 (of 250) leads to
  * their receiver.
  *
- * HANGING further webhooks get a twentieth of the events and never answer. When every one has been asked once, WINDOWS of
- * SECONDS are measured, by what goes to the others. For comparison: with -a they do answer; with -p they are paused first,
- * so that the same events are written and nothing is sent.
+ * HANGING further webhooks get a twentieth of the events and never answer. When every one has been asked once,
+ * WINDOWS of SECONDS are measured, by what goes to the others. For comparison: with -a they do answer; with -p they
+ * are paused first, so that the same events are written and nothing is sent.
  *
  * One JSON line each: {"name", "per_s", "cpu_us", "from_s", "to_s"}; cpu_us is the processor time of this process, all
  * threads, by deliveries; the receiver is a process of its own. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
-#include "base/clock.h"
-#include "base/list.h"
-#include "base/mem.h"
-#include "net/http_client.h"
-#include "services/webhook/core/deliver.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
+#include "base/table/list.h"
+#include "net/http/client.h"
+#include "services/webhook/core/send/deliver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,8 +56,7 @@ static double cpu_s(void)
 {
     struct rusage u;
     (void)getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 static u64 now_ns(void)
@@ -81,7 +80,7 @@ typedef struct load {
     char url[100];
     u32 running;
 
-    cd_wh_db *db;
+    cd_jobs *db;
     cd_wh_deliverer *deliverer;
     i64 *hooks; /* the healthy first */
     u32 healthy, hanging;
@@ -91,7 +90,7 @@ typedef struct load {
     u32 answer, pauses; /* 1: those that hang otherwise */
     u64 block;
     u64 made; /* for healthy ones */
-    cd_wh_job job, last_job;
+    cd_job job, last_job;
     cd_arena mem;
     cd_wh_event *events;
     cd_wh_enqueued enqueued;
@@ -114,12 +113,12 @@ static void end(const load *l, const char *name)
     (void)printf("{\"name\":\"%s\",\"per_s\":%.0f,\"cpu_us\":%.2f,\"hanging_per_s\":%.1f,"
                  "\"from_s\":%.3f,\"to_s\":%.3f}\n",
                  name, n / took, (cpu_s() - l->begin_cpu) * 1e6 / n,
-                 (double)(atomic_load(&l->sink->hanging) - l->begin_hanging) / took,
-                 (double)l->begin_ns / 1e9, (double)l->begin_ns / 1e9 + took);
+                 (double)(atomic_load(&l->sink->hanging) - l->begin_hanging) / took, (double)l->begin_ns / 1e9,
+                 (double)l->begin_ns / 1e9 + took);
     (void)fflush(stdout);
 }
 
-/* --- bare POSTs ----------------------------------------------------------------------------------- */
+/* --- bare POSTs --- */
 
 static void post(load *l);
 
@@ -171,14 +170,14 @@ static void run_posts(load *l)
     l->done = 0;
 }
 
-/* --- deliveries ----------------------------------------------------------------------------------- */
+/* --- deliveries --- */
 
-static cd_err add_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err add_hooks(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     load *l = cd_list_of(job, load, job);
     u64 now = cd_clock_wall_ns(cd_clock_real()) / CD_NS_PER_MS;
-    const cd_wh_project p = {
-        .id = "p", .name = "p", .tier = "enterprise", .email = "", .face = CD_WH_B};
+    const cd_wh_project p = {.id = "p", .name = "p", .tier = "enterprise", .email = "", .face = CD_WH_B};
     u8 hash[32];
     if (cd_wh_cursor_get(s, &l->block, hash, "lux", why) == CD_OK) {
         l->block++; /* a store that was filled before */
@@ -191,9 +190,8 @@ static cd_err add_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
             .project = "p",
             .face = CD_WH_B,
             .name = "",
-            .url = cd_arena_fmt(&l->mem, "http://127.%u.%u.%u:%u/%s/%u", hangs ? 1 : 0,
-                                hangs ? i / HOSTS % 250 : 0, 1 + i % l->hosts, l->sink->port,
-                                hangs ? "hang" : "hook", i),
+            .url = cd_arena_fmt(&l->mem, "http://127.%u.%u.%u:%u/%s/%u", hangs ? 1 : 0, hangs ? i / HOSTS % 250 : 0,
+                                1 + i % l->hosts, l->sink->port, hangs ? "hang" : "hook", i),
             .chain = "lux",
             .network = "",
             .types = 1u << CD_WH_B_TOKEN,
@@ -209,7 +207,7 @@ static cd_err add_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void on_added(cd_wh_job *job)
+static void on_added(cd_job *job)
 {
     load *l = cd_list_of(job, load, job);
     if (job->err != CD_OK) {
@@ -218,8 +216,9 @@ static void on_added(cd_wh_job *job)
     cd_loop_stop(l->loop);
 }
 
-static cd_err enqueue(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err enqueue(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     load *l = cd_list_of(job, load, job);
     u8 hash[32] = {0};
     cd_put_be64(hash, l->block);
@@ -235,8 +234,7 @@ static void make_block(load *l)
         cd_wh_event *e = &l->events[i];
         bool hangs = l->hanging != 0 && i % HANGING_EVERY == 0;
         u64 nth = l->block * BLOCK + i;
-        e->hook = hangs ? l->hooks[l->healthy + nth / HANGING_EVERY % l->hanging]
-                        : l->hooks[nth % l->healthy];
+        e->hook = hangs ? l->hooks[l->healthy + nth / HANGING_EVERY % l->hanging] : l->hooks[nth % l->healthy];
         e->type = CD_WH_B_TOKEN;
         e->block = l->block;
         cd_put_be64(e->h, nth * 0x9e3779b97f4a7c15ull);
@@ -247,7 +245,7 @@ static void make_block(load *l)
     }
 }
 
-/* --- a store that has seen much ------------------------------------------------------------------- */
+/* --- a store that has seen much --- */
 
 /* What a request looks like in the log. */
 static const char request[] =
@@ -261,8 +259,9 @@ static const char request[] =
     "1768473322\r\n"
     "Content-Length: 478\r\n\r\n";
 
-static cd_err store_block(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err store_block(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     load *l = cd_list_of(job, load, job);
     const cd_wh_attempt a = {
         .number = 1,
@@ -281,7 +280,7 @@ static cd_err store_block(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void on_stored(cd_wh_job *job)
+static void on_stored(cd_job *job)
 {
     load *l = cd_list_of(job, load, job);
     if (job->err != CD_OK) {
@@ -297,19 +296,19 @@ static void fill(load *l)
 {
     for (u32 i = 0; i < l->stored; i += BLOCK) {
         make_block(l);
-        l->job = (cd_wh_job){.run = store_block, .done = on_stored, .is_soft = true};
-        cd_wh_db_write(l->db, &l->job);
+        l->job = (cd_job){.run = store_block, .done = on_stored, .is_soft = true};
+        cd_jobs_write(l->db, &l->job);
         cd_loop_run(l->loop);
         cd_arena_reset(&l->mem);
     }
     l->made = 0;
 }
 
-/* --- the load ------------------------------------------------------------------------------------- */
+/* --- the load --- */
 
 static void more(load *l);
 
-static void on_enqueued(cd_wh_job *job)
+static void on_enqueued(cd_job *job)
 {
     load *l = cd_list_of(job, load, job);
     if (job->err != CD_OK) {
@@ -329,8 +328,8 @@ static void more(load *l)
     }
     l->is_enqueuing = true;
     make_block(l);
-    l->job = (cd_wh_job){.run = enqueue, .done = on_enqueued};
-    cd_wh_db_write(l->db, &l->job);
+    l->job = (cd_job){.run = enqueue, .done = on_enqueued};
+    cd_jobs_write(l->db, &l->job);
 }
 
 static void on_settled(void *ctx, const cd_wh_settled *s)
@@ -343,8 +342,9 @@ static void on_settled(void *ctx, const cd_wh_settled *s)
 }
 
 /* The receivers that hang are left alone. */
-static cd_err pause_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err pause_hooks(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     load *l = cd_list_of(job, load, last_job);
     bool changed = false;
     for (u32 i = l->healthy; i < l->healthy + l->hanging; i++) {
@@ -359,7 +359,7 @@ static void calm(load *l)
     cd_timer_start(l->clock, l->timeout_ms + CALM_MS, 0);
 }
 
-static void on_paused(cd_wh_job *job)
+static void on_paused(cd_job *job)
 {
     load *l = cd_list_of(job, load, last_job);
     if (job->err != CD_OK) {
@@ -376,8 +376,8 @@ static void on_clock(void *ctx)
         if (atomic_load(&l->sink->hanging) < l->hanging) {
             cd_timer_start(l->clock, 100, 0);
         } else if (l->pauses) {
-            l->last_job = (cd_wh_job){.run = pause_hooks, .done = on_paused};
-            cd_wh_db_write(l->db, &l->last_job);
+            l->last_job = (cd_job){.run = pause_hooks, .done = on_paused};
+            cd_jobs_write(l->db, &l->last_job);
         } else {
             calm(l);
         }
@@ -403,8 +403,9 @@ static void on_clock(void *ctx)
 }
 
 /* The receiver goes, and who comes next in this store shall not wait for it. */
-static cd_err remove_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
+static cd_err remove_hooks(cd_job *job, void *store, cd_errinfo *why)
 {
+    cd_wh_store *s = store;
     load *l = cd_list_of(job, load, last_job);
     for (u32 i = 0; i < l->healthy + l->hanging; i++) {
         CD_TRY(cd_wh_hook_delete(s, l->hooks[i], why));
@@ -412,7 +413,7 @@ static cd_err remove_hooks(cd_wh_job *job, cd_wh_store *s, cd_errinfo *why)
     return CD_OK;
 }
 
-static void on_removed(cd_wh_job *job)
+static void on_removed(cd_job *job)
 {
     load *l = cd_list_of(job, load, last_job);
     if (job->err != CD_OK) {
@@ -435,15 +436,14 @@ static void run_deliveries(load *l, const char *folder)
     cd_wh_guard *guard = NULL;
     const cd_wh_guard_cfg rules = {.allow_http = true, .allow_cidrs = cidrs, .allow_cidrs_cnt = 1};
     (void)snprintf(url, sizeof url, "sqlite:%s/webhooks.db", folder);
-    const cd_wh_store_cfg store = {
-        .url = url, .worker = "w", .master_key = master, .clock = cd_clock_real()};
+    const cd_wh_store_cfg store = {.url = url, .worker = "w", .master_key = master, .clock = cd_clock_real()};
     if (cd_wh_db_open(&l->db, l->loop, &store, NULL, &why) != CD_OK ||
         cd_wh_guard_new(&guard, l->loop, &rules, &why) != CD_OK) {
         die(why.msg);
     }
     l->hooks = cd_new_array(i64, l->healthy + l->hanging);
-    l->job = (cd_wh_job){.run = add_hooks, .done = on_added};
-    cd_wh_db_write(l->db, &l->job);
+    l->job = (cd_job){.run = add_hooks, .done = on_added};
+    cd_jobs_write(l->db, &l->job);
     cd_loop_run(l->loop);
     cd_arena_reset(&l->mem);
     fill(l);
@@ -466,10 +466,10 @@ static void run_deliveries(load *l, const char *folder)
     cd_timer_free(l->clock);
     cd_wh_deliver_drain(l->deliverer, 100, on_drained, l->loop);
     cd_loop_run(l->loop);
-    l->last_job = (cd_wh_job){.run = remove_hooks, .done = on_removed};
-    cd_wh_db_write(l->db, &l->last_job);
+    l->last_job = (cd_job){.run = remove_hooks, .done = on_removed};
+    cd_jobs_write(l->db, &l->last_job);
     cd_loop_run(l->loop);
-    cd_wh_db_close(l->db);
+    cd_jobs_close(l->db);
     cd_wh_deliver_free(l->deliverer);
     cd_wh_guard_free(guard);
     cd_free(l->hooks);

@@ -2,14 +2,14 @@
  *
  *   bench-first-byte NODE_PORT COUNT FROM TO
  *
- * Prints the port of its receiver, waits for a line, then sends COUNT transactions one by one through eth_sendTransaction
- * of a development network, which answers when the block is accepted. One JSON line: microseconds from the request and
- * from its answer to the first byte at the receiver; who receives is a process of its own. A request that does not come
- * within ten seconds is an error. [spec:webhooks#10] */
+ * Prints the port of its receiver, waits for a line, then sends COUNT transactions one by one through
+ * eth_sendTransaction of a development network, which answers when the block is accepted. One JSON line:
+ * microseconds from the request and from its answer to the first byte at the receiver; who receives is a process of
+ * its own. A request that does not come within ten seconds is an error. [spec:webhooks#10] */
 #include "bench/load/webhook_sink.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -91,8 +91,8 @@ static int by_value(const void *a, const void *b)
 static void print_row(const char *name, double *us, u32 cnt)
 {
     qsort(us, cnt, sizeof *us, by_value);
-    (void)printf("\"%s_us\":{\"p50\":%.0f,\"p90\":%.0f,\"p99\":%.0f,\"max\":%.0f}", name,
-                 us[cnt / 2], us[cnt * 9 / 10], us[cnt * 99 / 100], us[cnt - 1]);
+    (void)printf("\"%s_us\":{\"p50\":%.0f,\"p90\":%.0f,\"p99\":%.0f,\"max\":%.0f}", name, us[cnt / 2], us[cnt * 9 / 10],
+                 us[cnt * 99 / 100], us[cnt - 1]);
 }
 
 int main(int argc, char **argv)
@@ -111,11 +111,10 @@ int main(int argc, char **argv)
         die("there is no webhook");
     }
     int fd = connect_to((u16)strtoul(argv[1], NULL, 10));
-    int len =
-        snprintf(body, sizeof body,
-                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":"
-                 "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"0x10\",\"gas\":\"0x5208\"}]}",
-                 argv[3], argv[4]);
+    int len = snprintf(body, sizeof body,
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_sendTransaction\",\"params\":"
+                       "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"0x10\",\"gas\":\"0x5208\"}]}",
+                       argv[3], argv[4]);
     int n = snprintf(request, sizeof request,
                      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                      "Content-Length: %d\r\n\r\n%s",

@@ -72,8 +72,7 @@ int main(int argc, char **argv)
             int fd = evs[i].data.fd;
             if (fd == listener) {
                 accept_all(epoll, listener);
-            } else if (recv(fd, in, sizeof in, 0) <= 0 ||
-                       send(fd, out, (size_t)head + BODY, MSG_NOSIGNAL) < 0) {
+            } else if (recv(fd, in, sizeof in, 0) <= 0 || send(fd, out, (size_t)head + BODY, MSG_NOSIGNAL) < 0) {
                 (void)close(fd);
             }
         }

@@ -1,12 +1,12 @@
-/* What the webhook service's store takes of one core: events written and deliveries settled in groups, in an empty store
- * and behind a million old rows. JSON lines as in spec/bench.md.
+/* What the webhook service's store takes of one core: events written and deliveries settled in groups, in an empty
+ * store and behind a million old rows. JSON lines as in spec/bench.md.
  *
  *   bench-store [sqlite:PATH | postgresql://…] [old rows]     default: a new file in /tmp, 1,000,000 */
-#include "base/fileio.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "crypto/sha2.h"
-#include "services/webhook/core/store_priv.h"
+#include "base/os/fileio.h"
+#include "crypto/hash/sha2.h"
+#include "services/webhook/core/store/store_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +52,11 @@ static void make_hooks(run *r)
 /* One block: written, then settled as a group. */
 static void one_block(run *r)
 {
-    static const char head[] =
-        "POST /hook HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: "
-        "application/json\r\nUser-Agent: "
-        "Svc-Webhooks/1.0\r\nX-Svc-Signature: "
-        "36ceeceb343ef1d92c08f8dbf2d5b983b6c76b6e135e5ffed2b36d03b59177ae\r\nX-Svc-Timestamp: "
-        "1768473322\r\n\r\n";
+    static const char head[] = "POST /hook HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: "
+                               "application/json\r\nUser-Agent: "
+                               "Svc-Webhooks/1.0\r\nX-Svc-Signature: "
+                               "36ceeceb343ef1d92c08f8dbf2d5b983b6c76b6e135e5ffed2b36d03b59177ae\r\nX-Svc-Timestamp: "
+                               "1768473322\r\n\r\n";
     const cd_wh_attempt a = {.number = 1,
                              .at_ms = 1768473322000,
                              .ms = 3,
@@ -120,12 +119,10 @@ static void rounds(run *r, u64 old)
         }
     }
     for (u32 k = 0; k < 2; k++) {
-        (void)printf(
-            "{\"bench\":\"webhooks\",\"name\":\"store/%s/%llu\",\"impl\":\"c\",\"ns_per_op\":%llu,"
-            "\"wall_ns_per_op\":%llu,\"per_s\":%llu}\n",
-            k == 0 ? "enqueue" : "settle", (unsigned long long)old,
-            (unsigned long long)(best[k] / ROUND), (unsigned long long)(best[k + 2] / ROUND),
-            (unsigned long long)(ROUND * 1000000000ull / best[k]));
+        (void)printf("{\"bench\":\"webhooks\",\"name\":\"store/%s/%llu\",\"impl\":\"c\",\"ns_per_op\":%llu,"
+                     "\"wall_ns_per_op\":%llu,\"per_s\":%llu}\n",
+                     k == 0 ? "enqueue" : "settle", (unsigned long long)old, (unsigned long long)(best[k] / ROUND),
+                     (unsigned long long)(best[k + 2] / ROUND), (unsigned long long)(ROUND * 1000000000ull / best[k]));
         (void)fflush(stdout);
     }
 }
@@ -145,10 +142,8 @@ int main(int argc, char **argv)
         return 1;
     }
     (void)snprintf(url, sizeof url, "sqlite:%s/store.db", dir);
-    const cd_wh_store_cfg cfg = {.url = argc > 1 ? argv[1] : url,
-                                 .worker = "bench",
-                                 .master_key = key,
-                                 .clock = cd_clock_real()};
+    const cd_wh_store_cfg cfg = {
+        .url = argc > 1 ? argv[1] : url, .worker = "bench", .master_key = key, .clock = cd_clock_real()};
     memset(r.body, 'x', sizeof r.body);
     must(cd__wh_store_open(&r.s, &cfg, true, &why), &why);
     make_hooks(&r);

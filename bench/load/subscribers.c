@@ -6,7 +6,7 @@
  * has had one head and N logs, and prints the CLOCK_MONOTONIC time of the last in ns. Anything that is not such a
  * notification ends it with an error. Frames are looked at, not parsed as JSON: it must cost less than the server. */
 #include "base/base.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
 
 #include <arpa/inet.h>
@@ -54,7 +54,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening --- */
 
 static void send_all(int fd, const void *data, usize n)
 {
@@ -98,11 +98,10 @@ static void open_conn(conn *c, u16 port)
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&addr, sizeof addr) != 0) {
         die("connect");
     }
-    int n = snprintf(
-        text, sizeof text,
-        "GET / HTTP/1.1\r\nHost: localhost:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-        port);
+    int n = snprintf(text, sizeof text,
+                     "GET / HTTP/1.1\r\nHost: localhost:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+                     port);
     send_all(c->fd, text, (usize)n);
     usize got = 0; /* the answer ends with an empty line; nothing follows it before we ask */
     do {
@@ -123,8 +122,7 @@ static void subscribe(conn *c, char id[80], const char *params)
 {
     char text[512];
     u8 head[4];
-    int n = snprintf(text, sizeof text,
-                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_subscribe\",\"params\":[%s]}",
+    int n = snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_subscribe\",\"params\":[%s]}",
                      params);
     send_frame(c->fd, OP_TEXT, text, (usize)n);
     recv_all(c->fd, head, 2);
@@ -149,7 +147,7 @@ static void subscribe(conn *c, char id[80], const char *params)
     (void)snprintf(id, 80, "\"subscription\":\"%.*s\"", (int)len, result + 10);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static void on_frame(conn *c)
 {
@@ -255,8 +253,7 @@ int main(int argc, char **argv)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
-    (void)snprintf(params, sizeof params, "\"logs\",{\"address\":\"%s\",\"topics\":[\"%s\"]}",
-                   argv[3], argv[4]);
+    (void)snprintf(params, sizeof params, "\"logs\",{\"address\":\"%s\",\"topics\":[\"%s\"]}", argv[3], argv[4]);
     conns_cnt = cnt;
     conns = cd_new_array(conn, cnt);
     int epoll = epoll_create1(EPOLL_CLOEXEC);

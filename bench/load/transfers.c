@@ -7,8 +7,8 @@
  * send each other BLOCKS blocks of TRANSFERS token transfers. Secret i is keccak256("bench-key-i"). */
 #include "base/hex.h"
 #include "base/num_text.h"
-#include "crypto/keccak.h"
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/keccak.h"
 #include "evm/evm.h"
 #include "types/tx_codec.h"
 #include "wallet/hd.h"
@@ -108,8 +108,7 @@ static bool print_setup(cd_bytes init_code)
     cd_tx deploy = {.is_create = true, .gas_limit = 3000000, .data = init_code};
     bool ok = send_from(&owner, &deploy) && end_block();
     for (u32 i = 0; ok && i < ACCOUNTS; i++) {
-        cd_tx pay = {
-            .to = accounts[i].addr, .gas_limit = 21000, .value = ether(i < HOLDERS ? 50 : 1)};
+        cd_tx pay = {.to = accounts[i].addr, .gas_limit = 21000, .value = ether(i < HOLDERS ? 50 : 1)};
         ok = send_from(&owner, &pay) && (i % (ACCOUNTS / 2) != ACCOUNTS / 2 - 1 || end_block());
     }
     for (u32 i = 0; ok && i < HOLDERS; i++) {

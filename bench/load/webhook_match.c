@@ -1,12 +1,12 @@
 /* bench-webhook-match: how long a block of 5,000 transfers takes against 100,000 webhooks that watch ten million
  * addresses, from its facts to hits and to finished events, in CPU time, and what they take of memory. One JSON line.
  * Usage: bench-webhook-match [WEBHOOKS ADDRESSES_EACH LOGS PERCENT_THAT_HIT] */
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "base/procstat.h"
-#include "base/rng.h"
-#include "services/webhook/core/event.h"
+#include "base/os/clock.h"
+#include "base/os/procstat.h"
+#include "base/os/rng.h"
+#include "services/webhook/core/chain/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +46,7 @@ static u64 rss(void)
 
 static void hooks_put(cd_wh_match *m, u64 hooks, u64 each)
 {
-    static const u32 types[] = {1u << CD_WH_B_ADDRESS, 1u << CD_WH_B_TOKEN, 1u << CD_WH_A_ERC20,
-                                1u << CD_WH_C_TOKEN};
+    static const u32 types[] = {1u << CD_WH_B_ADDRESS, 1u << CD_WH_B_TOKEN, 1u << CD_WH_A_ERC20, 1u << CD_WH_C_TOKEN};
     cd_addr20 *addrs = cd_new_array(cd_addr20, each);
     for (u64 i = 0; i < hooks; i++) {
         for (u64 k = 0; k < each; k++) {
@@ -148,12 +147,9 @@ int main(int argc, char **argv)
                  "\"match_us_p50\":%llu,\"match_us_max\":%llu,\"events_us_p50\":%llu,"
                  "\"put_ns_per_address\":%llu,\"bytes_per_address\":%.1f}\n",
                  (unsigned long long)hooks, (unsigned long long)watched, (unsigned long long)logs,
-                 (unsigned long long)(hits_cnt / ROUNDS),
-                 (unsigned long long)(match_ns[ROUNDS / 2] / 1000),
-                 (unsigned long long)(match_ns[ROUNDS - 1] / 1000),
-                 (unsigned long long)(event_ns[ROUNDS / 2] / 1000),
-                 (unsigned long long)(put_ns / (watched + 1)),
-                 (double)(rss_after - rss_before) / (double)watched);
+                 (unsigned long long)(hits_cnt / ROUNDS), (unsigned long long)(match_ns[ROUNDS / 2] / 1000),
+                 (unsigned long long)(match_ns[ROUNDS - 1] / 1000), (unsigned long long)(event_ns[ROUNDS / 2] / 1000),
+                 (unsigned long long)(put_ns / (watched + 1)), (double)(rss_after - rss_before) / (double)watched);
     cd_arena_fini(&mem);
     cd_wh_match_free(m);
     return 0;

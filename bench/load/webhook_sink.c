@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* accept4, memmem */
 #include "bench/load/webhook_sink.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
+#include "base/os/clock.h"
 
 #include <netinet/in.h>
 #include <signal.h>
@@ -98,8 +98,7 @@ static void run(webhook_sink *s, int listener)
 
 webhook_sink *webhook_sink_start(void)
 {
-    webhook_sink *s =
-        mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    webhook_sink *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
     socklen_t len = sizeof a;

@@ -14,8 +14,7 @@ typedef struct webhook_sink {
     _Atomic u64 hanging; /* requests to such a path */
     _Atomic bool answers_all;
     _Atomic u64 conns;
-    _Atomic u64
-        first_ns; /* CLOCK_MONOTONIC at the first byte of a request since somebody set it to 0 */
+    _Atomic u64 first_ns; /* CLOCK_MONOTONIC at the first byte of a request since somebody set it to 0 */
     u16 port;
     int pid;
 } webhook_sink;

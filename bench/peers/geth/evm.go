@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -45,6 +46,8 @@ type workload struct {
 	Gas    uint64        `json:"gas"`
 	Code   hexutil.Bytes `json:"code"`
 	Input  hexutil.Bytes `json:"input"`
+	Fresh  bool          `json:"fresh"` // each repetition in a world of its own
+	Crowd  crowd         `json:"crowd"`
 	Expect struct {
 		Status       string        `json:"status"`
 		GasUsed      uint64        `json:"gas_used"`
@@ -55,6 +58,23 @@ type workload struct {
 		OutputKeccak *common.Hash  `json:"output_keccak"`
 		StateRoot    common.Hash   `json:"state_root"`
 	} `json:"expect"`
+}
+
+// crowd is contracts beside the one that is called: number i is at 0xc4…i, its code is head, then fill again and
+// again, then i as 4 bytes, so that each has another hash.
+type crowd struct {
+	Count uint32        `json:"count"`
+	Size  int           `json:"size"`
+	Head  hexutil.Bytes `json:"head"`
+	Fill  hexutil.Bytes `json:"fill"`
+}
+
+func (c *crowd) code(i uint32) []byte {
+	code := append(make([]byte, 0, c.Size), c.Head...)
+	for at := 0; len(code) < c.Size-4; at++ {
+		code = append(code, c.Fill[at%len(c.Fill)])
+	}
+	return binary.BigEndian.AppendUint32(code, i)
 }
 
 type evmResult struct {
@@ -168,6 +188,12 @@ func newBenchWorld(w *workload) (*benchWorld, error) {
 	fresh.SetBalance(benchCaller, balance, tracing.BalanceChangeUnspecified)
 	fresh.SetNonce(benchCallee, 1, tracing.NonceChangeUnspecified)
 	fresh.SetCode(benchCallee, w.Code, tracing.CodeChangeUnspecified)
+	for i := range w.Crowd.Count {
+		addr := common.Address{0: 0xc4}
+		binary.BigEndian.PutUint32(addr[16:], i)
+		fresh.SetNonce(addr, 1, tracing.NonceChangeUnspecified)
+		fresh.SetCode(addr, w.Crowd.code(i), tracing.CodeChangeUnspecified)
+	}
 	root, err := fresh.Commit(rules, 0)
 	if err != nil {
 		return nil, err
@@ -187,7 +213,7 @@ func benchWorkload(w *workload, minTotal time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer world.evm.Release()
+	defer func() { world.evm.Release() }()
 
 	// The collector runs between repetitions, not in the timed part, unless a workload allocates a lot:
 	// then it runs where it has to, as it does in the node.
@@ -204,8 +230,13 @@ func benchWorkload(w *workload, minTotal time.Duration) error {
 	var sinceGC time.Duration = 1 << 62
 	var last time.Duration
 	prepare := func() error {
-		if snapshot >= 0 {
-			sinceGC += last
+		sinceGC += last
+		if snapshot >= 0 && w.Fresh {
+			world.evm.Release()
+			if world, err = newBenchWorld(w); err != nil {
+				return err
+			}
+		} else if snapshot >= 0 {
 			world.statedb.RevertToSnapshot(snapshot)
 		}
 		snapshot = world.statedb.Snapshot()
@@ -222,7 +253,7 @@ func benchWorkload(w *workload, minTotal time.Duration) error {
 		last = time.Since(begin)
 		return nil
 	}
-	t, err := measure(minTotal, prepare, run)
+	t, err := measure(threadCPU, minTotal, prepare, run)
 	if err != nil {
 		return err
 	}

@@ -83,9 +83,9 @@ type timing struct {
 	iters       int
 }
 
-// measure repeats run until there were 3 repetitions and at least minTotal of thread CPU time, and
+// measure repeats run until there were 3 repetitions and at least minTotal of CPU time by the clock, and
 // keeps the fastest. prepare goes before each repetition, untimed; both may fail.
-func measure(minTotal time.Duration, prepare, run func() error) (timing, error) {
+func measure(clock func() time.Duration, minTotal time.Duration, prepare, run func() error) (timing, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var t timing
@@ -96,9 +96,9 @@ func measure(minTotal time.Duration, prepare, run func() error) (timing, error) 
 				return t, err
 			}
 		}
-		start := threadCPU()
+		start := clock()
 		err := run()
-		spent := threadCPU() - start
+		spent := clock() - start
 		if err != nil {
 			return t, err
 		}

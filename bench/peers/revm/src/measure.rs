@@ -1,18 +1,18 @@
-//! Time of the calling thread and the repetition rule of every benchmark [spec:bench#0].
+//! Time of the process and the repetition rule of every benchmark [spec:bench#0].
 
 use std::time::Duration;
 
 use crate::Failure;
 
-/// CPU time of the calling thread.
-pub fn thread_cpu() -> Duration {
+/// CPU time of all threads of this process: libraries have some of their own.
+pub fn process_cpu() -> Duration {
     let mut ts = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: ts is a valid place for the result.
-    let rc = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut ts) };
-    assert_eq!(rc, 0, "thread clock");
+    let rc = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut ts) };
+    assert_eq!(rc, 0, "process clock");
     Duration::new(ts.tv_sec as u64, ts.tv_nsec as u32)
 }
 
@@ -23,7 +23,7 @@ pub struct Timing {
     pub iters: u32,
 }
 
-/// Repeats `run` until there were 3 repetitions and at least `min_total` of thread CPU time, and keeps
+/// Repeats `run` until there were 3 repetitions and at least `min_total` of CPU time, and keeps
 /// the fastest. `prepare` goes before each repetition, untimed, and makes what `run` consumes.
 pub fn measure<W, T>(
     world: &mut W,
@@ -39,9 +39,9 @@ pub fn measure<W, T>(
     let mut total = Duration::ZERO;
     while timing.iters < 3 || total < min_total {
         let made = prepare(world);
-        let start = thread_cpu();
+        let start = process_cpu();
         let done = run(world, made);
-        let spent = thread_cpu() - start;
+        let spent = process_cpu() - start;
         done?;
         if timing.iters == 0 {
             timing.first = spent;
