@@ -16,8 +16,7 @@ static void value_of(cd_abi_val *out, cd_arena *a, const cd_abi_type *t, cd_json
         }
         out->items = items;
         out->cnt = cnt;
-    } else if (cd_json_u256(&out->num, v, NULL) != CD_OK ||
-               (t->kind != CD_ABI_UINT && t->kind != CD_ABI_ADDRESS)) {
+    } else if (cd_json_u256(&out->num, v, NULL) != CD_OK || (t->kind != CD_ABI_UINT && t->kind != CD_ABI_ADDRESS)) {
         (void)!cd_json_str(&out->bytes, v, NULL);
     }
 }
@@ -46,8 +45,8 @@ static void run_case(vec *v, cd_bytes name, cd_json test)
     if (ok) {
         value_of(&val, &v->arena, &t, cd_json_get(test, "args"));
         ok = cd_abi_enc(&made, &t, &val) == CD_OK && cd_bytes_eq(cd_buf_bytes(&made), want) &&
-             cd_abi_dec(&back, &v->arena, &t, want) == CD_OK &&
-             cd_abi_enc(&again, &t, &back) == CD_OK && cd_bytes_eq(cd_buf_bytes(&again), want);
+             cd_abi_dec(&back, &v->arena, &t, want) == CD_OK && cd_abi_enc(&again, &t, &back) == CD_OK &&
+             cd_bytes_eq(cd_buf_bytes(&again), want);
     }
     vec_check(v, ok, "%.*s", (int)name.n, (const char *)name.p);
     cd_buf_fini(&text);

@@ -2,7 +2,7 @@
  * genesis blocks. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
-#include "crypto/secp256k1.h"
+#include "crypto/ec/secp256k1.h"
 #include "lab/mapstate.h"
 #include "types/block.h"
 #include "types/hashes.h"
@@ -15,8 +15,7 @@ static bool key_case(cd_json t)
     cd_addr20 want;
     cd_addr20 addr;
     if (cd_json_fixed(secret, 32, cd_json_get(t, "key"), NULL) != CD_OK ||
-        cd_json_fixed(want.b, 20, cd_json_get(t, "addr"), NULL) != CD_OK ||
-        cd_secp256k1_pub(pub, secret) != CD_OK) {
+        cd_json_fixed(want.b, 20, cd_json_get(t, "addr"), NULL) != CD_OK || cd_secp256k1_pub(pub, secret) != CD_OK) {
         return false;
     }
     cd_secp256k1_addr(&addr, pub);
@@ -35,9 +34,8 @@ static bool tx_case(vec *v, cd_json t)
     if (cd_json_fixed(secret, 32, cd_json_get(t, "key"), NULL) != CD_OK ||
         cd_json_hex(&raw, &v->arena, cd_json_get(t, "signed"), NULL) != CD_OK ||
         cd_json_hex(&bare, &v->arena, cd_json_get(t, "unsigned"), NULL) != CD_OK ||
-        cd_json_u64(&gas, cd_json_get(t, "startgas"), NULL) != CD_OK ||
-        cd_secp256k1_pub(pub, secret) != CD_OK || cd_tx_dec(&tx, &v->arena, raw, NULL) != CD_OK ||
-        cd_tx_recover(&tx, false) != CD_OK) {
+        cd_json_u64(&gas, cd_json_get(t, "startgas"), NULL) != CD_OK || cd_secp256k1_pub(pub, secret) != CD_OK ||
+        cd_tx_dec(&tx, &v->arena, raw, NULL) != CD_OK || cd_tx_recover(&tx, false) != CD_OK) {
         return false;
     }
     cd_secp256k1_addr(&want, pub);
@@ -46,8 +44,7 @@ static bool tx_case(vec *v, cd_json t)
     cd_rlp_put_list_head(&made, tx.unsigned_fields.n + 3);
     cd_buf_put(&made, tx.unsigned_fields);
     cd_buf_fill(&made, 0x80, 3);
-    bool ok = cd_bytes_eq(cd_buf_bytes(&made), bare) && cd_addr20_eq(&want, &tx.sender) &&
-              tx.gas_limit == gas;
+    bool ok = cd_bytes_eq(cd_buf_bytes(&made), bare) && cd_addr20_eq(&want, &tx.sender) && tx.gas_limit == gas;
     cd_buf_fini(&made);
     return ok;
 }
@@ -96,8 +93,7 @@ int main(void)
     if (vec_json(&v, &doc, vec_path(&v, "ethereum-genesis/basic_genesis_tests.json"))) {
         cd_json_it it = cd_json_iter(doc);
         while (cd_json_next(&it)) {
-            vec_check(&v, genesis_case(&v, build, it.val), "genesis %.*s", (int)it.key.n,
-                      (const char *)it.key.p);
+            vec_check(&v, genesis_case(&v, build, it.val), "genesis %.*s", (int)it.key.n, (const char *)it.key.p);
         }
     }
     cd_trie_build_free(build);

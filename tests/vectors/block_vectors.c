@@ -51,8 +51,7 @@ static void look(vec *v, cd_json j, cd_header_layout layout, const char *file, i
         vec_check(v, header_ok(layout, raw, &hash), "%s: a header", file);
     }
     if (cd_json_hex(&raw, &v->arena, cd_json_get(j, "blockRLP"), NULL) == CD_OK) {
-        vec_check(v, block_ok(&b, &v->arena, layout, raw) && cd_hash32_eq(&b.hash, &hash),
-                  "%s: a block", file);
+        vec_check(v, block_ok(&b, &v->arena, layout, raw) && cd_hash32_eq(&b.hash, &hash), "%s: a block", file);
     }
     if (cd_json_hex(&raw, &v->arena, cd_json_get(j, "blockBytes"), NULL) == CD_OK) {
         vec_check(v, block_ok(&b, &v->arena, layout, raw), "%s: a block", file);

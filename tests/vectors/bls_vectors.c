@@ -2,7 +2,7 @@
 #include "tests/vectors/curves.h"
 
 #include "base/hex.h"
-#include "crypto/bls.h"
+#include "crypto/bls/bls.h"
 
 /* Calls run for each test of a file of crypto/bls. */
 typedef void bls_fn(vec *v, cd_json in, cd_json out, const char *label);
@@ -15,8 +15,7 @@ static void run_bls(vec *v, const char *file, bls_fn *run)
     }
     cd_json_it it = cd_json_iter(doc);
     while (cd_json_next(&it)) {
-        run(v, cd_json_get(it.val, "input"), cd_json_get(it.val, "output"),
-            cd_arena_str(&v->arena, it.key));
+        run(v, cd_json_get(it.val, "input"), cd_json_get(it.val, "output"), cd_arena_str(&v->arena, it.key));
     }
 }
 
@@ -73,8 +72,7 @@ static void bls_sign(vec *v, cd_json in, cd_json out, const char *label)
     if (e == CD_OK) {
         cd_bls_sig_enc(bytes, &sig);
     }
-    vec_check(v, e == CD_OK && cd_bytes_eq(hex(v, out), cd_bytes_of(bytes, sizeof bytes)), "%s",
-              label);
+    vec_check(v, e == CD_OK && cd_bytes_eq(hex(v, out), cd_bytes_of(bytes, sizeof bytes)), "%s", label);
 }
 
 static void bls_verify(vec *v, cd_json in, cd_json out, const char *label)
@@ -123,8 +121,7 @@ static bool agg_verify(vec *v, cd_json in, const char *sig_key, cd_bls_suite sui
     usize msg_cnt;
     const cd_bytes *msgs = dec_msgs(v, &msg_cnt, cd_json_get(in, "messages"));
     return dec_pks(v, &pks, &cnt, cd_json_get(in, "pubkeys")) && cnt == msg_cnt &&
-           cd_bls_sig_dec(&sig, hex_of(v, in, sig_key)) == CD_OK &&
-           cd_bls_agg_verify(&sig, suite, msgs, pks, cnt);
+           cd_bls_sig_dec(&sig, hex_of(v, in, sig_key)) == CD_OK && cd_bls_agg_verify(&sig, suite, msgs, pks, cnt);
 }
 
 static void bls_agg_verify(vec *v, cd_json in, cd_json out, const char *label)
@@ -142,8 +139,8 @@ static void bls_batch_verify(vec *v, cd_json in, cd_json out, const char *label)
     usize msg_cnt;
     const cd_bytes *msgs = dec_msgs(v, &msg_cnt, cd_json_get(in, "messages"));
     bool ok = dec_pks(v, &pks, &cnt, cd_json_get(in, "pubkeys")) &&
-              dec_sigs(v, &sigs, &sig_cnt, cd_json_get(in, "signatures")) && cnt == sig_cnt &&
-              cnt == msg_cnt && cd_bls_batch_verify(sigs, CD_BLS_POP, msgs, pks, cnt, seed);
+              dec_sigs(v, &sigs, &sig_cnt, cd_json_get(in, "signatures")) && cnt == sig_cnt && cnt == msg_cnt &&
+              cd_bls_batch_verify(sigs, CD_BLS_POP, msgs, pks, cnt, seed);
     vec_check(v, ok == is_true(out), "%s", label);
 }
 
@@ -238,12 +235,10 @@ static void run_rfc9380(vec *v)
 /* Fixed-size records: n * G for n = 0, 1, 2, ...; each must read back, and the two forms must agree. */
 static void run_encodings(vec *v)
 {
-    static const char *const names[4] = {"g1_compressed", "g1_uncompressed", "g2_compressed",
-                                         "g2_uncompressed"};
+    static const char *const names[4] = {"g1_compressed", "g1_uncompressed", "g2_compressed", "g2_uncompressed"};
     cd_bytes file[4];
     for (int i = 0; i < 4; i++) {
-        const char *name =
-            cd_arena_fmt(&v->arena, "crypto/bls/encodings/%s_valid_test_vectors.dat", names[i]);
+        const char *name = cd_arena_fmt(&v->arena, "crypto/bls/encodings/%s_valid_test_vectors.dat", names[i]);
         if (!vec_read(v, &file[i], vec_path(v, name))) {
             return;
         }
@@ -279,8 +274,7 @@ static void run_encodings(vec *v)
     }
 }
 
-static void bls_group_verify(vec *v, cd_json group, cd_json test, const char *label,
-                             cd_bls_suite suite)
+static void bls_group_verify(vec *v, cd_json group, cd_json test, const char *label, cd_bls_suite suite)
 {
     cd_bls_pk pk;
     cd_bls_sig sig;
@@ -313,8 +307,7 @@ static void wy_bls_hash(vec *v, cd_json group, cd_json test, const char *label)
     u8 enc[CD_BLS_SIG_LEN];
     cd_bls_hash_to_g2(&p, hex_of(v, test, "msg"), cd_bytes_str(text_of(v, group, "dst")));
     cd_bls_sig_enc(enc, &p);
-    check_result(v, test, cd_bytes_eq(hex_of(v, test, "expected"), cd_bytes_of(enc, sizeof enc)),
-                 label);
+    check_result(v, test, cd_bytes_eq(hex_of(v, test, "expected"), cd_bytes_of(enc, sizeof enc)), label);
 }
 
 int main(void)

@@ -1,3 +1,5 @@
 cd_vector_test(curves DEPS crypto codec SYSTEM OpenSSL::Crypto)
 cd_vector_test(bls DEPS crypto codec)
 cd_vector_test(kzg DEPS crypto codec)
+cd_vector_test(ringtail DEPS crypto codec)
+cd_vector_test(mldsa DEPS crypto codec)

@@ -63,19 +63,17 @@ __attribute__((unused)) static void wycheproof(vec *v, const char *file, wychepr
         while (cd_json_next(&tests)) {
             u64 id = 0;
             (void)!cd_json_u64(&id, cd_json_get(tests.val, "tcId"), NULL);
-            const char *label = cd_arena_fmt(&v->arena, "%s %u: %s", file, (unsigned)id,
-                                             text_of(v, tests.val, "comment"));
+            const char *label =
+                cd_arena_fmt(&v->arena, "%s %u: %s", file, (unsigned)id, text_of(v, tests.val, "comment"));
             run(v, groups.val, tests.val, label);
         }
     }
 }
 
 /* accepted must agree with the test's result; "acceptable" may go either way. */
-__attribute__((unused)) static void check_result(vec *v, cd_json test, bool accepted,
-                                                 const char *label)
+__attribute__((unused)) static void check_result(vec *v, cd_json test, bool accepted, const char *label)
 {
-    bool fits =
-        is_str(v, test, "result", "acceptable") || accepted == is_str(v, test, "result", "valid");
+    bool fits = is_str(v, test, "result", "acceptable") || accepted == is_str(v, test, "result", "valid");
     vec_check(v, fits, "%s: %s", label, accepted ? "accepted" : "refused");
 }
 

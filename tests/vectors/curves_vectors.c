@@ -3,22 +3,21 @@
 #include "tests/vectors/curves.h"
 
 #include "base/hex.h"
-#include "crypto/bls12381.h"
-#include "crypto/bn254.h"
-#include "crypto/kzg.h"
-#include "crypto/p256.h"
-#include "crypto/secp256k1.h"
-#include "crypto/sha2.h"
+#include "crypto/bls/bls12381.h"
+#include "crypto/bls/kzg.h"
+#include "crypto/bn254/bn254.h"
+#include "crypto/ec/p256.h"
+#include "crypto/ec/secp256k1.h"
+#include "crypto/hash/sha2.h"
 
 #include <openssl/evp.h>
 
-/* ---- secp256k1 ---- */
+/* --- secp256k1 --- */
 
 /* A strict DER integer of at most 256 bits, right-aligned in out. */
 static bool der_int(u8 out[32], cd_bytes *in)
 {
-    if (in->n < 3 || in->p[0] != 2 || in->p[1] == 0 || in->p[1] > 33 ||
-        (usize)in->p[1] + 2 > in->n) {
+    if (in->n < 3 || in->p[0] != 2 || in->p[1] == 0 || in->p[1] > 33 || (usize)in->p[1] + 2 > in->n) {
         return false;
     }
     cd_bytes num = cd_bytes_sub(*in, 2, in->p[1]);
@@ -174,14 +173,10 @@ static void run_ecdsa_valid(vec *v)
     it = cd_json_iter(cd_json_get(doc, "extraEntropy"));
     while (cd_json_next(&it)) {
         check_sign(v, it.val, "signature", NULL);
-        check_sign(v, it.val, "extraEntropy0",
-                   "0000000000000000000000000000000000000000000000000000000000000000");
-        check_sign(v, it.val, "extraEntropy1",
-                   "0000000000000000000000000000000000000000000000000000000000000001");
-        check_sign(v, it.val, "extraEntropyN",
-                   "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141");
-        check_sign(v, it.val, "extraEntropyMax",
-                   "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff");
+        check_sign(v, it.val, "extraEntropy0", "0000000000000000000000000000000000000000000000000000000000000000");
+        check_sign(v, it.val, "extraEntropy1", "0000000000000000000000000000000000000000000000000000000000000001");
+        check_sign(v, it.val, "extraEntropyN", "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141");
+        check_sign(v, it.val, "extraEntropyMax", "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff");
     }
     cd_json invalid = cd_json_get(doc, "invalid");
     it = cd_json_iter(cd_json_get(invalid, "sign"));
@@ -221,15 +216,13 @@ static void run_rfc6979(vec *v)
         u8 id;
         (void)!cd_json_str(&text, cd_json_get(it.val, "message"), NULL);
         cd_sha256(&msg, text);
-        bool ok =
-            cd_secp256k1_sign(sig, &id, &msg, padded(v, hex_of(v, it.val, "d"), 32)) == CD_OK &&
-            cd_secp256k1_pub(pub, padded(v, hex_of(v, it.val, "k0"), 32)) == CD_OK &&
-            memcmp(sig, pub, 32) == 0;
+        bool ok = cd_secp256k1_sign(sig, &id, &msg, padded(v, hex_of(v, it.val, "d"), 32)) == CD_OK &&
+                  cd_secp256k1_pub(pub, padded(v, hex_of(v, it.val, "k0"), 32)) == CD_OK && memcmp(sig, pub, 32) == 0;
         vec_check(v, ok, "rfc6979.json: %s", text_of(v, it.val, "message"));
     }
 }
 
-/* ---- precompiles at function level ---- */
+/* --- precompiles at function level --- */
 
 /* Runs one input; true and the output, or false when the operation refuses. */
 typedef bool precompile_fn(vec *v, cd_bytes *out, cd_bytes in);
@@ -331,10 +324,10 @@ static bool map_fp2(vec *v, cd_bytes *out, cd_bytes in)
 static bool point_evaluation(vec *v, cd_bytes *out, cd_bytes in)
 {
     (void)v;
-    static const u8 success[64] = {
-        [30] = 0x10, [31] = 0x00, [32] = 0x73, 0xed, 0xa7, 0x53, 0x29, 0x9d, 0x7d, 0x48, 0x33, 0x39,
-        0xd8,        0x08,        0x09,        0xa1, 0xd8, 0x05, 0x53, 0xbd, 0xa4, 0x02, 0xff, 0xfe,
-        0x5b,        0xfe,        0xff,        0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x01};
+    static const u8 success[64] = {[30] = 0x10, [31] = 0x00, [32] = 0x73, 0xed, 0xa7, 0x53, 0x29, 0x9d, 0x7d,
+                                   0x48,        0x33,        0x39,        0xd8, 0x08, 0x09, 0xa1, 0xd8, 0x05,
+                                   0x53,        0xbd,        0xa4,        0x02, 0xff, 0xfe, 0x5b, 0xfe, 0xff,
+                                   0xff,        0xff,        0xff,        0x00, 0x00, 0x00, 0x01};
     bool ok = false;
     cd_hash32 hash;
     if (in.n != 192) {

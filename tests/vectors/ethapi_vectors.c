@@ -1,6 +1,6 @@
-/* What the original's own tests say of blocks, headers and receipts (testdata/ethapi-samples): the same members in the same
- * order with values of the same kind, and null where it says null, for like blocks of a chain made here. Values are not
- * compared: they hang on keys that are not known. [spec:conformance#3] [spec:eth-rpc#4] */
+/* What the original's own tests say of blocks, headers and receipts (testdata/ethapi-samples): the same members in
+ * the same order with values of the same kind, and null where it says null, for like blocks of a chain made here.
+ * Values are not compared: they hang on keys that are not known. [spec:conformance#3] [spec:eth-rpc#4] */
 #include "base/hex.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "tests/vectors/evm_api.h"
@@ -13,7 +13,7 @@ enum { CHAIN_ID = 1337, START = 1700000000, STEP = 10 };
 static evm_api api;
 static u8 key[32];
 
-/* --- the chain ---------------------------------------------------------------------------------- */
+/* --- the chain --- */
 
 /* A transaction in a block of its own; its hash in the arena. */
 static const char *mine(vec *v, cd_tx tx, const char *code)
@@ -21,7 +21,7 @@ static const char *mine(vec *v, cd_tx tx, const char *code)
     cd_errinfo why = {0};
     cd_chain_block *b = NULL;
     cd_buf raw = {0};
-    cd_chain *c = api.vm.chain;
+    cd_chain *c = api.api.chain;
     u64 time = cd_chain_head(c)->header.time + STEP;
     tx.chain_id = CHAIN_ID;
     tx.is_protected = tx.type != CD_TX_LEGACY; /* as theirs */
@@ -29,16 +29,14 @@ static const char *mine(vec *v, cd_tx tx, const char *code)
     tx.gas_limit = 200000;
     tx.fee_cap = cd_u256_from_u64(1000000000000);
     tx.tip_cap = tx.type == CD_TX_DYNAMIC_FEE ? cd_u256_from_u64(1) : tx.fee_cap;
-    bool ok = cd_hex_parse_prefixed(&tx.data, &v->arena, cd_bytes_str(code)) == CD_OK &&
-              cd_tx_sign(&tx, key) == CD_OK;
+    bool ok = cd_hex_parse_prefixed(&tx.data, &v->arena, cd_bytes_str(code)) == CD_OK && cd_tx_sign(&tx, key) == CD_OK;
     cd_tx_enc(&raw, &tx);
     cd_clock_virtual_set_wall(&api.clock, time * CD_NS_PER_SEC);
     cd_hash32 hash = {.b = {0}};
-    ok = ok && cd_txpool_add(api.vm.pool, &hash, cd_buf_bytes(&raw), &why) == CD_OK &&
-         cd_chain_build(c, &b, api.vm.pool, time, &why) == CD_OK &&
-         cd_chain_accept(c, b, &why) == CD_OK;
+    ok = ok && cd_txpool_add(api.api.pool, &hash, cd_buf_bytes(&raw), &why) == CD_OK &&
+         cd_chain_build(c, &b, api.api.pool, time, &why) == CD_OK && cd_chain_accept(c, b, &why) == CD_OK;
     cd_chain_drop(c, b);
-    ok = ok && cd__vm_follow(&api.vm) == CD_OK;
+    ok = ok && cd_api_follow(&api.api) == CD_OK;
     vec_check(v, ok, "block %llu: %s", (unsigned long long)tx.nonce + 1, why.msg);
     cd_buf_fini(&raw);
     char *text = cd_arena_alloc(&v->arena, 65);
@@ -62,18 +60,15 @@ static void make_chain(vec *v)
     cd_tx make = {.type = CD_TX_LEGACY, .is_create = true};
     hashes[TRANSFER] = mine(v, to, "0x");
     hashes[CREATION] = mine(v, make, creation);
-    cd_json receipt = cd_json_get(
-        evm_api_ask(&api, v,
-                    cd_bytes_str(cd_arena_fmt(&v->arena,
-                                              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                                              "\"eth_getTransactionReceipt\",\"params\":"
-                                              "[\"0x%s\"]}",
-                                              hashes[CREATION]))),
-        "result");
+    cd_json receipt = cd_json_get(evm_api_ask(&api, v,
+                                              cd_bytes_str(cd_arena_fmt(&v->arena,
+                                                                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                                                                        "\"eth_getTransactionReceipt\",\"params\":"
+                                                                        "[\"0x%s\"]}",
+                                                                        hashes[CREATION]))),
+                                  "result");
     cd_tx call = {.type = CD_TX_LEGACY};
-    vec_check(v,
-              cd_json_fixed(call.to.b, 20, cd_json_get(receipt, "contractAddress"), NULL) == CD_OK,
-              "no contract");
+    vec_check(v, cd_json_fixed(call.to.b, 20, cd_json_get(receipt, "contractAddress"), NULL) == CD_OK, "no contract");
     hashes[CALL_WITH_LOG] = mine(v, call, "0x");
     make.type = CD_TX_ACCESS_LIST;
     list.addr.b[0] = 1;
@@ -87,7 +82,7 @@ static void make_chain(vec *v)
     hashes[LATEST] = mine(v, to, "0x");
 }
 
-/* --- shapes ------------------------------------------------------------------------------------- */
+/* --- shapes --- */
 
 /* Members with the kinds of their values; elements of arrays that are alike count once. */
 static void put_shape(cd_buf *out, cd_json v)
@@ -126,10 +121,7 @@ static void put_shape(cd_buf *out, cd_json v)
         break;
     case CD_JSON_STR:
         (void)!cd_json_str(&text, v, NULL);
-        cd_buf_str(out, text.n == 66    ? "hash"
-                        : text.n == 42  ? "address"
-                        : text.n == 514 ? "bloom"
-                                        : "text");
+        cd_buf_str(out, text.n == 66 ? "hash" : text.n == 42 ? "address" : text.n == 514 ? "bloom" : "text");
         break;
     case CD_JSON_NONE:
         cd_buf_str(out, "nothing");
@@ -161,7 +153,7 @@ static const char *shape_of(vec *v, cd_json doc)
     return text;
 }
 
-/* --- samples ------------------------------------------------------------------------------------ */
+/* --- samples --- */
 
 enum { NUMBER = 1, HASH, TX, NO_HASH, EMPTY_HASH };
 
@@ -232,8 +224,7 @@ static const char *reference(vec *v, usize idx)
     case HASH: {
         cd_arena a = {0};
         cd_block b;
-        vec_check(v, cd_chain_block_at(api.vm.chain, &b, NULL, &a, samples[idx].height) == CD_OK,
-                  "no block");
+        vec_check(v, cd_chain_block_at(api.api.chain, &b, NULL, &a, samples[idx].height) == CD_OK, "no block");
         cd_hex_fmt(text, cd_bytes_of(b.hash.b, 32));
         cd_arena_fini(&a);
         return cd_arena_fmt(&v->arena, "0x%s", text);
@@ -257,12 +248,12 @@ static void compare(vec *v, usize idx)
     if (!vec_json(v, &want, vec_path(v, path))) {
         return;
     }
-    const char *request = cd_arena_fmt(
-        &v->arena, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%.*s\",\"params\":[\"%s\"%s]}",
-        (int)(dash - name), name, reference(v, idx),
-        !has_full              ? ""
-        : samples[idx].is_full ? ",true"
-                               : ",false");
+    const char *request =
+        cd_arena_fmt(&v->arena, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%.*s\",\"params\":[\"%s\"%s]}",
+                     (int)(dash - name), name, reference(v, idx),
+                     !has_full              ? ""
+                     : samples[idx].is_full ? ",true"
+                                            : ",false");
     cd_json answer = evm_api_ask(&api, v, cd_bytes_str(request));
     const char *shape = shape_of(v, want);
     const char *got = shape_of(v, cd_json_get(answer, "result"));
@@ -292,14 +283,10 @@ int main(void)
     u8 seed[64];
     cd_buf genesis = {0};
     cd_hd_seed(seed, CD_HD_DEV_PHRASE, NULL);
-    bool ok =
-        cd_hd_account(key, seed, 0) == CD_OK && cd_dev_genesis(&genesis, CHAIN_ID, START) == CD_OK;
-    const cd_chain_cfg cfg = {
-        .kv = cd_kv_mem_open(), .genesis = cd_buf_bytes(&genesis), .history = UINT64_MAX};
-    if (ok &&
-        evm_api_open(
-            &api, &v, cfg,
-            cd_bytes_str("{\"allow-unfinalized-queries\":true,\"allow-unprotected-txs\":true}"))) {
+    bool ok = cd_hd_account(key, seed, 0) == CD_OK && cd_dev_genesis(&genesis, CHAIN_ID, START) == CD_OK;
+    const cd_chain_cfg cfg = {.kv = cd_kv_mem_open(), .genesis = cd_buf_bytes(&genesis), .history = UINT64_MAX};
+    if (ok && evm_api_open(&api, &v, cfg,
+                           cd_bytes_str("{\"allow-unfinalized-queries\":true,\"allow-unprotected-txs\":true}"))) {
         make_chain(&v);
         vec_walk(&v, "ethapi-samples", is_known);
         for (usize i = 0; i < CD_COUNT(samples); i++) {

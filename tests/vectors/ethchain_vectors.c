@@ -2,7 +2,7 @@
  * header rules and execution of the Ethereum profile, to the recorded head. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
-#include "chains/evmchain/header_check.h"
+#include "chains/evmchain/core/header_check.h"
 #include "lab/mapstate.h"
 #include "types/hashes.h"
 
@@ -43,8 +43,8 @@ static bool open_genesis(chain *c)
     h->receipt_root = CD_HASH_EMPTY_TRIE;
     h->withdrawals_root = CD_HASH_EMPTY_TRIE;
     h->base_fee = cd_u256_from_u64(CD_ETH_INITIAL_BASE_FEE);
-    h->has = CD_HEADER_BASE_FEE | CD_HEADER_WITHDRAWALS_ROOT | CD_HEADER_BLOB_GAS_USED |
-             CD_HEADER_EXCESS_BLOB_GAS | CD_HEADER_BEACON_ROOT;
+    h->has = CD_HEADER_BASE_FEE | CD_HEADER_WITHDRAWALS_ROOT | CD_HEADER_BLOB_GAS_USED | CD_HEADER_EXCESS_BLOB_GAS |
+             CD_HEADER_BEACON_ROOT;
     c->state = cd_mapstate_new(&c->v->arena, c->build, g.accounts, g.account_cnt);
     h->state_root = c->state->root;
     cd_header_hash(&c->head.hash, CD_HEADER_ETHEREUM, h);

@@ -1,53 +1,60 @@
-/* tests/vectors/evm_api.h - the methods of an EVM chain in one process, without a node: a chain on a store in memory, its
- * pool, its service, a clock that the test sets. Test code: included by one file each. */
+/* tests/vectors/evm_api.h - the methods of an EVM chain in one process, without a node: a chain on a store in
+ * memory, its pool, its service, a clock that the test sets. Test code: included by one file each. */
 #ifndef CD_TESTS_VECTORS_EVM_API_H
 #define CD_TESTS_VECTORS_EVM_API_H
 
-#include "chains/evmchain/evm_vm_priv.h"
+#include "chains/evmchain/rpc/api.h"
 #include "tests/vectors/vec.h"
 
 typedef struct evm_api {
-    cd_evm_vm vm;
+    cd_api api;
+    cd_vm_config config;
+    cd_arena arena;
     cd_vm_host host;
     cd_kv *kv;
     cd_clock_virtual clock;
 } evm_api;
 
-static void evm_api_nothing(cd_vm_host *host)
+/* Transactions stay in the pool: blocks are the test's. */
+static void evm_api_notify(cd_vm_host *host, cd_vm_event event)
 {
     (void)host;
+    (void)event;
 }
 
 /* Opens the chain of cfg, whose kv becomes the api's. config is the VM's. */
 static bool evm_api_open(evm_api *a, vec *v, cd_chain_cfg cfg, cd_bytes config)
 {
     cd_errinfo why = {0};
-    cd_evm_vm *e = &a->vm;
+    cd_api *e = &a->api;
     *a = (evm_api){.kv = cfg.kv};
-    a->host = (cd_vm_host){.wants_block = evm_api_nothing, .settle = evm_api_nothing};
-    e->ctx.host = &a->host;
+    a->host = (cd_vm_host){.notify = evm_api_notify};
+    e->config = &a->config;
+    e->arena = &a->arena;
+    e->host = &a->host;
     cd_clock_virtual_init(&a->clock, 0);
-    cd_err err = cd_vm_config_parse(&e->config, &e->config_arena, config, &why);
+    e->clock = &a->clock.clock;
+    cd_err err = cd_vm_config_parse(&a->config, &a->arena, config, &why);
     if (err == CD_OK) {
         e->pool = cd_txpool_new(&(cd_txpool_cfg){
-            .fee_cap = e->config.rpc_tx_fee_cap,
-            .allow_unprotected = e->config.allow_unprotected,
-            .spares_local = e->config.local_txs,
+            .fee_cap = a->config.rpc_tx_fee_cap,
+            .allow_unprotected = a->config.allow_unprotected,
+            .spares_local = a->config.local_txs,
             .clock = &a->clock.clock,
         });
         err = cd_chain_open(&e->chain, &cfg, &why);
     }
     if (err == CD_OK) {
         cd_chain_source_init(&e->head, e->chain, NULL);
-        err = cd__vm_follow(e);
+        err = cd_api_follow(e);
     }
     if (err == CD_OK) {
-        cd__api_cfg api = {
+        cd_api_cfg cfg_api = {
             .clock = &a->clock.clock,
-            .gas_cap = e->config.rpc_gas_cap,
-            .proof_window = e->config.proof_window,
+            .gas_cap = a->config.rpc_gas_cap,
+            .proof_window = a->config.proof_window,
         };
-        err = cd__api_open(e, &api, &why);
+        err = cd_api_open(e, &cfg_api, &why);
     }
     vec_check(v, err == CD_OK, "open: %s", why.msg);
     return err == CD_OK;
@@ -55,14 +62,14 @@ static bool evm_api_open(evm_api *a, vec *v, cd_chain_cfg cfg, cd_bytes config)
 
 static void evm_api_close(evm_api *a)
 {
-    cd_evm_vm *e = &a->vm;
+    cd_api *e = &a->api;
     cd_txpool_free(e->pool);
-    cd__api_close(e);
+    cd_api_close(e);
     if (e->chain != NULL) {
         cd_world_source_fini(&e->head.world);
     }
     cd_chain_close(e->chain);
-    cd_arena_fini(&e->config_arena);
+    cd_arena_fini(&a->arena);
     cd_kv_close(a->kv);
 }
 
@@ -73,8 +80,7 @@ static cd_json evm_api_ask_at(vec *v, const cd_rpc_service *service, cd_bytes re
     cd_json doc = {0};
     cd_rpc_serve(service, &reply, request);
     if (cd_buf_bytes(&reply).n != 0 &&
-        cd_json_parse(&doc, &v->arena, cd_arena_dup(&v->arena, cd_buf_bytes(&reply)), 0, NULL) !=
-            CD_OK) {
+        cd_json_parse(&doc, &v->arena, cd_arena_dup(&v->arena, cd_buf_bytes(&reply)), 0, NULL) != CD_OK) {
         vec_check(v, false, "no JSON in answer: %.*s", 200, (const char *)cd_buf_bytes(&reply).p);
     }
     cd_buf_fini(&reply);
@@ -83,7 +89,7 @@ static cd_json evm_api_ask_at(vec *v, const cd_rpc_service *service, cd_bytes re
 
 __attribute__((unused)) static cd_json evm_api_ask(evm_api *a, vec *v, cd_bytes request)
 {
-    return evm_api_ask_at(v, &a->vm.api.rpc, request);
+    return evm_api_ask_at(v, &a->api.service.rpc, request);
 }
 
 /* A value as compact text. */

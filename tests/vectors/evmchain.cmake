@@ -1,2 +1,5 @@
+cd_vector_test(atomic DEPS chains_evmchain vm_shared)
+cd_vector_test(c_chain DEPS chains_evmchain)
+cd_vector_test(fee_c DEPS chains_evmchain)
 cd_vector_test(fee_l1 DEPS chains_evmchain)
 cd_vector_test(l1_chain DEPS chains_evmchain)

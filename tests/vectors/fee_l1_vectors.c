@@ -1,8 +1,8 @@
 /* The base fee, block gas cost and window of 21 recorded chains (testdata/evm-chain/l1-fee-sequences.json): each
  * step's values, and the header's bytes and hash. [spec:evm-chain#3.1] */
-#include "base/fileio.h"
 #include "base/hex.h"
-#include "chains/evmchain/fee_l1.h"
+#include "base/os/fileio.h"
+#include "chains/evmchain/core/fee_l1.h"
 #include "num/u256_text.h"
 
 #include <stdio.h>
@@ -59,9 +59,8 @@ static bool run_sequence(tally *t, cd_arena *a, cd_json seq)
               cd_fee_l1_window(window, &parent, time) == CD_OK &&
                   cd_bytes_eq(cd_bytes_of(window, sizeof window), want_window),
               name, i, "window");
-        check(t,
-              cd_fee_l1_base_fee(&fee, &cfg, &parent, time) == CD_OK && cd_u256_eq(&fee, &want_fee),
-              name, i, "base fee");
+        check(t, cd_fee_l1_base_fee(&fee, &cfg, &parent, time) == CD_OK && cd_u256_eq(&fee, &want_fee), name, i,
+              "base fee");
         cd_fee_l1_block_gas_cost(&cost, &cfg, &parent, time);
         check(t, cd_u256_eq(&cost, &want_cost), name, i, "block gas cost");
         cd_hash32 hash;
@@ -87,8 +86,7 @@ int main(void)
     cd_json doc;
     cd_errinfo why = {0};
     tally t = {0};
-    (void)snprintf(path, sizeof path, "%s/evm-chain/l1-fee-sequences.json",
-                   root == NULL ? "../shared/testdata" : root);
+    (void)snprintf(path, sizeof path, "%s/evm-chain/l1-fee-sequences.json", root == NULL ? "../shared/testdata" : root);
     if (cd_fs_read_file(cd_fs_real(), &text, path, 64 << 20, &why) != CD_OK) {
         (void)printf("SKIP %s\n", why.msg);
         return getenv("CI") != NULL;

@@ -20,8 +20,7 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
         cd_json_raw(&out, doc);
         cd_buf_fini(&out);
     }
-    vec_check(v, name[0] == 'i' || (e == CD_OK) == (name[0] == 'y'), "%s: %s", name,
-              e == CD_OK ? "accepted" : why.msg);
+    vec_check(v, name[0] == 'i' || (e == CD_OK) == (name[0] == 'y'), "%s: %s", name, e == CD_OK ? "accepted" : why.msg);
     cd_arena_fini(&a);
     return CD_OK;
 }

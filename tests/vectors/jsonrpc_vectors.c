@@ -35,8 +35,8 @@ static void run_line(vec *v, client *c, const char *file, const char *line)
         client_say(c, line + 4);
     } else if (strncmp(line, "<-- ", 4) == 0) {
         const char *got = client_hear(c);
-        vec_check(v, got != NULL && is_same(got, line + 4), "%s: got %s, want %s", file,
-                  got == NULL ? "nothing" : got, line + 4);
+        vec_check(v, got != NULL && is_same(got, line + 4), "%s: got %s, want %s", file, got == NULL ? "nothing" : got,
+                  line + 4);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Key files of other programs (testdata/ethereum-keystore): opened with their password, refused with another one, and what
- * is inside opened again after it was written by us. [spec:conformance#3] */
+/* Key files of other programs (testdata/ethereum-keystore): opened with their password, refused with another one,
+ * and what is inside opened again after it was written by us. [spec:conformance#3] */
 #include "base/hex.h"
 #include "tests/vectors/vec.h"
 #include "wallet/keyfile.h"
@@ -17,8 +17,7 @@ static bool comes_back(const u8 secret[32], cd_bytes password)
     cd_secret again = {0};
     cd_rng rng = cd_rng_seeded(1);
     bool ok = cd_keyfile_enc(&file, secret, password, &CD_KEYFILE_LIGHT, &rng) == CD_OK &&
-              cd_keyfile_dec(&again, cd_buf_bytes(&file), password, NULL) == CD_OK &&
-              memcmp(again.p, secret, 32) == 0;
+              cd_keyfile_dec(&again, cd_buf_bytes(&file), password, NULL) == CD_OK && memcmp(again.p, secret, 32) == 0;
     cd_secret_fini(&again);
     cd_buf_fini(&file);
     return ok;
@@ -34,20 +33,17 @@ static void run_one(vec *v, cd_bytes name, cd_json test)
     cd_errinfo why = {0};
     cd_json_raw(&file, cd_json_get(test, "json"));
     bool is_good = cd_json_str(&password, cd_json_get(test, "password"), NULL) == CD_OK &&
-                   cd_json_hex(&priv, &v->arena, cd_json_get(test, "priv"), NULL) == CD_OK &&
-                   priv.n <= sizeof want;
+                   cd_json_hex(&priv, &v->arena, cd_json_get(test, "priv"), NULL) == CD_OK && priv.n <= sizeof want;
     if (is_good) {
         memcpy(want + sizeof want - priv.n, priv.p, priv.n);
     }
     cd_err e = cd_keyfile_dec(&got, cd_buf_bytes(&file), password, &why);
-    vec_check(v, is_good && e == CD_OK && memcmp(got.p, want, 32) == 0, "%.*s: %s", (int)name.n,
-              (const char *)name.p, why.msg);
+    vec_check(v, is_good && e == CD_OK && memcmp(got.p, want, 32) == 0, "%.*s: %s", (int)name.n, (const char *)name.p,
+              why.msg);
     cd_secret_fini(&got);
     e = cd_keyfile_dec(&got, cd_buf_bytes(&file), cd_bytes_str("another"), &why);
-    vec_check(v, e == CD_EKEY, "%.*s: opens with another password", (int)name.n,
-              (const char *)name.p);
-    vec_check(v, comes_back(want, password), "%.*s: does not come back", (int)name.n,
-              (const char *)name.p);
+    vec_check(v, e == CD_EKEY, "%.*s: opens with another password", (int)name.n, (const char *)name.p);
+    vec_check(v, comes_back(want, password), "%.*s: does not come back", (int)name.n, (const char *)name.p);
     cd_buf_fini(&file);
 }
 

@@ -2,8 +2,8 @@
 #include "tests/vectors/vec.h"
 
 #include "base/hex.h"
-#include "crypto/kzg.h"
-#include "crypto/kzg_blob.h"
+#include "crypto/bls/kzg.h"
+#include "crypto/bls/kzg_blob.h"
 
 /* The value of "key: 'value'" in one of the YAML files, empty when there is none. */
 static cd_bytes yaml_get(cd_bytes doc, const char *key)
@@ -13,8 +13,7 @@ static cd_bytes yaml_get(cd_bytes doc, const char *key)
         bool starts = i == 0 || doc.p[i - 1] == '\n' || doc.p[i - 1] == ' ';
         if (starts && memcmp(doc.p + i, key, len) == 0 && doc.p[i + len] == ':') {
             usize from = i + len + 1;
-            while (from < doc.n &&
-                   (doc.p[from] == ' ' || doc.p[from] == '\'' || doc.p[from] == '"')) {
+            while (from < doc.n && (doc.p[from] == ' ' || doc.p[from] == '\'' || doc.p[from] == '"')) {
                 from++;
             }
             usize to = from;
@@ -70,8 +69,7 @@ static void run_case(vec *v, cd_bytes doc, const char *path)
         ok = refuse ? !done : done && expect != NULL && memcmp(out, expect, 48) == 0;
         vec_check(v, ok, "%s", path);
     } else if (strstr(path, "/compute_blob_kzg_proof/") != NULL) {
-        done = blob != NULL && commitment != NULL &&
-               cd_kzg_blob_prove(setup, out, whole, commitment) == CD_OK;
+        done = blob != NULL && commitment != NULL && cd_kzg_blob_prove(setup, out, whole, commitment) == CD_OK;
         vec_check(v, refuse ? !done : done, "%s", path);
     } else if (strstr(path, "/compute_kzg_proof/") != NULL) {
         u8 value[32];

@@ -1,9 +1,10 @@
-/* Chains of the L1 profile recorded from the original (testdata/evm-chain): genesis blocks of 14 configurations under three
- * sets of upgrades and of its own main network, to the byte; the state after each step of an upgrade file; blocks with one
- * thing wrong, refused in the same words; the blocks of two recorded sessions. [spec:evm-chain#7] [spec:evm-chain#8] [spec:evm-chain#1] */
+/* Chains of the L1 profile recorded from the original (testdata/evm-chain): genesis blocks of 14 configurations
+ * under three sets of upgrades and of its own main network, to the byte; the state after each step of an upgrade
+ * file; blocks with one thing wrong, refused in the same words; the blocks of two recorded sessions.
+ * [spec:evm-chain#7] [spec:evm-chain#8] [spec:evm-chain#1] */
 #include "base/hex.h"
-#include "chains/evmchain/chain.h"
-#include "chains/evmchain/view.h"
+#include "chains/evmchain/core/chain.h"
+#include "chains/evmchain/core/view.h"
 #include "tests/vectors/vec.h"
 
 #include <string.h>
@@ -67,7 +68,7 @@ static const char *upgrades_of(cd_bytes fork)
     return "";
 }
 
-/* --- genesis ------------------------------------------------------------------------------------ */
+/* --- genesis --- */
 
 static void check_genesis(vec *v, const char *name, const cd_chain_cfg *cfg, cd_json want)
 {
@@ -82,15 +83,12 @@ static void check_genesis(vec *v, const char *name, const cd_chain_cfg *cfg, cd_
     cd_header_enc(&header, CD_HEADER_L1, &b->header);
     cd_bytes root = hex_of(v, want, "stateRoot");
     cd_bytes hash = hex_of(v, want, "blockHash");
-    vec_check(v, cd_bytes_eq(root, cd_bytes_of(b->header.state_root.b, 32)), "%s: state root",
-              name);
-    vec_check(v, cd_bytes_eq(hex_of(v, want, "headerRLP"), cd_buf_bytes(&header)), "%s: header",
-              name);
+    vec_check(v, cd_bytes_eq(root, cd_bytes_of(b->header.state_root.b, 32)), "%s: state root", name);
+    vec_check(v, cd_bytes_eq(hex_of(v, want, "headerRLP"), cd_buf_bytes(&header)), "%s: header", name);
     vec_check(v, cd_bytes_eq(hash, cd_bytes_of(b->hash.b, 32)), "%s: hash", name);
     if (cd_json_has(cd_json_get(want, "blockRLP"))) {
         cd_view *view = cd_view_newest(c);
-        vec_check(v, cd_bytes_eq(hex_of(v, want, "blockRLP"), cd_view_head(view)->rlp), "%s: block",
-                  name);
+        vec_check(v, cd_bytes_eq(hex_of(v, want, "blockRLP"), cd_view_head(view)->rlp), "%s: block", name);
         cd_view_unref(view);
     }
     cd_buf_fini(&header);
@@ -108,12 +106,11 @@ static void run_genesis(vec *v)
         cd_bytes name = str_of(it.val, "name");
         cd_bytes fork = str_of(it.val, "fork");
         cd_kv *kv = cd_kv_mem_open();
-        cd_chain_cfg cfg =
-            recorded(kv, text_of(v, cd_json_get(it.val, "genesis")), upgrades_of(fork));
-        check_genesis(v,
-                      cd_arena_fmt(&v->arena, "%.*s/%.*s", (int)name.n, (const char *)name.p,
-                                   (int)fork.n, (const char *)fork.p),
-                      &cfg, it.val);
+        cd_chain_cfg cfg = recorded(kv, text_of(v, cd_json_get(it.val, "genesis")), upgrades_of(fork));
+        check_genesis(
+            v,
+            cd_arena_fmt(&v->arena, "%.*s/%.*s", (int)name.n, (const char *)name.p, (int)fork.n, (const char *)fork.p),
+            &cfg, it.val);
         cd_kv_close(kv);
     }
     if (vec_json(v, &doc, vec_path(v, "evm-chain/lux-mainnet-genesis.json"))) {
@@ -129,7 +126,7 @@ static void run_genesis(vec *v)
     }
 }
 
-/* --- an upgrade file, step by step -------------------------------------------------------------- */
+/* --- an upgrade file, step by step --- */
 
 /* The genesis with another time and upgrades that leave Cancun out, as it was recorded. */
 static cd_bytes dated(vec *v, cd_json genesis, u64 time)
@@ -143,9 +140,8 @@ static cd_bytes dated(vec *v, cd_json genesis, u64 time)
     }
     usize rest = (usize)(start - at) - strlen("\"timestamp\":\"0x0\"");
     return cd_bytes_str(cd_arena_fmt(&v->arena, "%.*s\"timestamp\":\"0x%llx\"%.*s",
-                                     (int)(text.n - rest - strlen("\"timestamp\":\"0x0\"")),
-                                     (const char *)text.p, (unsigned long long)time, (int)rest,
-                                     at + strlen("\"timestamp\":\"0x0\"")));
+                                     (int)(text.n - rest - strlen("\"timestamp\":\"0x0\"")), (const char *)text.p,
+                                     (unsigned long long)time, (int)rest, at + strlen("\"timestamp\":\"0x0\"")));
 }
 
 static void check_account(vec *v, cd_state_source *src, u64 step, cd_bytes key, cd_json want)
@@ -167,13 +163,11 @@ static void check_account(vec *v, cd_state_source *src, u64 step, cd_bytes key, 
              cd_json_u256(&balance, cd_json_get(want, "balance"), NULL) == CD_OK &&
              cd_json_hex(&want_code, &v->arena, cd_json_get(want, "code"), NULL) == CD_OK &&
              cd_json_fixed(root.b, 32, cd_json_get(want, "storageRoot"), NULL) == CD_OK &&
-             (cd_hash32_eq(&acct.code_hash, &CD_HASH_EMPTY_CODE) ||
-              src->code(src, &code, &acct.code_hash) == CD_OK) &&
-             nonce == acct.nonce && cd_u256_eq(&balance, &acct.balance) &&
-             cd_bytes_eq(code, want_code) && cd_hash32_eq(&root, &acct.storage_root);
+             (cd_hash32_eq(&acct.code_hash, &CD_HASH_EMPTY_CODE) || src->code(src, &code, &acct.code_hash) == CD_OK) &&
+             nonce == acct.nonce && cd_u256_eq(&balance, &acct.balance) && cd_bytes_eq(code, want_code) &&
+             cd_hash32_eq(&root, &acct.storage_root);
     }
-    vec_check(v, ok, "step %llu: account %.*s", (unsigned long long)step, (int)key.n,
-              (const char *)key.p);
+    vec_check(v, ok, "step %llu: account %.*s", (unsigned long long)step, (int)key.n, (const char *)key.p);
 }
 
 /* Blocks without transactions, which only a development network makes, show the activations alone. */
@@ -186,9 +180,7 @@ static void run_upgrades(vec *v)
     if (!vec_json(v, &doc, vec_path(v, "evm-chain/upgrade-activation.json"))) {
         return;
     }
-    vec_check(
-        v, cd_json_u64(&genesis_time, cd_json_get(doc, "genesisTimestampOverride"), NULL) == CD_OK,
-        "no time");
+    vec_check(v, cd_json_u64(&genesis_time, cd_json_get(doc, "genesisTimestampOverride"), NULL) == CD_OK, "no time");
     cd_kv *kv = cd_kv_mem_open();
     cd_bytes genesis = dated(v, cd_json_get(doc, "genesis"), genesis_time);
     cd_chain_cfg cfg = recorded(kv, genesis, "");
@@ -201,8 +193,7 @@ static void run_upgrades(vec *v)
         return;
     }
     vec_check(v,
-              cd_bytes_eq(hex_of(v, doc, "genesisStateRoot"),
-                          cd_bytes_of(cd_chain_head(c)->header.state_root.b, 32)),
+              cd_bytes_eq(hex_of(v, doc, "genesisStateRoot"), cd_bytes_of(cd_chain_head(c)->header.state_root.b, 32)),
               "genesis state root");
     cd_json_it it = cd_json_iter(cd_json_get(doc, "steps"));
     for (u64 step = 1; cd_json_next(&it); step++) {
@@ -214,8 +205,7 @@ static void run_upgrades(vec *v)
             break;
         }
         vec_check(v,
-                  cd_bytes_eq(hex_of(v, it.val, "stateRoot"),
-                              cd_bytes_of(cd_chain_head(c)->header.state_root.b, 32)),
+                  cd_bytes_eq(hex_of(v, it.val, "stateRoot"), cd_bytes_of(cd_chain_head(c)->header.state_root.b, 32)),
                   "step %llu: state root", (unsigned long long)step);
         cd_chain_source_init(&src, c, NULL);
         cd_json_it acct = cd_json_iter(cd_json_get(it.val, "accounts"));
@@ -228,7 +218,7 @@ static void run_upgrades(vec *v)
     cd_kv_close(kv);
 }
 
-/* --- blocks with one thing wrong ---------------------------------------------------------------- */
+/* --- blocks with one thing wrong --- */
 
 /* The chain of one fork: its genesis and the accepted first block. */
 static cd_chain *open_context(vec *v, cd_json doc, cd_bytes fork, cd_kv *kv)
@@ -236,8 +226,7 @@ static cd_chain *open_context(vec *v, cd_json doc, cd_bytes fork, cd_kv *kv)
     cd_errinfo why = {0};
     cd_json_it it = cd_json_iter(doc);
     while (cd_json_next(&it)) {
-        if (!cd_json_has(cd_json_get(it.val, "genesis")) ||
-            !cd_bytes_eq(str_of(it.val, "fork"), fork)) {
+        if (!cd_json_has(cd_json_get(it.val, "genesis")) || !cd_bytes_eq(str_of(it.val, "fork"), fork)) {
             continue;
         }
         cd_chain *c = NULL;
@@ -245,8 +234,7 @@ static cd_chain *open_context(vec *v, cd_json doc, cd_bytes fork, cd_kv *kv)
         cd_chain_cfg cfg = recorded(kv, str_of(it.val, "genesis"), upgrades_of(fork));
         if (cd_chain_open(&c, &cfg, &why) == CD_OK &&
             cd_chain_parse(c, &b, hex_of(v, it.val, "parentBlock"), &why) == CD_OK &&
-            cd_chain_verify(c, b, b->block.header.time * 1000, &why) == CD_OK &&
-            cd_chain_accept(c, b, &why) == CD_OK) {
+            cd_chain_verify(c, b, b->block.header.time * 1000, &why) == CD_OK && cd_chain_accept(c, b, &why) == CD_OK) {
             cd_chain_drop(c, b);
             return c;
         }
@@ -288,15 +276,14 @@ static void check_block(vec *v, cd_chain *c, cd_json row, const char *name)
     cd_chain_block *b = NULL;
     cd_err e = cd_chain_parse(c, &b, hex_of(v, row, "block"), &why);
     if (parse_error.n != 0) {
-        vec_check(v, e != CD_OK && is_text(&why, parse_error), "%s: \"%s\", not \"%.*s\"", name,
-                  why.msg, (int)parse_error.n, (const char *)parse_error.p);
+        vec_check(v, e != CD_OK && is_text(&why, parse_error), "%s: \"%s\", not \"%.*s\"", name, why.msg,
+                  (int)parse_error.n, (const char *)parse_error.p);
     } else if (e != CD_OK) {
         vec_check(v, false, "%s: does not parse: %s", name, why.msg);
     } else {
         e = cd_chain_verify(c, b, recorded_now_ms(verify_error, &b->block), &why);
         vec_check(v, verify_error.n == 0 ? e == CD_OK : e != CD_OK && is_text(&why, verify_error),
-                  "%s: \"%s\", not \"%.*s\"", name, why.msg, (int)verify_error.n,
-                  (const char *)verify_error.p);
+                  "%s: \"%s\", not \"%.*s\"", name, why.msg, (int)verify_error.n, (const char *)verify_error.p);
     }
     if (e == CD_OK || parse_error.n == 0) {
         cd_chain_drop(c, b);
@@ -317,11 +304,9 @@ static void run_invalid_blocks(vec *v)
         cd_json_it it = cd_json_iter(doc);
         while (c != NULL && cd_json_next(&it)) {
             cd_bytes mutation = str_of(it.val, "mutation");
-            if (cd_bytes_eq(str_of(it.val, "fork"), fork) &&
-                !cd_json_has(cd_json_get(it.val, "genesis"))) {
+            if (cd_bytes_eq(str_of(it.val, "fork"), fork) && !cd_json_has(cd_json_get(it.val, "genesis"))) {
                 check_block(v, c, it.val,
-                            cd_arena_fmt(&v->arena, "%s/%.*s", forks[i], (int)mutation.n,
-                                         (const char *)mutation.p));
+                            cd_arena_fmt(&v->arena, "%s/%.*s", forks[i], (int)mutation.n, (const char *)mutation.p));
             }
         }
         cd_chain_close(c);
@@ -329,7 +314,7 @@ static void run_invalid_blocks(vec *v)
     }
 }
 
-/* --- whole chains ------------------------------------------------------------------------------- */
+/* --- whole chains --- */
 
 /* An id as the network writes it: base 58 of 32 bytes and a checksum of four, which is not looked at. */
 static bool parse_id(cd_hash32 *out, cd_bytes text)
@@ -366,8 +351,8 @@ static void take_recorded(vec *v, cd_chain *c, const char *name, cd_json line)
     if (e == CD_OK) {
         e = cd_chain_accept(c, b, &why);
     }
-    vec_check(v, e == CD_OK, "%s block %llu: %s", name,
-              b == NULL ? 0ull : (unsigned long long)b->block.header.number, why.msg);
+    vec_check(v, e == CD_OK, "%s block %llu: %s", name, b == NULL ? 0ull : (unsigned long long)b->block.header.number,
+              why.msg);
     if (b != NULL) {
         cd_chain_drop(c, b);
     }
@@ -395,8 +380,8 @@ static void run_transcript(vec *v, const char *file)
         if (cd_json_has(cd_json_get(line, "genesis"))) {
             cd_errinfo why = {0};
             u64 network = 0;
-            cd_chain_cfg cfg = recorded(kv, text_of(v, cd_json_get(line, "genesis")),
-                                        upgrades_of(str_of(line, "fork")));
+            cd_chain_cfg cfg =
+                recorded(kv, text_of(v, cd_json_get(line, "genesis")), upgrades_of(str_of(line, "fork")));
             vec_check(v,
                       parse_id(&cfg.blockchain_id, str_of(line, "chainID")) &&
                           cd_json_u64(&network, cd_json_get(line, "networkID"), NULL) == CD_OK,

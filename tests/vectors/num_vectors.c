@@ -116,8 +116,7 @@ static cd_err word(cd_u256 *out, cd_json obj, const char *key, cd_errinfo *why)
 static void run_op(vec *v, const char *name, op_fn *run)
 {
     cd_json doc;
-    if (!vec_json(v, &doc,
-                  vec_path(v, cd_arena_fmt(&v->arena, "evm-opcodes/testcases_%s.json", name)))) {
+    if (!vec_json(v, &doc, vec_path(v, cd_arena_fmt(&v->arena, "evm-opcodes/testcases_%s.json", name)))) {
         return;
     }
     cd_json_it it = cd_json_iter(doc);

@@ -81,7 +81,7 @@ static bool same_root(const cd_mapstate *m, cd_json want)
     return cd_json_fixed(root.b, 32, want, NULL) == CD_OK && cd_hash32_eq(&root, &m->root);
 }
 
-/* --- genesis -------------------------------------------------------------------------------- */
+/* --- genesis --- */
 
 static void run_genesis(world *w, cd_json j)
 {
@@ -101,7 +101,7 @@ static void run_genesis(world *w, cd_json j)
     cd_schedule_free(s);
 }
 
-/* --- upgrades ------------------------------------------------------------------------------- */
+/* --- upgrades --- */
 
 /* The file's only state upgrade, so that the roots of later blocks can be compared. */
 static void state_upgrade(world *w, cd_json j, u64 parent, u64 time)
@@ -195,8 +195,8 @@ static cd_mapstate *run_step(world *w, const cd_schedule *s, const cd_mapstate *
     it = cd_json_iter(cd_json_get(step, "accounts"));
     while (cd_json_next(&it)) {
         const char *bad = check_account(w, m, it.key, it.val);
-        vec_check(&w->v, bad == NULL, "block %llu: %.*s: %s", (unsigned long long)number,
-                  (int)it.key.n, (const char *)it.key.p, bad);
+        vec_check(&w->v, bad == NULL, "block %llu: %.*s: %s", (unsigned long long)number, (int)it.key.n,
+                  (const char *)it.key.p, bad);
     }
     return m;
 }

@@ -20,7 +20,7 @@ typedef struct world {
     cd_arena call;
 } world;
 
-/* --- setting up ----------------------------------------------------------------------------- */
+/* --- setting up --- */
 
 static const cd_chain_config *chain_of(bool durango)
 {
@@ -44,11 +44,10 @@ static const cd_chain_config *chain_of(bool durango)
 
 static cd_schedule *schedule_of(world *w, cd_module_id id, bool durango)
 {
-    static const char roles[] =
-        "{\"%s\":{\"blockTimestamp\":0,"
-        "\"adminAddresses\":[\"0x000000000000000000000000000000000000a001\"],"
-        "\"managerAddresses\":[\"0x000000000000000000000000000000000000a002\"],"
-        "\"enabledAddresses\":[\"0x000000000000000000000000000000000000a003\"]}}";
+    static const char roles[] = "{\"%s\":{\"blockTimestamp\":0,"
+                                "\"adminAddresses\":[\"0x000000000000000000000000000000000000a001\"],"
+                                "\"managerAddresses\":[\"0x000000000000000000000000000000000000a002\"],"
+                                "\"enabledAddresses\":[\"0x000000000000000000000000000000000000a003\"]}}";
     cd_schedule **s = &w->schedules[id][durango];
     if (*s == NULL) {
         cd_json config;
@@ -113,7 +112,7 @@ static cd_err read_row(row *r, cd_arena *a, cd_json j, cd_errinfo *why)
     return CD_OK;
 }
 
-/* --- what a call did ------------------------------------------------------------------------ */
+/* --- what a call did --- */
 
 static bool same_logs(const cd_state *st, cd_arena *a, cd_json want)
 {
@@ -128,9 +127,8 @@ static bool same_logs(const cd_state *st, cd_arena *a, cd_json want)
         cd_bytes data;
         cd_addr20 addr;
         if (cd_json_fixed(addr.b, 20, cd_json_get(l, "address"), NULL) != CD_OK ||
-            cd_json_hex(&data, a, cd_json_get(l, "data"), NULL) != CD_OK ||
-            !cd_addr20_eq(&addr, &logs[i].addr) || !cd_bytes_eq(data, logs[i].data) ||
-            cd_json_len(topics) != logs[i].topic_cnt) {
+            cd_json_hex(&data, a, cd_json_get(l, "data"), NULL) != CD_OK || !cd_addr20_eq(&addr, &logs[i].addr) ||
+            !cd_bytes_eq(data, logs[i].data) || cd_json_len(topics) != logs[i].topic_cnt) {
             return false;
         }
         for (u32 t = 0; t < logs[i].topic_cnt; t++) {
@@ -221,8 +219,7 @@ static cd_err mix_slot(void *ctx, const cd_acct *a, const cd_slot *s)
 static digest digest_of(cd_state *st)
 {
     digest d = {.sum = 0xcbf29ce484222325};
-    cd_err e =
-        cd_state_changes(st, &(cd_state_visitor){.ctx = &d, .acct = mix_acct, .slot = mix_slot});
+    cd_err e = cd_state_changes(st, &(cd_state_visitor){.ctx = &d, .acct = mix_acct, .slot = mix_slot});
     CD_ASSERT(e == CD_OK);
     return d;
 }
@@ -248,7 +245,7 @@ static usize new_slots(cd_state *st, cd_json writes)
     return cnt;
 }
 
-/* --- the two ways to call ------------------------------------------------------------------- */
+/* --- the two ways to call --- */
 
 static const cd_block_env block = {.number = 7};
 
@@ -282,8 +279,7 @@ static bool same_error(const char *got, const char *want)
 {
     static const char fees[] = "cannot verify fee config: ";
     usize n = strlen(fees);
-    return strncmp(want, fees, n) == 0 ? strncmp(got, fees, n) == 0 && strlen(got) > n
-                                       : strcmp(got, want) == 0;
+    return strncmp(want, fees, n) == 0 ? strncmp(got, fees, n) == 0 && strlen(got) > n : strcmp(got, want) == 0;
 }
 
 static bool is_denial(const char *error)
@@ -345,15 +341,14 @@ static const char *run_in_evm(world *w, const row *r, const cd_schedule *s)
                     .input = r->input,
                 });
     if (r->error[0] == '\0') {
-        return res.status != CD_EVM_OK || res.gas_left != r->gas_left ? "the EVM sees a failure"
-                                                                      : NULL;
+        return res.status != CD_EVM_OK || res.gas_left != r->gas_left ? "the EVM sees a failure" : NULL;
     }
     usize logs;
     (void)cd_state_logs(w->st, &logs);
-    return res.status == CD_EVM_OK || res.status == CD_EVM_REVERT ? "the EVM sees no failure"
-           : res.gas_left != 0                                    ? "gas survives a failure"
-           : !same_error(cd_evm_result_str(&res), r->error)       ? "words got lost"
-           : logs != 0 || before != digest_of(w->st).sum          ? "a failed call leaves traces"
+    return res.status == CD_EVM_OK || res.status == CD_EVM_REVERT       ? "the EVM sees no failure"
+           : res.gas_left != 0                                          ? "gas survives a failure"
+           : !same_error(cd_evm_result_str(&res), r->error)             ? "words got lost"
+           : logs != 0 || before != digest_of(w->st).sum                ? "a failed call leaves traces"
            : is_denial(r->error) != (res.status == CD_EVM_UNAUTHORIZED) ? "other status"
                                                                         : NULL;
 }

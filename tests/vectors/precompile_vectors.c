@@ -1,16 +1,16 @@
 /* testdata/crypto/precompiles: output and gas of each precompile; the fail-* files must fail.
  * [spec:conformance#4] */
-#include "base/fileio.h"
 #include "base/hex.h"
+#include "base/os/fileio.h"
 #include "codec/json.h"
-#include "evm/precompile.h"
+#include "evm/precompile/precompile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static const struct {
     const char *file;
-    const char *precompile; /* row of evm/precompiles.def */
+    const char *precompile; /* row of evm/precompile/precompiles.def */
 } runs[] = {
     {"ecRecover", "ecrecover"},
     {"modexp", "modexp_eip198"},
@@ -112,8 +112,8 @@ int main(void)
         cd_buf text = {0};
         cd_errinfo why = {0};
         cd_precompile p;
-        (void)snprintf(path, sizeof path, "%s/crypto/precompiles/%s.json",
-                       root == NULL ? "../shared/testdata" : root, runs[i].file);
+        (void)snprintf(path, sizeof path, "%s/crypto/precompiles/%s.json", root == NULL ? "../shared/testdata" : root,
+                       runs[i].file);
         if (cd_precompile_by_name(&p, runs[i].precompile) != CD_OK) {
             (void)printf("FAIL no precompile %s\n", runs[i].precompile);
             t.failed++;

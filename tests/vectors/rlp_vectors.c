@@ -100,8 +100,8 @@ static void run_file(vec *v, const char *name)
         cd_buf made = {0};
         cd_rlp r = cd_rlp_init(want);
         copy(&made, &r);
-        vec_check(v, e == CD_OK && r.err == CD_OK && cd_bytes_eq(cd_buf_bytes(&made), want),
-                  "%.*s: decode: %s", n, key, cd_err_str(e));
+        vec_check(v, e == CD_OK && r.err == CD_OK && cd_bytes_eq(cd_buf_bytes(&made), want), "%.*s: decode: %s", n, key,
+                  cd_err_str(e));
         if (!is_text(in, "VALID")) {
             cd_buf_clear(&made);
             encode(&made, in);

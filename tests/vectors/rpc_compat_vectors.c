@@ -1,7 +1,7 @@
-/* The dialogues of rpc-compat: the recorded chain in the Ethereum profile, block 20 as its head, every request answered as
- * recorded. Compared are values; messages of errors are free, results marked speconly need the same shape, and
- * blockTimestamp may be there or not. [spec:conformance#3] */
-#include "chains/evmchain/import.h"
+/* The dialogues of rpc-compat: the recorded chain in the Ethereum profile, block 20 as its head, every request
+ * answered as recorded. Compared are values; messages of errors are free, results marked speconly need the same
+ * shape, and blockTimestamp may be there or not. [spec:conformance#3] */
+#include "chains/evmchain/core/import.h"
 #include "tests/vectors/simulate.h"
 
 #include <string.h>
@@ -87,8 +87,7 @@ static void run_dialogue(vec *v, const char *path, cd_bytes text)
             got = evm_api_ask(&api, v, body);
         } else if (memcmp(line.p, "<< ", 3) == 0) {
             cd_json want;
-            bool ok = cd_json_parse(&want, &v->arena, body, 0, NULL) == CD_OK &&
-                      same_answer(v, want, got, shape_only);
+            bool ok = cd_json_parse(&want, &v->arena, body, 0, NULL) == CD_OK && same_answer(v, want, got, shape_only);
             cd_bytes mine = evm_api_text(v, got);
             vec_check(v, ok, "%s: %.*s", path, (int)cd_min_u64(mine.n, 2000), (const char *)mine.p);
         }
@@ -103,8 +102,7 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
     if (strstr(path, "send-blob-tx") != NULL) {
         return CD_OK; /* blobs are no part of any network that has a pool here */
     }
-    if (kind == CD_FS_FILE && n > 3 && strcmp(path + n - 3, ".io") == 0 &&
-        vec_read(v, &text, path)) {
+    if (kind == CD_FS_FILE && n > 3 && strcmp(path + n - 3, ".io") == 0 && vec_read(v, &text, path)) {
         run_dialogue(v, path, text);
     }
     return CD_OK;
@@ -113,15 +111,39 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
 /* The pool's rules: no next header is made in this profile. */
 static void follow(void)
 {
-    const cd_header *h = &cd_chain_head(api.vm.chain)->header;
+    const cd_header *h = &cd_chain_head(api.api.chain)->header;
     cd_txpool_head head = {
         .fork = CD_CANCUN,
-        .chain_id = cd_chain_rules_of(api.vm.chain)->chain_id,
+        .chain_id = cd_chain_rules_of(api.api.chain)->chain_id,
         .gas_limit = h->gas_limit,
         .base_fee = h->base_fee,
         .time = h->time,
     };
-    cd_txpool_set_head(api.vm.pool, &head, &api.vm.head.world.src);
+    cd_txpool_set_head(api.api.pool, &head, &api.api.head.world.src);
+}
+
+/* Blocks above the head are none, and no error, as with every Ethereum node. */
+static void heights_above(vec *v)
+{
+    static const char *const calls[] = {
+        "\"eth_getBlockByNumber\",\"params\":[\"0x64\",false]",
+        "\"eth_getHeaderByNumber\",\"params\":[\"0x64\"]",
+        "\"eth_getBlockReceipts\",\"params\":[\"0x64\"]",
+        "\"eth_getBlockTransactionCountByNumber\",\"params\":[\"0x64\"]",
+        "\"eth_getUncleCountByBlockNumber\",\"params\":[\"0x64\"]",
+        "\"eth_getTransactionByBlockNumberAndIndex\",\"params\":[\"0x64\",\"0x0\"]",
+    };
+    for (usize i = 0; i < CD_COUNT(calls); i++) {
+        const char *body = cd_arena_fmt(&v->arena, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":%s}", calls[i]);
+        cd_json got = evm_api_ask(&api, v, cd_bytes_str(body));
+        vec_check(v, cd_json_kind_of(cd_json_get(got, "result")) == CD_JSON_NULL, "%s: %s", calls[i],
+                  cd_arena_str(&v->arena, evm_api_text(v, got)));
+    }
+    cd_json got = evm_api_ask(
+        &api, v,
+        cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_getBalance\",\"params\":[\"0x0000000000000000000"
+                     "000000000000000000000\",\"0x64\"]}"));
+    vec_check(v, strstr(cd_arena_str(&v->arena, evm_api_text(v, got)), "header not found") != NULL, "eth_getBalance");
 }
 
 /* Under Prague data has a floor: 21000 and 10 for each of 4 tokens a byte, though running it costs 16 a byte. */
@@ -133,9 +155,8 @@ static void estimate_above_floor(vec *v)
         "\"istanbulBlock\":0,\"berlinBlock\":0,\"londonBlock\":0,\"mergeNetsplitBlock\":0,"
         "\"terminalTotalDifficulty\":0,\"shanghaiTime\":0,\"cancunTime\":0,\"pragueTime\":0},"
         "\"gasLimit\":\"0x1c9c380\",\"difficulty\":\"0x0\",\"alloc\":{}}";
-    static const char request[] =
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_estimateGas\",\"params\":[{"
-        "\"to\":\"0x00000000000000000000000000000000000000aa\",\"data\":\"0x%s\"%s}]}";
+    static const char request[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_estimateGas\",\"params\":[{"
+                                  "\"to\":\"0x00000000000000000000000000000000000000aa\",\"data\":\"0x%s\"%s}]}";
     cd_buf data = {0};
     cd_chain_cfg cfg = {
         .kv = cd_kv_mem_open(),
@@ -148,16 +169,14 @@ static void estimate_above_floor(vec *v)
     }
     if (evm_api_open(&api, v, cfg, cd_bytes_str("{}"))) {
         const char *text = cd_buf_cstr(&data);
-        cd_json enough =
-            evm_api_ask(&api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, "")));
-        vec_check(
-            v,
-            cd_bytes_eq(evm_api_text(v, cd_json_get(enough, "result")),
-                        cd_bytes_str("\"0xf181\"")), /* the search stops within 1.5 % of 61000 */
-            "estimate at the floor: %.*s", (int)evm_api_text(v, enough).n,
-            (const char *)evm_api_text(v, enough).p);
-        cd_json little = evm_api_ask(
-            &api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, ",\"gas\":\"0xee47\"")));
+        cd_json enough = evm_api_ask(&api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, "")));
+        vec_check(v,
+                  cd_bytes_eq(evm_api_text(v, cd_json_get(enough, "result")),
+                              cd_bytes_str("\"0xf181\"")), /* the search stops within 1.5 % of 61000 */
+                  "estimate at the floor: %.*s", (int)evm_api_text(v, enough).n,
+                  (const char *)evm_api_text(v, enough).p);
+        cd_json little =
+            evm_api_ask(&api, v, cd_bytes_str(cd_arena_fmt(&v->arena, request, text, ",\"gas\":\"0xee47\"")));
         vec_check(v,
                   cd_bytes_eq(evm_api_text(v, cd_json_get(cd_json_get(little, "error"), "message")),
                               cd_bytes_str("\"gas required exceeds allowance (60999)\"")),
@@ -184,16 +203,15 @@ int main(void)
         .is_ethereum = true,
         .history = UINT64_MAX,
     };
-    static const char config[] =
-        "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"debug\",\"debug-tracer\","
-        "\"internal-debug\","
-        "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\"]}";
+    static const char config[] = "{\"eth-apis\":[\"eth\",\"eth-filter\",\"net\",\"web3\",\"debug\",\"debug-tracer\","
+                                 "\"internal-debug\","
+                                 "\"internal-eth\",\"internal-blockchain\",\"internal-transaction\"]}";
     if (evm_api_open(&api, &v, cfg, cd_bytes_str(config))) {
-        cd_err e = cd_chain_import(api.vm.chain, rlps, NULL, UINT64_MAX / 2, &why);
-        vec_check(&v, e == CD_OK && cd_chain_head(api.vm.chain)->header.number == 20, "import: %s",
-                  why.msg);
+        cd_err e = cd_chain_import(api.api.chain, rlps, NULL, UINT64_MAX / 2, &why);
+        vec_check(&v, e == CD_OK && cd_chain_head(api.api.chain)->header.number == 20, "import: %s", why.msg);
         follow();
         vec_walk(&v, "rpc-compat", visit);
+        heights_above(&v);
         simulate_chain(&api, &v);
     }
     evm_api_close(&api);

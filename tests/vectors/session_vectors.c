@@ -1,5 +1,5 @@
-/* Recorded sessions of the original (testdata/evm-chain/rpc-transcript-l1-*): every request of its main route sent again at
- * the same height, every answer the same to the byte. What differs for a reason is listed here and in
+/* Recorded sessions of the original (testdata/evm-chain/rpc-transcript-l1-*): every request of its main route sent
+ * again at the same height, every answer the same to the byte. What differs for a reason is listed here and in
  * docs/rpc-differences.md. [spec:conformance#3] [spec:eth-rpc#4] */
 #include "base/hex.h"
 #include "tests/vectors/simulate.h"
@@ -56,7 +56,7 @@ static cd_bytes str_of(cd_json doc, const char *key)
     return cd_json_str(&b, cd_json_get(doc, key), NULL) == CD_OK ? b : (cd_bytes){0};
 }
 
-/* --- the chain ---------------------------------------------------------------------------------- */
+/* --- the chain --- */
 
 /* An id as the network writes it: base 58 of 32 bytes and a checksum of four, which is not looked at. */
 static bool parse_id(cd_hash32 *out, cd_bytes text)
@@ -89,12 +89,11 @@ static bool open_session(vec *v, cd_json line)
     cd_chain_cfg cfg = {
         .kv = cd_kv_mem_open(),
         .genesis = evm_api_text(v, cd_json_get(line, "genesis")),
-        .upgrades = cd_bytes_str(
-            is_granite ? "{\"networkUpgradeOverrides\":{\"durangoTimestamp\":1607144400,"
-                         "\"etnaTimestamp\":1607144400,\"fortunaTimestamp\":1607144400,"
-                         "\"graniteTimestamp\":1607144400}}"
-                       : "{\"networkUpgradeOverrides\":{\"durangoTimestamp\":1607144400,"
-                         "\"etnaTimestamp\":1607144400,\"fortunaTimestamp\":253399622400}}"),
+        .upgrades = cd_bytes_str(is_granite ? "{\"networkUpgradeOverrides\":{\"durangoTimestamp\":1607144400,"
+                                              "\"etnaTimestamp\":1607144400,\"fortunaTimestamp\":1607144400,"
+                                              "\"graniteTimestamp\":1607144400}}"
+                                            : "{\"networkUpgradeOverrides\":{\"durangoTimestamp\":1607144400,"
+                                              "\"etnaTimestamp\":1607144400,\"fortunaTimestamp\":253399622400}}"),
         .addrs = CD_ADDRS_LEGACY,
         .warp_quorum_min = 33,
         .unverified = true,
@@ -110,7 +109,7 @@ static bool open_session(vec *v, cd_json line)
 
 static void take_block(vec *v, cd_json line)
 {
-    cd_chain *c = api.vm.chain;
+    cd_chain *c = api.api.chain;
     cd_errinfo why = {0};
     cd_chain_block *b = NULL;
     cd_bytes rlp = {0};
@@ -121,12 +120,12 @@ static void take_block(vec *v, cd_json line)
         e = e == CD_OK ? cd_chain_accept(c, b, &why) : e;
         cd_chain_drop(c, b);
     }
-    e = e == CD_OK ? cd__vm_follow(&api.vm) : e;
+    e = e == CD_OK ? cd_api_follow(&api.api) : e;
     vec_check(v, e == CD_OK, "block: %s", why.msg);
     cd_clock_virtual_set_wall(&api.clock, cd_chain_head(c)->header.time * CD_NS_PER_SEC);
 }
 
-/* --- the dialogue ------------------------------------------------------------------------------- */
+/* --- the dialogue --- */
 
 static void compare(vec *v, const char *file, cd_json line)
 {
@@ -140,19 +139,18 @@ static void compare(vec *v, const char *file, cd_json line)
     }
     /* What is no JSON was recorded as a string. */
     cd_json error = cd_json_get(cd_json_get(line, "response"), "error");
-    bool is_broken =
-        cd_bytes_eq(evm_api_text(v, cd_json_get(error, "code")), cd_bytes_str("-32700"));
+    bool is_broken = cd_bytes_eq(evm_api_text(v, cd_json_get(error, "code")), cd_bytes_str("-32700"));
     if (is_broken && cd_json_str(&body, request, NULL) != CD_OK) {
         return;
     }
-    const cd_rpc_service *service = is_admin ? &api.vm.api.admin : &api.vm.api.rpc;
+    const cd_rpc_service *service = is_admin ? &api.api.service.admin : &api.api.service.rpc;
     cd_bytes got = evm_api_text(v, evm_api_ask_at(v, service, body));
     if (cd_bytes_eq(want, cd_bytes_str("\"\""))) {
         want = (cd_bytes){0};
     }
-    vec_check(v, cd_bytes_eq(want, got), "%s: %.*s\n  want %.*s\n  got  %.*s", file,
-              (int)cd_min_u64(body.n, 400), (const char *)body.p, (int)cd_min_u64(want.n, 1500),
-              (const char *)want.p, (int)cd_min_u64(got.n, 1500), (const char *)got.p);
+    vec_check(v, cd_bytes_eq(want, got), "%s: %.*s\n  want %.*s\n  got  %.*s", file, (int)cd_min_u64(body.n, 400),
+              (const char *)body.p, (int)cd_min_u64(want.n, 1500), (const char *)want.p, (int)cd_min_u64(got.n, 1500),
+              (const char *)got.p);
 }
 
 static void run_session(vec *v, const char *file)

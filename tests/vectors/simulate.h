@@ -1,12 +1,13 @@
-/* tests/vectors/simulate.h - recorded blocks made up again: every accepted block of a chain is asked of eth_simulateV1 on its
- * parent, its transactions as calls, and must come out with the recorded roots, bloom and gas. What differs by nature are
- * the root of the transactions, which nobody signed, and so the hash. Test code: included by one file each. */
+/* tests/vectors/simulate.h - recorded blocks made up again: every accepted block of a chain is asked of
+ * eth_simulateV1 on its parent, its transactions as calls, and must come out with the recorded roots, bloom and gas.
+ * What differs by nature are the root of the transactions, which nobody signed, and so the hash. Test code: included
+ * by one file each. */
 #ifndef CD_TESTS_VECTORS_SIMULATE_H
 #define CD_TESTS_VECTORS_SIMULATE_H
 
 #include "base/hex.h"
-#include "chains/evmchain/api/json.h"
-#include "chains/evmchain/fee_l1.h"
+#include "chains/evmchain/core/fee_l1.h"
+#include "chains/evmchain/feed/json.h"
 #include "tests/vectors/evm_api.h"
 
 static void simulate_key(cd_json_w *w, const char *key, cd_bytes hex)
@@ -126,20 +127,19 @@ static cd_bytes simulate_request(vec *v, const cd_block *b)
 
 static void simulate_block(evm_api *a, vec *v, const cd_accepted *acc, const cd_chain_rules *r)
 {
-    static const char *const members[] = {
-        "number",        "timestamp",   "parentHash",      "stateRoot",  "receiptsRoot",
-        "logsBloom",     "gasUsed",     "gasLimit",        "difficulty", "baseFeePerGas",
-        "blockGasCost",  "blobGasUsed", "excessBlobGas",   "mixHash",    "miner",
-        "sha3Uncles",    "nonce",       "withdrawalsRoot", "uncles",     "parentBeaconBlockRoot",
-        "minDelayExcess"};
+    static const char *const members[] = {"number",        "timestamp",       "parentHash",   "stateRoot",
+                                          "receiptsRoot",  "logsBloom",       "gasUsed",      "gasLimit",
+                                          "difficulty",    "baseFeePerGas",   "blockGasCost", "blobGasUsed",
+                                          "excessBlobGas", "mixHash",         "miner",        "sha3Uncles",
+                                          "nonce",         "withdrawalsRoot", "uncles",       "parentBeaconBlockRoot",
+                                          "minDelayExcess"};
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
     cd_json want;
     cd_json answer = evm_api_ask(a, v, simulate_request(v, &acc->block));
     cd_json got = cd_json_at(cd_json_get(answer, "result"), 0);
     cd_api_block(&w, &acc->block, r, acc->rlp.n, false);
-    if (cd_json_parse(&want, &v->arena, cd_arena_dup(&v->arena, cd_buf_bytes(&text)), 0, NULL) !=
-        CD_OK) {
+    if (cd_json_parse(&want, &v->arena, cd_arena_dup(&v->arena, cd_buf_bytes(&text)), 0, NULL) != CD_OK) {
         vec_check(v, false, "a block is no JSON");
     }
     cd_buf_fini(&text);
@@ -147,9 +147,8 @@ static void simulate_block(evm_api *a, vec *v, const cd_accepted *acc, const cd_
         cd_bytes one = evm_api_text(v, cd_json_get(want, members[i]));
         cd_bytes other = evm_api_text(v, cd_json_get(got, members[i]));
         vec_check(v, cd_bytes_eq(one, other), "block %llu made up again: %s %.*s, not %.*s; %.*s",
-                  (unsigned long long)acc->block.header.number, members[i], (int)other.n,
-                  (const char *)other.p, (int)one.n, (const char *)one.p,
-                  (int)cd_min_u64(evm_api_text(v, answer).n, 300),
+                  (unsigned long long)acc->block.header.number, members[i], (int)other.n, (const char *)other.p,
+                  (int)one.n, (const char *)one.p, (int)cd_min_u64(evm_api_text(v, answer).n, 300),
                   (const char *)evm_api_text(v, answer).p);
     }
 }
@@ -163,19 +162,16 @@ static void roots_of_block(evm_api *a, vec *v, const cd_block *b)
     cd_hex_put(&root, cd_bytes_of(b->header.state_root.b, 32));
     cd_json answer =
         evm_api_ask(a, v,
-                    cd_bytes_str(cd_arena_fmt(
-                        &v->arena,
-                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"debug_intermediateRoots\","
-                        "\"params\":[\"%s\"]}",
-                        cd_buf_cstr(&hash))));
+                    cd_bytes_str(cd_arena_fmt(&v->arena,
+                                              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"debug_intermediateRoots\","
+                                              "\"params\":[\"%s\"]}",
+                                              cd_buf_cstr(&hash))));
     cd_json roots = cd_json_get(answer, "result");
     cd_bytes last = {0};
-    bool ok = cd_json_len(roots) == b->tx_cnt &&
-              cd_json_str(&last, cd_json_at(roots, b->tx_cnt - 1), NULL) == CD_OK &&
+    bool ok = cd_json_len(roots) == b->tx_cnt && cd_json_str(&last, cd_json_at(roots, b->tx_cnt - 1), NULL) == CD_OK &&
               cd_bytes_eq(last, cd_buf_bytes(&root));
     vec_check(v, ok, "roots of block %llu: %.*s", (unsigned long long)b->header.number,
-              (int)cd_min_u64(evm_api_text(v, answer).n, 300),
-              (const char *)evm_api_text(v, answer).p);
+              (int)cd_min_u64(evm_api_text(v, answer).n, 300), (const char *)evm_api_text(v, answer).p);
     cd_buf_fini(&hash);
     cd_buf_fini(&root);
 }
@@ -193,7 +189,7 @@ static bool has_no_predicates(const cd_header *h)
 /* All blocks but the genesis and those with predicates. */
 static void simulate_chain(evm_api *a, vec *v)
 {
-    cd_view *view = cd_view_newest(a->vm.chain);
+    cd_view *view = cd_view_newest(a->api.chain);
     const cd_chain_rules *r = cd_view_rules(view);
     u64 head = cd_view_head(view)->block.header.number;
     usize done = 0;

@@ -1,10 +1,10 @@
-/* go-ethereum's tracer cases (evm-tracers): one transaction on a given state under a tracer, whose result is compared as
- * JSON. The folder names the tracer. The results of the older JavaScript tracers (*_legacy) are compared as far as the
- * tracers of today agree with them. [spec:conformance#3] */
+/* go-ethereum's tracer cases (evm-tracers): one transaction on a given state under a tracer, whose result is
+ * compared as JSON. The folder names the tracer. The results of the older JavaScript tracers (*_legacy) are compared
+ * as far as the tracers of today agree with them. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
-#include "chains/evmchain/chain_rules.h"
-#include "chains/evmchain/eth_rules.h"
+#include "chains/evmchain/core/chain_rules.h"
+#include "chains/evmchain/core/eth_rules.h"
 #include "chains/evmchain/tracers/tracer_kind.h"
 #include "lab/mapstate.h"
 #include "types/tx_codec.h"
@@ -12,8 +12,8 @@
 #include <strings.h>
 
 typedef enum compare {
-    EXACT, /* the same value */
-    LOGS,  /* an absent index of a log is 0 */
+    EXACT,  /* the same value */
+    LOGS,   /* an absent index of a log is 0 */
     PARITY, /* absent members are zero, the place in the chain does not count: as the origin compares */
     LEGACY, /* as PARITY, and what the older tracers did not tell does not count */
 } compare;
@@ -34,7 +34,7 @@ static const suite suites[] = {
     {"prestate_tracer_legacy", "prestateTracer", LEGACY},
 };
 
-/* --- comparing ---------------------------------------------------------------------------------- */
+/* --- comparing --- */
 
 /* Nothing, null, or a number, byte string or list that is zero or empty. */
 static bool is_zero(cd_json v)
@@ -66,8 +66,7 @@ static bool is_zero(cd_json v)
 
 static bool is_ignored(const char *key, compare how)
 {
-    static const char *const place[] = {"blockHash", "blockNumber", "transactionHash",
-                                        "transactionPosition", "time"};
+    static const char *const place[] = {"blockHash", "blockNumber", "transactionHash", "transactionPosition", "time"};
     for (usize i = 0; how == PARITY && i < CD_COUNT(place); i++) {
         if (strcmp(place[i], key) == 0) {
             return true;
@@ -88,10 +87,8 @@ static bool is_left_out(const char *path)
         const char *file;
         const char *why;
     } cases[] = {
-        {"call_tracer_legacy/inner_create_oog_outer_throw.json",
-         "a failed creation was \"internal failure\""},
-        {"call_tracer_legacy/inner_instafail.json",
-         "a call that failed before its code ran was left out"},
+        {"call_tracer_legacy/inner_create_oog_outer_throw.json", "a failed creation was \"internal failure\""},
+        {"call_tracer_legacy/inner_instafail.json", "a call that failed before its code ran was left out"},
     };
     for (usize i = 0; i < CD_COUNT(cases); i++) {
         usize n = strlen(cases[i].file);
@@ -149,9 +146,7 @@ static const char *differ(cd_arena *a, cd_json have, cd_json want, compare how)
                 return cd_arena_fmt(a, "[%zu]%s", i, where);
             }
         }
-        return n == cd_json_len(want)
-                   ? NULL
-                   : cd_arena_fmt(a, ": %zu and %zu elements", n, cd_json_len(want));
+        return n == cd_json_len(want) ? NULL : cd_arena_fmt(a, ": %zu and %zu elements", n, cd_json_len(want));
     }
     const char *x = text_of(a, have);
     const char *y = text_of(a, want);
@@ -159,7 +154,7 @@ static const char *differ(cd_arena *a, cd_json have, cd_json want, compare how)
     return same ? NULL : cd_arena_fmt(a, ": %.200s and %.200s", x, y);
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running --- */
 
 /* The fork of the case's block: proof of stake is where the total difficulty to reach is nothing. */
 static cd_fork fork_of(const cd_chain_config *config, const cd_block_env *env)
@@ -175,8 +170,7 @@ static cd_fork fork_of(const cd_chain_config *config, const cd_block_env *env)
     return is_stake && fork == CD_LONDON ? CD_PARIS : fork;
 }
 
-static cd_err read_env(cd_block_env *env, cd_fork *fork, const cd_chain_config *config, cd_json doc,
-                       cd_errinfo *why)
+static cd_err read_env(cd_block_env *env, cd_fork *fork, const cd_chain_config *config, cd_json doc, cd_errinfo *why)
 {
     cd_json ctx = cd_json_get(doc, "context");
     cd_json genesis = cd_json_get(doc, "genesis");
@@ -239,9 +233,7 @@ static cd_err trace(cd_buf *out, cd_arena *a, cd_json doc, const char *tracer, c
     cd_evm *evm = cd_evm_new();
     cd_evm_set_block(evm, fork, CD_PROFILE_ETHEREUM, &env, st, cd_precompile_eth(fork));
     cd_trace_tx job = {.tx = &tx, .st = st, .fork = fork, .coinbase = env.coinbase};
-    cd_trace_opts opts = {.tracer = tracer,
-                          .cfg = cd_json_get(doc, "tracerConfig"),
-                          .timeout_ns = 60 * CD_NS_PER_SEC};
+    cd_trace_opts opts = {.tracer = tracer, .cfg = cd_json_get(doc, "tracerConfig"), .timeout_ns = 60 * CD_NS_PER_SEC};
     u64 pool = UINT64_MAX;
     cd_json_w w = {.out = out};
     cd_err e = cd_trace_run(&w, evm, &pool, &job, NULL, &opts, cd_clock_real(), why);

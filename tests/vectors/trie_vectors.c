@@ -16,8 +16,7 @@ typedef struct run {
 static cd_bytes text_of(run *r, cd_json s)
 {
     cd_bytes text = {0};
-    if (cd_json_str(&text, s, NULL) == CD_OK && text.n >= 2 && text.p[0] == '0' &&
-        text.p[1] == 'x') {
+    if (cd_json_str(&text, s, NULL) == CD_OK && text.n >= 2 && text.p[0] == '0' && text.p[1] == 'x') {
         vec_check(r->v, cd_json_hex(&text, &r->v->arena, s, NULL) == CD_OK, "%s: hex", r->name);
     }
     return text;
@@ -59,8 +58,7 @@ static void check_whole(run *r, const cd_hash32 *want)
         cd_bytes value;
         ok = ok && cd_trie_build_add(b, item.key, item.value) == CD_OK &&
              cd_trie_prove(r->t, &proof, &r->v->arena, item.key) == CD_OK &&
-             cd_trie_verify(&value, want, item.key, &proof) == CD_OK &&
-             cd_bytes_eq(value, item.value);
+             cd_trie_verify(&value, want, item.key, &proof) == CD_OK && cd_bytes_eq(value, item.value);
     }
     cd_trie_build_root(b, &root);
     vec_check(r->v, ok && cd_hash32_eq(&root, want), "%s: proofs and sorted root", r->name);
@@ -114,10 +112,9 @@ static void run_file(vec *v, const char *file)
     bool is_secure = strstr(file, "secure") != NULL;
     cd_json_it it = cd_json_iter(doc);
     while (cd_json_next(&it)) {
-        run r = {
-            .v = v,
-            .name = cd_arena_fmt(&v->arena, "%s/%.*s", file, (int)it.key.n, (const char *)it.key.p),
-            .is_secure = is_secure};
+        run r = {.v = v,
+                 .name = cd_arena_fmt(&v->arena, "%s/%.*s", file, (int)it.key.n, (const char *)it.key.p),
+                 .is_secure = is_secure};
         run_case(&r, it.val);
     }
 }
@@ -150,9 +147,7 @@ static void run_neighbours(vec *v)
         cd_json_it key = cd_json_iter(cd_json_get(it.val, "in"));
         while (cd_json_next(&key)) {
             cd_bytes text = {0};
-            vec_check(v,
-                      cd_json_str(&text, key.val, NULL) == CD_OK &&
-                          cd_trie_put(t, text, text) == CD_OK,
+            vec_check(v, cd_json_str(&text, key.val, NULL) == CD_OK && cd_trie_put(t, text, text) == CD_OK,
                       "nextprev: put");
         }
         cd_json_it test = cd_json_iter(cd_json_get(it.val, "tests"));
@@ -162,15 +157,14 @@ static void run_neighbours(vec *v)
             for (usize i = 0; i < 3; i++) {
                 ok = ok && cd_json_str(&s[i], cd_json_at(test.val, i), NULL) == CD_OK;
             }
-            ok = ok && cd_bytes_eq(neighbour(t, s[0], true), s[1]) &&
-                 cd_bytes_eq(neighbour(t, s[0], false), s[2]);
+            ok = ok && cd_bytes_eq(neighbour(t, s[0], true), s[1]) && cd_bytes_eq(neighbour(t, s[0], false), s[2]);
             vec_check(v, ok, "nextprev: neighbours of \"%.*s\"", (int)s[0].n, (const char *)s[0].p);
         }
         cd_trie_close(t);
     }
 }
 
-/* --- the benchmark's accounts -------------------------------------------------------------------- */
+/* --- the benchmark's accounts --- */
 
 /* Appends the number as RLP: its big-endian bytes without leading zeros. */
 static u8 *put_number(u8 *p, u64 n)

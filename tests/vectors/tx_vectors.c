@@ -44,8 +44,8 @@ static bool run_case(vec *v, cd_bytes raw, cd_json want, cd_fork fork)
     u64 want_gas;
     return ok && cd_json_fixed(hash.b, 32, cd_json_get(want, "hash"), NULL) == CD_OK &&
            cd_json_fixed(sender.b, 20, cd_json_get(want, "sender"), NULL) == CD_OK &&
-           cd_json_u64(&want_gas, cd_json_get(want, "intrinsicGas"), NULL) == CD_OK &&
-           cd_hash32_eq(&hash, &tx.hash) && cd_addr20_eq(&sender, &tx.sender) && gas == want_gas;
+           cd_json_u64(&want_gas, cd_json_get(want, "intrinsicGas"), NULL) == CD_OK && cd_hash32_eq(&hash, &tx.hash) &&
+           cd_addr20_eq(&sender, &tx.sender) && gas == want_gas;
 }
 
 static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
@@ -67,8 +67,7 @@ static cd_err visit(void *ctx, const char *path, cd_fs_kind kind)
         while (cd_json_next(&forks)) {
             const char *name = cd_arena_str(&v->arena, forks.key);
             cd_fork fork;
-            vec_check(v, cd_fork_parse(&fork, name) == CD_OK && run_case(v, raw, forks.val, fork),
-                      "%s %s", path, name);
+            vec_check(v, cd_fork_parse(&fork, name) == CD_OK && run_case(v, raw, forks.val, fork), "%s %s", path, name);
         }
     }
     return CD_OK;

@@ -5,7 +5,7 @@
 #ifndef CD_TESTS_VECTORS_VEC_H
 #define CD_TESTS_VECTORS_VEC_H
 
-#include "base/fileio.h"
+#include "base/os/fileio.h"
 #include "codec/json.h"
 
 #include <stdarg.h>
@@ -19,8 +19,7 @@ typedef struct vec {
     bool is_missing;
 } vec;
 
-__attribute__((format(printf, 3, 4), unused)) static void vec_check(vec *v, bool ok,
-                                                                    const char *fmt, ...)
+__attribute__((format(printf, 3, 4), unused)) static void vec_check(vec *v, bool ok, const char *fmt, ...)
 {
     if (ok) {
         v->passed++;

@@ -13,7 +13,7 @@
 
 static const cd_addr20 LEGACY = {.b = {[0] = 0x02, [19] = 0x05}};
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static cd_bytes hex(vec *v, cd_json j)
 {
@@ -75,10 +75,9 @@ static const cd_hash32 *words(vec *v, usize *cnt, cd_json list)
     return w;
 }
 
-/* --- schedules ------------------------------------------------------------------------------ */
+/* --- schedules --- */
 
-static cd_schedule *warp_schedule(vec *v, bool granite, bool require_primary, u32 network_id,
-                                  const cd_hash32 *chain_id)
+static cd_schedule *warp_schedule(vec *v, bool granite, bool require_primary, u32 network_id, const cd_hash32 *chain_id)
 {
     const cd_chain_config chain = {
         .durango.is_set = true,
@@ -88,10 +87,8 @@ static cd_schedule *warp_schedule(vec *v, bool granite, bool require_primary, u3
     cd_json config;
     cd_schedule *s = NULL;
     cd_errinfo why = {0};
-    const char *doc =
-        require_primary
-            ? "{\"warpConfig\":{\"blockTimestamp\":0,\"requirePrimaryNetworkSigners\":true}}"
-            : "{\"warpConfig\":{\"blockTimestamp\":0}}";
+    const char *doc = require_primary ? "{\"warpConfig\":{\"blockTimestamp\":0,\"requirePrimaryNetworkSigners\":true}}"
+                                      : "{\"warpConfig\":{\"blockTimestamp\":0}}";
     cd_err e = cd_json_parse(&config, &v->arena, cd_bytes_str(doc), 0, &why);
     CD_ASSERT(e == CD_OK);
     e = cd_schedule_new(&s,
@@ -107,7 +104,7 @@ static cd_schedule *warp_schedule(vec *v, bool granite, bool require_primary, u3
     return s;
 }
 
-/* --- messages and signatures ---------------------------------------------------------------- */
+/* --- messages and signatures --- */
 
 static void run_bitset(vec *v, cd_json j)
 {
@@ -128,8 +125,7 @@ static void run_bitset(vec *v, cd_json j)
     cd_buf_fini(&got);
 }
 
-static const char *verdict(const cd_warp_message *m, u32 network, const cd_warp_set *set, u64 num,
-                           cd_errinfo *why)
+static const char *verdict(const cd_warp_message *m, u32 network, const cd_warp_set *set, u64 num, cd_errinfo *why)
 {
     *why = (cd_errinfo){0};
     return cd_warp_check(m, network, set, num, 100, why) == CD_OK ? "<nil>" : why->msg;
@@ -146,8 +142,7 @@ static void run_message(vec *v, cd_json j, const cd_warp_set *set)
     u32 network = (u32)number(v, cd_json_get(j, "network_id"));
     cd_warp_message m;
     cd_warp_unsigned u;
-    if (cd_warp_message_dec(&m, signed_bytes) != CD_OK ||
-        cd_warp_unsigned_dec(&u, plain) != CD_OK) {
+    if (cd_warp_message_dec(&m, signed_bytes) != CD_OK || cd_warp_unsigned_dec(&u, plain) != CD_OK) {
         vec_check(v, false, "%s: does not decode", name);
         return;
     }
@@ -157,8 +152,7 @@ static void run_message(vec *v, cd_json j, const cd_warp_set *set)
     cd_buf_clear(&out);
     cd_warp_unsigned_enc(&out, &u);
     cd_warp_unsigned_id(&id, m.text);
-    vec_check(v, cd_bytes_eq(cd_buf_bytes(&out), plain) && cd_bytes_eq(m.text, plain),
-              "%s: unsigned encoding", name);
+    vec_check(v, cd_bytes_eq(cd_buf_bytes(&out), plain) && cd_bytes_eq(m.text, plain), "%s: unsigned encoding", name);
     vec_check(v, cd_hash32_eq(&id, &want_id), "%s: ID", name);
     vec_check(v, cd_bytes_eq(u.payload, payload) && u.network_id == network, "%s: fields", name);
     cd_buf_clear(&out);
@@ -170,17 +164,11 @@ static void run_message(vec *v, cd_json j, const cd_warp_set *set)
     cd_buf_fini(&out);
 
     cd_errinfo why;
-    vec_check(
-        v,
-        strcmp(verdict(&m, network, set, 67, &why), text(v, cd_json_get(j, "verify_67_100"))) == 0,
-        "%s: 67 %%: %s", name, why.msg);
-    vec_check(v,
-              strcmp(verdict(&m, network, set, 100, &why),
-                     text(v, cd_json_get(j, "verify_100_100"))) == 0,
+    vec_check(v, strcmp(verdict(&m, network, set, 67, &why), text(v, cd_json_get(j, "verify_67_100"))) == 0,
+              "%s: 67 %%: %s", name, why.msg);
+    vec_check(v, strcmp(verdict(&m, network, set, 100, &why), text(v, cd_json_get(j, "verify_100_100"))) == 0,
               "%s: 100 %%: %s", name, why.msg);
-    vec_check(v,
-              strcmp(verdict(&m, network + 1, set, 67, &why),
-                     text(v, cd_json_get(j, "verify_wrong_network"))) == 0,
+    vec_check(v, strcmp(verdict(&m, network + 1, set, 67, &why), text(v, cd_json_get(j, "verify_wrong_network"))) == 0,
               "%s: wrong network: %s", name, why.msg);
     m.signature[95] ^= 1;
     vec_check(v, strcmp(verdict(&m, network, set, 67, &why), "<nil>") != 0, "%s: forged", name);
@@ -199,15 +187,13 @@ static void run_messages(vec *v)
         cd_json j = cd_json_at(list, i);
         cd_warp_validator *to = &validators[cnt - 1 - i]; /* the order must not matter */
         to->weight = number(v, cd_json_get(j, "weight"));
-        to->has_key =
-            cd_bls_pk_dec(&to->key, hex(v, cd_json_get(j, "public_key_compressed"))) == CD_OK;
+        to->has_key = cd_bls_pk_dec(&to->key, hex(v, cd_json_get(j, "public_key_compressed"))) == CD_OK;
         vec_check(v, to->has_key, "key %zu", i);
     }
     cd_warp_set set;
     cd_err e = cd_warp_set_make(&set, &v->arena, validators, cnt);
-    vec_check(
-        v, e == CD_OK && set.cnt == cnt && set.total == number(v, cd_json_get(doc, "total_weight")),
-        "canonical set");
+    vec_check(v, e == CD_OK && set.cnt == cnt && set.total == number(v, cd_json_get(doc, "total_weight")),
+              "canonical set");
     for (usize i = 0; i < cnt; i++) {
         cd_bytes raw = hex(v, cd_json_get(cd_json_at(list, i), "public_key_uncompressed"));
         vec_check(v, cd_bytes_eq(raw, cd_bytes_of(set.members[i].raw, 96)), "place %zu", i);
@@ -222,7 +208,7 @@ static void run_messages(vec *v)
     }
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static bool same_log(vec *v, const cd_state *st, cd_json want)
 {
@@ -234,10 +220,9 @@ static bool same_log(vec *v, const cd_state *st, cd_json want)
     for (usize i = 0; i < cnt; i++) {
         cd_json l = cd_json_at(want, i);
         cd_json topics = cd_json_get(l, "topics");
-        bool same =
-            cd_bytes_eq(hex(v, cd_json_get(l, "data")), logs[i].data) &&
-            cd_bytes_eq(hex(v, cd_json_get(l, "address")), cd_bytes_of(logs[i].addr.b, 20)) &&
-            cd_json_len(topics) == logs[i].topic_cnt;
+        bool same = cd_bytes_eq(hex(v, cd_json_get(l, "data")), logs[i].data) &&
+                    cd_bytes_eq(hex(v, cd_json_get(l, "address")), cd_bytes_of(logs[i].addr.b, 20)) &&
+                    cd_json_len(topics) == logs[i].topic_cnt;
         for (u32 t = 0; same && t < logs[i].topic_cnt; t++) {
             cd_hash32 topic = hash(v, cd_json_at(topics, t));
             same = cd_hash32_eq(&topic, &logs[i].topics[t]);
@@ -250,8 +235,7 @@ static bool same_log(vec *v, const cd_state *st, cd_json want)
 }
 
 /* Predicates in front of the access list, and the block's word on them. */
-static cd_tx_env tx_env_of(vec *v, cd_json predicates, cd_predicate_results *results,
-                           cd_bytes failed)
+static cd_tx_env tx_env_of(vec *v, cd_json predicates, cd_predicate_results *results, cd_bytes failed)
 {
     usize cnt = cd_json_len(predicates);
     cd_tx_env env = {.hash = {.b = {0x77}}, .access_cnt = cnt};
@@ -265,8 +249,7 @@ static cd_tx_env tx_env_of(vec *v, cd_json predicates, cd_predicate_results *res
     env.access = tuples;
     cd_predicate_bits *bits = cd_arena_new(&v->arena, cd_predicate_bits);
     *bits = (cd_predicate_bits){.addr = LEGACY, .failed = failed};
-    cd_predicate_results_add(results, &v->arena,
-                             &(cd_predicate_tx){.hash = env.hash, .items = bits, .cnt = 1});
+    cd_predicate_results_add(results, &v->arena, &(cd_predicate_tx){.hash = env.hash, .items = bits, .cnt = 1});
     return env;
 }
 
@@ -274,11 +257,9 @@ static void run_call(vec *v, cd_json j, usize idx, cd_state *st)
 {
     bool granite = strcmp(text(v, cd_json_get(j, "rules")), "granite") == 0;
     cd_hash32 chain = hash(v, cd_json_get(j, "blockchainID"));
-    cd_schedule *s =
-        warp_schedule(v, granite, false, (u32)number(v, cd_json_get(j, "networkID")), &chain);
+    cd_schedule *s = warp_schedule(v, granite, false, (u32)number(v, cd_json_get(j, "networkID")), &chain);
     cd_predicate_results results = {0};
-    cd_tx_env tx = tx_env_of(v, cd_json_get(j, "predicates"), &results,
-                             hex(v, cd_json_get(j, "predicateResultBits")));
+    cd_tx_env tx = tx_env_of(v, cd_json_get(j, "predicates"), &results, hex(v, cd_json_get(j, "predicateResultBits")));
     cd_block_env block = {.number = 7, .predicates = &results};
     cd_state_reset(st, &nothing);
     cd_state_clear_logs(st);
@@ -323,7 +304,7 @@ static void run_calls(vec *v)
     cd_state_free(st);
 }
 
-/* --- predicates ----------------------------------------------------------------------------- */
+/* --- predicates --- */
 
 static void check_gas(vec *v, const cd_hash32 *w, usize cnt, bool granite, u64 want)
 {
@@ -332,22 +313,18 @@ static void check_gas(vec *v, const cd_hash32 *w, usize cnt, bool granite, u64 w
     const cd_precompile *p = cd_precompile_find(cd_schedule_table(s, 0), &LEGACY);
     u64 gas = 0;
     bool ok = p->predicate_gas(&gas, w, cnt, p->cfg);
-    vec_check(v, ok && gas == want, "predicate gas %llu, not %llu", (unsigned long long)gas,
-              (unsigned long long)want);
+    vec_check(v, ok && gas == want, "predicate gas %llu, not %llu", (unsigned long long)gas, (unsigned long long)want);
     /* Without its last word the message is cut. */
     vec_check(v, !p->predicate_gas(&gas, w, cnt - 1, p->cfg), "a cut predicate has a price");
     /* As one tuple of a transaction's access list, in place of 2400 and 1900 a key. */
-    const cd_access_tuple tuples[] = {{.addr = LEGACY, .keys = w, .key_cnt = cnt},
-                                      {.keys = w, .key_cnt = 1}};
+    const cd_access_tuple tuples[] = {{.addr = LEGACY, .keys = w, .key_cnt = cnt}, {.keys = w, .key_cnt = 1}};
     cd_tx tx = {.type = CD_TX_DYNAMIC_FEE, .access = tuples, .access_cnt = 2};
     vec_check(v,
               cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, cd_schedule_table(s, 0)) == CD_TX_VALID &&
                   gas == 21000 + want + 2400 + 1900,
               "intrinsic gas %llu", (unsigned long long)gas);
     tx.access_cnt = 1;
-    vec_check(v,
-              cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL) == CD_TX_VALID &&
-                  gas == 21000 + 2400 + 1900 * cnt,
+    vec_check(v, cd_tx_intrinsic_gas(&gas, &tx, CD_SHANGHAI, NULL) == CD_TX_VALID && gas == 21000 + 2400 + 1900 * cnt,
               "gas of an ordinary tuple");
     cd_schedule_free(s);
 }
@@ -361,11 +338,10 @@ static void run_predicate(vec *v, cd_json j)
     cd_bytes got;
     cd_buf packed = {0};
     cd_predicate_pack(&packed, want);
-    vec_check(v, cd_bytes_eq(cd_buf_bytes(&packed), cd_bytes_of(w, 32 * cnt)), "packing %zu bytes",
-              want.n);
+    vec_check(v, cd_bytes_eq(cd_buf_bytes(&packed), cd_bytes_of(w, 32 * cnt)), "packing %zu bytes", want.n);
     cd_buf_fini(&packed);
-    vec_check(v, cd_predicate_unpack(&got, w, cnt, NULL) == CD_OK && cd_bytes_eq(got, want),
-              "unpacking %zu bytes", want.n);
+    vec_check(v, cd_predicate_unpack(&got, w, cnt, NULL) == CD_OK && cd_bytes_eq(got, want), "unpacking %zu bytes",
+              want.n);
     if (!cd_json_has(whole)) {
         check_gas(v, w, cnt, false, number(v, cd_json_get(j, "predicateGas_fortuna")));
         check_gas(v, w, cnt, true, number(v, cd_json_get(j, "predicateGas_granite")));
@@ -383,7 +359,7 @@ static void run_predicates(vec *v)
     }
 }
 
-/* --- results in a header -------------------------------------------------------------------- */
+/* --- results in a header --- */
 
 /* Builds the results of the map {tx: {address: [bits]}}, last transaction first. */
 static cd_predicate_results results_of(vec *v, cd_json map)
@@ -393,8 +369,7 @@ static cd_predicate_results results_of(vec *v, cd_json map)
     cd_predicate_tx *txs = cd_arena_array(&v->arena, cd_predicate_tx, cnt);
     cd_json_it it = cd_json_iter(map);
     for (usize i = 0; cd_json_next(&it); i++) {
-        cd_predicate_bits *items =
-            cd_arena_array(&v->arena, cd_predicate_bits, cd_json_len(it.val));
+        cd_predicate_bits *items = cd_arena_array(&v->arena, cd_predicate_bits, cd_json_len(it.val));
         CD_ASSERT(cd_hex_parse(txs[i].hash.b, cd_bytes_sub(it.key, 2, 64)) == CD_OK);
         cd_json_it by_addr = cd_json_iter(it.val);
         usize n = 0;
@@ -463,7 +438,7 @@ static void run_results(vec *v)
     }
 }
 
-/* --- whole transactions --------------------------------------------------------------------- */
+/* --- whole transactions --- */
 
 /* Knows the validators of one subnet only. */
 typedef struct block_host {
@@ -481,8 +456,7 @@ static cd_err subnet_of(cd_warp_host *h, cd_hash32 *out, const cd_hash32 *chain)
     return CD_OK;
 }
 
-static cd_err validators_of(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet,
-                            u64 height)
+static cd_err validators_of(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet, u64 height)
 {
     block_host *b = (block_host *)h;
     (void)a;
@@ -516,8 +490,7 @@ static block_host host_of(vec *v, cd_json j)
     usize cnt = cd_json_len(list);
     cd_warp_validator *validators = cd_arena_array(&v->arena, cd_warp_validator, cnt);
     for (usize i = 0; i < cnt; i++) {
-        validators[i].has_key =
-            cd_bls_pk_dec(&validators[i].key, hex(v, cd_json_at(list, i))) == CD_OK;
+        validators[i].has_key = cd_bls_pk_dec(&validators[i].key, hex(v, cd_json_at(list, i))) == CD_OK;
         validators[i].weight = number(v, cd_json_get(j, "weightEach"));
         vec_check(v, validators[i].has_key, "validator %zu", i);
     }
@@ -544,8 +517,8 @@ static void run_block(vec *v, cd_json j, cd_evm *evm, cd_state *st)
     block_host host = host_of(v, j);
     cd_tx tx;
     cd_errinfo why = {0};
-    bool ok = cd_tx_dec(&tx, &v->arena, hex(v, cd_json_get(j, "tx")), &why) == CD_OK &&
-              cd_tx_recover(&tx, true) == CD_OK;
+    bool ok =
+        cd_tx_dec(&tx, &v->arena, hex(v, cd_json_get(j, "tx")), &why) == CD_OK && cd_tx_recover(&tx, true) == CD_OK;
     vec_check(v, ok, "%s: transaction: %s", name, why.msg);
 
     cd_predicate_results good = {0};
@@ -569,14 +542,11 @@ static void run_block(vec *v, cd_json j, cd_evm *evm, cd_state *st)
     cd_state_reset(st, &nothing);
     cd_schedule_apply(s, st, NULL, 0, 0);
     cd_evm_set_block(evm, CD_SHANGHAI, CD_PROFILE_L1, &env, st, cd_schedule_table(s, 0));
-    cd_tx_invalid invalid =
-        cd_tx_apply(evm, &res, &pool, &tx, &(cd_tx_relax){.nonce = true, .balance = true});
-    vec_check(v, invalid == CD_TX_VALID && res.status == CD_EVM_OK, "%s: %s", name,
-              cd_tx_invalid_str(invalid));
+    cd_tx_invalid invalid = cd_tx_apply(evm, &res, &pool, &tx, &(cd_tx_relax){.nonce = true, .balance = true});
+    vec_check(v, invalid == CD_TX_VALID && res.status == CD_EVM_OK, "%s: %s", name, cd_tx_invalid_str(invalid));
     vec_check(v, res.gas_used == number(v, cd_json_get(j, "gasUsed")), "%s: gas used %llu", name,
               (unsigned long long)res.gas_used);
-    vec_check(v, cd_bytes_eq(res.output, hex(v, cd_json_get(j, "returnValue"))), "%s: output",
-              name);
+    vec_check(v, cd_bytes_eq(res.output, hex(v, cd_json_get(j, "returnValue"))), "%s: output", name);
     cd_schedule_free(s);
 }
 

@@ -1,9 +1,9 @@
 /* A block in a node's JSON becomes exactly the bodies that webhooks of all faces must get
  * (testdata/webhooks/block-fixture.json), and amounts are written as value-formatted.json says. */
-#include "services/webhook/core/event.h"
+#include "services/webhook/core/chain/event.h"
 #include "tests/vectors/vec.h"
 
-/* ---- a webhook of the fixture, as its face would read it ---- */
+/* --- a webhook of the fixture, as its face would read it --- */
 
 static const struct {
     const char *name;
@@ -48,9 +48,7 @@ static const void *list_of(vec *v, usize *cnt, cd_json list, usize size)
     usize n = is_one ? 1 : cd_json_len(list);
     u8 *out = cd_arena_zalloc(&v->arena, (n + 1) * size);
     for (usize i = 0; i < n; i++) {
-        vec_check(v,
-                  cd_json_fixed(out + i * size, size, is_one ? list : cd_json_at(list, i), NULL) ==
-                      CD_OK,
+        vec_check(v, cd_json_fixed(out + i * size, size, is_one ? list : cd_json_at(list, i), NULL) == CD_OK,
                   "a filter of the fixture is not %zu bytes", size);
     }
     *cnt = n;
@@ -86,24 +84,19 @@ static cd_wh_hook hook_of(vec *v, cd_json json, i64 key)
     for (cd_json_it it = cd_json_iter(events); cd_json_next(&it);) {
         hook.types |= mask_of(it.val);
     }
-    hook.filter.addresses =
-        addrs_of(v, cd_json_has(b) ? cd_json_get(b, "addresses") : cd_json_get(a, "address"));
-    hook.filter.contracts =
-        addrs_of(v, cd_json_has(b) ? cd_json_get(b, "contracts") : cd_json_get(a, "contract"));
-    hook.filter.tx_hashes =
-        words_of(v, cd_json_has(b) ? cd_json_get(b, "tx_hashes") : cd_json_get(a, "txHash"));
+    hook.filter.addresses = addrs_of(v, cd_json_has(b) ? cd_json_get(b, "addresses") : cd_json_get(a, "address"));
+    hook.filter.contracts = addrs_of(v, cd_json_has(b) ? cd_json_get(b, "contracts") : cd_json_get(a, "contract"));
+    hook.filter.tx_hashes = words_of(v, cd_json_has(b) ? cd_json_get(b, "tx_hashes") : cd_json_get(a, "txHash"));
     for (usize i = 0; i < cd_json_len(topics) && i < 4; i++) {
         hook.filter.topics[i] = words_of(v, cd_json_at(topics, i));
     }
     if (cd_json_has(cd_json_get(f, "minValue"))) {
-        vec_check(v,
-                  cd_json_u256(&hook.filter.min_value, cd_json_get(f, "minValue"), NULL) == CD_OK,
-                  "minValue");
+        vec_check(v, cd_json_u256(&hook.filter.min_value, cd_json_get(f, "minValue"), NULL) == CD_OK, "minValue");
     }
     return hook;
 }
 
-/* ---- names of tokens ---- */
+/* --- names of tokens --- */
 
 typedef struct names {
     cd_arena *mem;
@@ -135,8 +128,7 @@ static const cd_wh_token *token_name(const void *ctx, const cd_addr20 *contract)
     u64 decimals;
     t->symbol = text_or_null(n->mem, cd_json_get(json, "symbol"));
     t->name = text_or_null(n->mem, cd_json_get(json, "name"));
-    t->decimals =
-        cd_json_u64(&decimals, cd_json_get(json, "decimals"), NULL) == CD_OK ? (i32)decimals : -1;
+    t->decimals = cd_json_u64(&decimals, cd_json_get(json, "decimals"), NULL) == CD_OK ? (i32)decimals : -1;
     return t;
 }
 
@@ -144,12 +136,11 @@ static const char *token_uri(const void *ctx, const cd_wh_hit *hit)
 {
     const names *n = ctx;
     cd_json uris = cd_json_get(token_of(n, &hit->log->contract), "tokenURI");
-    const char *id =
-        cd_arena_fmt(n->mem, "%llu", (unsigned long long)cd_u256_to_u64_sat(&hit->part->id));
+    const char *id = cd_arena_fmt(n->mem, "%llu", (unsigned long long)cd_u256_to_u64_sat(&hit->part->id));
     return text_or_null(n->mem, cd_json_get(uris, id));
 }
 
-/* ---- the run ---- */
+/* --- the run --- */
 
 /* The fixture has traces by the index of a transaction; a node gives them all. */
 static cd_json traces_of(vec *v, cd_json fixture)
@@ -179,8 +170,7 @@ static cd_json traces_of(vec *v, cd_json fixture)
 }
 
 /* The events of one webhook are the expected bodies, in their order. */
-static void case_check(vec *v, const cd_wh_event *events, usize cnt, const cd_wh_hook *hook,
-                       cd_json bodies)
+static void case_check(vec *v, const cd_wh_event *events, usize cnt, const cd_wh_hook *hook, cd_json bodies)
 {
     usize at = 0;
     for (cd_json_it it = cd_json_iter(bodies); cd_json_next(&it); at++) {
@@ -188,11 +178,9 @@ static void case_check(vec *v, const cd_wh_event *events, usize cnt, const cd_wh
         while (at < cnt && events[at].hook != hook->key) {
             at++;
         }
-        bool ok = cd_json_str(&want, it.val, NULL) == CD_OK && at < cnt &&
-                  cd_bytes_eq(want, events[at].body);
-        vec_check(
-            v, ok, "%s:\n got %.*s\nwant %.*s", hook->id, at < cnt ? (int)events[at].body.n : 0,
-            at < cnt ? (const char *)events[at].body.p : "", (int)want.n, (const char *)want.p);
+        bool ok = cd_json_str(&want, it.val, NULL) == CD_OK && at < cnt && cd_bytes_eq(want, events[at].body);
+        vec_check(v, ok, "%s:\n got %.*s\nwant %.*s", hook->id, at < cnt ? (int)events[at].body.n : 0,
+                  at < cnt ? (const char *)events[at].body.p : "", (int)want.n, (const char *)want.p);
     }
     while (at < cnt && events[at].hook != hook->key) {
         at++;
@@ -212,11 +200,10 @@ static void block_run(vec *v)
     }
     cd_json cases = cd_json_get(fixture, "cases");
     usize hooks_cnt = cd_json_len(cases);
-    cd_err err = cd_wh_facts_parse(&facts, &v->arena, cd_json_get(fixture, "block"),
-                                   cd_json_get(fixture, "receipts"), traces_of(v, fixture), &why);
-    vec_check(
-        v, err == CD_OK && cd_json_u64(&chain_id, cd_json_get(fixture, "chainId"), &why) == CD_OK,
-        "facts: %s", why.msg);
+    cd_err err = cd_wh_facts_parse(&facts, &v->arena, cd_json_get(fixture, "block"), cd_json_get(fixture, "receipts"),
+                                   traces_of(v, fixture), &why);
+    vec_check(v, err == CD_OK && cd_json_u64(&chain_id, cd_json_get(fixture, "chainId"), &why) == CD_OK, "facts: %s",
+              why.msg);
     if (err != CD_OK) {
         return;
     }
@@ -255,11 +242,10 @@ static void units_run(vec *v)
         if (!cd_json_has(cd_json_get(it.val, "decimals"))) {
             continue; /* null: nothing is written */
         }
-        bool ok =
-            cd_json_u256(&value, cd_json_get(it.val, "value"), NULL) == CD_OK &&
-            cd_json_u64(&decimals, cd_json_get(it.val, "decimals"), NULL) == CD_OK &&
-            cd_json_str(&want, cd_json_get(it.val, "valueFormatted"), NULL) == CD_OK &&
-            cd_bytes_eq(want, cd_bytes_of(text, cd_wh_units_fmt(text, &value, (u32)decimals)));
+        bool ok = cd_json_u256(&value, cd_json_get(it.val, "value"), NULL) == CD_OK &&
+                  cd_json_u64(&decimals, cd_json_get(it.val, "decimals"), NULL) == CD_OK &&
+                  cd_json_str(&want, cd_json_get(it.val, "valueFormatted"), NULL) == CD_OK &&
+                  cd_bytes_eq(want, cd_bytes_of(text, cd_wh_units_fmt(text, &value, (u32)decimals)));
         vec_check(v, ok, "value-formatted %.*s", (int)want.n, (const char *)want.p);
     }
 }

@@ -1,13 +1,12 @@
 /* Attempt times of the three faces, and what an answer does to them (webhooks/schedules.json), on a clock that is a
  * number. [spec:webhooks#1, #4] */
-#include "services/webhook/core/schedule.h"
+#include "services/webhook/core/send/schedule.h"
 #include "tests/vectors/vec.h"
 
 #define BEGIN_MS 1768473322000ull
 
 /* All attempts of one event that never succeeds, each taking ms. */
-static void run_face(vec *v, cd_json spec, const char *name, cd_wh_face face, const char *key,
-                     u64 ms)
+static void run_face(vec *v, cd_json spec, const char *name, cd_wh_face face, const char *key, u64 ms)
 {
     cd_json times = cd_json_get(spec, key);
     u64 at = BEGIN_MS;
@@ -15,15 +14,13 @@ static void run_face(vec *v, cd_json spec, const char *name, cd_wh_face face, co
     cd_wh_verdict last = {0};
     for (cd_json_it it = cd_json_iter(times); cd_json_next(&it); number++) {
         u64 want;
-        vec_check(v, cd_json_u64(&want, it.val, NULL) == CD_OK && at == BEGIN_MS + want * 1000,
-                  "%s %s: attempt %u", name, key, number);
+        vec_check(v, cd_json_u64(&want, it.val, NULL) == CD_OK && at == BEGIN_MS + want * 1000, "%s %s: attempt %u",
+                  name, key, number);
         const cd_wh_met met = {.status = ms == 0 ? 500 : 0};
         last = cd_wh_judge(face, number, &met, CD_WH_ACTIVE, at + ms, 0, NULL);
         bool is_last = number == cd_json_len(times);
-        vec_check(v, last.state == (is_last ? CD_WH_FAILED : CD_WH_RETRYING), "%s: state after %u",
-                  name, number);
-        vec_check(v, last.ends_hook == (is_last && face != CD_WH_C), "%s: webhook after %u", name,
-                  number);
+        vec_check(v, last.state == (is_last ? CD_WH_FAILED : CD_WH_RETRYING), "%s: state after %u", name, number);
+        vec_check(v, last.ends_hook == (is_last && face != CD_WH_C), "%s: webhook after %u", name, number);
         at = last.next_ms;
     }
     vec_check(v, number - 1 == cd_wh_attempts_max(face), "%s: number of attempts", name);
@@ -33,8 +30,7 @@ static void run_face(vec *v, cd_json spec, const char *name, cd_wh_face face, co
     vec_check(v,
               cd_json_str(&text, cd_json_get(spec, "terminal"), NULL) == CD_OK &&
                   cd_bytes_eq(text, cd_bytes_str(terminal[face])) &&
-                  (!last.ends_hook ||
-                   last.hook_status == (face == CD_WH_A ? CD_WH_DISABLED : CD_WH_PAUSED)),
+                  (!last.ends_hook || last.hook_status == (face == CD_WH_A ? CD_WH_DISABLED : CD_WH_PAUSED)),
               "%s: terminal", name);
 }
 
@@ -53,19 +49,16 @@ static void run_answer(vec *v, cd_json row)
         return;
     }
     if (cd_json_has(cd_json_get(row, "retry_after"))) {
-        vec_check(v, cd_json_str(&retry_after, cd_json_get(row, "retry_after"), NULL) == CD_OK,
-                  "text");
+        vec_check(v, cd_json_str(&retry_after, cd_json_get(row, "retry_after"), NULL) == CD_OK, "text");
     }
     const cd_wh_met met = {.status = (u32)status, .retry_after = retry_after};
-    cd_wh_verdict got = cd_wh_judge((cd_wh_face)(face.p[0] - 'A'), (u32)number, &met, CD_WH_ACTIVE,
-                                    BEGIN_MS, 0, NULL);
+    cd_wh_verdict got = cd_wh_judge((cd_wh_face)(face.p[0] - 'A'), (u32)number, &met, CD_WH_ACTIVE, BEGIN_MS, 0, NULL);
     if (cd_json_u64(&want_s, cd_json_get(row, "next_delay_s"), NULL) == CD_OK) {
         ok = got.state == CD_WH_RETRYING && got.next_ms == BEGIN_MS + want_s * 1000;
     } else {
         cd_bytes next = {0};
         ok = cd_json_str(&next, cd_json_get(row, "next"), NULL) == CD_OK;
-        ok = ok && got.state == (cd_bytes_eq(next, cd_bytes_str("delivered")) ? CD_WH_DELIVERED
-                                                                              : CD_WH_FAILED);
+        ok = ok && got.state == (cd_bytes_eq(next, cd_bytes_str("delivered")) ? CD_WH_DELIVERED : CD_WH_FAILED);
     }
     vec_check(v, ok, "%.1s, attempt %u, status %u", face.p, (unsigned)number, (unsigned)status);
 }
@@ -93,26 +86,23 @@ static void run_rest(vec *v)
         {"Fri, 15 Jan 2027 10:36:22 GMT", 86400000},
     };
     for (usize i = 0; i < CD_COUNT(rows); i++) {
-        vec_check(v, cd_wh_retry_after_ms(cd_bytes_str(rows[i].text), BEGIN_MS) == rows[i].want_ms,
-                  "Retry-After: %s", rows[i].text);
+        vec_check(v, cd_wh_retry_after_ms(cd_bytes_str(rows[i].text), BEGIN_MS) == rows[i].want_ms, "Retry-After: %s",
+                  rows[i].text);
     }
     cd_rng rng = cd_rng_seeded(7);
     u64 least = UINT64_MAX;
     u64 most = 0;
     for (u32 i = 0; i < 1000; i++) {
-        u64 at = cd_wh_judge(CD_WH_B, 1, &(cd_wh_met){.status = 500}, CD_WH_ACTIVE, 0, 0.1, &rng)
-                     .next_ms;
+        u64 at = cd_wh_judge(CD_WH_B, 1, &(cd_wh_met){.status = 500}, CD_WH_ACTIVE, 0, 0.1, &rng).next_ms;
         least = cd_min_u64(least, at);
         most = cd_max_u64(most, at);
     }
-    vec_check(v, least >= 10000 && least < 10050 && most <= 11000 && most > 10950,
-              "jitter: between %u and %u", (unsigned)least, (unsigned)most);
+    vec_check(v, least >= 10000 && least < 10050 && most <= 11000 && most > 10950, "jitter: between %u and %u",
+              (unsigned)least, (unsigned)most);
     cd_wh_verdict got = cd_wh_judge(CD_WH_B, 2, &(cd_wh_met){0}, CD_WH_PAUSED, 0, 0, NULL);
-    vec_check(v, got.state == CD_WH_HELD && got.next_ms == 60000 && !got.ends_hook,
-              "paused meanwhile");
+    vec_check(v, got.state == CD_WH_HELD && got.next_ms == 60000 && !got.ends_hook, "paused meanwhile");
     got = cd_wh_judge(CD_WH_B, 6, &(cd_wh_met){0}, CD_WH_PAUSED, 0, 0, NULL);
-    vec_check(v, got.state == CD_WH_FAILED && !got.ends_hook,
-              "paused already when the last one failed");
+    vec_check(v, got.state == CD_WH_FAILED && !got.ends_hook, "paused already when the last one failed");
     got = cd_wh_judge(CD_WH_A, 1, &(cd_wh_met){.is_hopeless = true}, CD_WH_ACTIVE, 0, 0, NULL);
     vec_check(v, got.state == CD_WH_FAILED && !got.ends_hook, "an event that cannot be sent");
     got = cd_wh_judge(CD_WH_C, 1, &(cd_wh_met){.status = 410}, CD_WH_ACTIVE, 0, 0, NULL);
@@ -121,15 +111,12 @@ static void run_rest(vec *v)
     vec_check(v, got.state == CD_WH_FAILED && got.ends_hook, "more attempts than there are delays");
     static const u32 failures[] = {0, 100, 199, 300, 302, 400, 404, 500, 599};
     for (usize i = 0; i < CD_COUNT(failures); i++) {
-        got =
-            cd_wh_judge(CD_WH_C, 1, &(cd_wh_met){.status = failures[i]}, CD_WH_ACTIVE, 0, 0, NULL);
+        got = cd_wh_judge(CD_WH_C, 1, &(cd_wh_met){.status = failures[i]}, CD_WH_ACTIVE, 0, 0, NULL);
         vec_check(v, got.state == CD_WH_RETRYING, "%u is a failure", failures[i]);
     }
-    vec_check(
-        v,
-        cd_wh_judge(CD_WH_C, 8, &(cd_wh_met){.status = 299}, CD_WH_PAUSED, 0, 0, NULL).state ==
-            CD_WH_DELIVERED,
-        "a late success");
+    vec_check(v,
+              cd_wh_judge(CD_WH_C, 8, &(cd_wh_met){.status = 299}, CD_WH_PAUSED, 0, 0, NULL).state == CD_WH_DELIVERED,
+              "a late success");
 }
 
 int main(void)
@@ -140,13 +127,10 @@ int main(void)
         static const char *const faces[] = {"A", "B", "C"};
         for (usize i = 0; i < CD_COUNT(faces); i++) {
             cd_json spec = cd_json_get(doc, faces[i]);
-            run_face(&v, spec, faces[i], (cd_wh_face)i, "attempt_times_s_if_each_attempt_takes_0s",
-                     0);
-            run_face(&v, spec, faces[i], (cd_wh_face)i,
-                     "attempt_times_s_if_each_attempt_times_out_after_15s", 15000);
+            run_face(&v, spec, faces[i], (cd_wh_face)i, "attempt_times_s_if_each_attempt_takes_0s", 0);
+            run_face(&v, spec, faces[i], (cd_wh_face)i, "attempt_times_s_if_each_attempt_times_out_after_15s", 15000);
             u32 number = 1;
-            for (cd_json_it it = cd_json_iter(cd_json_get(spec, "delays_s")); cd_json_next(&it);
-                 number++) {
+            for (cd_json_it it = cd_json_iter(cd_json_get(spec, "delays_s")); cd_json_next(&it); number++) {
                 u64 want;
                 vec_check(&v,
                           cd_json_u64(&want, it.val, NULL) == CD_OK &&

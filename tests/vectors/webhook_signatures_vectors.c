@@ -2,8 +2,8 @@
  * checked, so that neither is the only judge of the other. [spec:webhooks#4] */
 #include "base/hex.h"
 #include "codec/base64.h"
-#include "services/webhook/core/sign.h"
-#include "services/webhook/core/verify.h"
+#include "services/webhook/core/send/sign.h"
+#include "services/webhook/core/send/verify.h"
 #include "services/webhook/receiver/candela_webhook.h"
 #include "tests/vectors/vec.h"
 
@@ -42,12 +42,10 @@ static void check_lines(vec *v, cd_json headers, const cd_wh_signing *s, const c
     usize n = 0;
     for (cd_json_it it = cd_json_iter(headers); cd_json_next(&it);) {
         cd_bytes value;
-        if (it.key.n < 6 || memcmp(it.key.p, "X-Svc-", 6) != 0 ||
-            cd_json_str(&value, it.val, NULL) != CD_OK) {
+        if (it.key.n < 6 || memcmp(it.key.p, "X-Svc-", 6) != 0 || cd_json_str(&value, it.val, NULL) != CD_OK) {
             continue;
         }
-        const char *line = cd_arena_fmt(&v->arena, "%.*s: %.*s\r\n", (int)it.key.n, it.key.p,
-                                        (int)value.n, value.p);
+        const char *line = cd_arena_fmt(&v->arena, "%.*s: %.*s\r\n", (int)it.key.n, it.key.p, (int)value.n, value.p);
         vec_check(v, strstr(text, line) != NULL, "%s: %s", name, line);
         n += strlen(line);
     }
@@ -65,8 +63,7 @@ static void run_svc(vec *v, cd_json group, cd_wh_face face)
         u64 now = 0;
         cd_errinfo why = {0};
         if (face == CD_WH_B) {
-            vec_check(v, cd_json_u64(&now, cd_json_get(it.val, "timestamp"), NULL) == CD_OK,
-                      "time");
+            vec_check(v, cd_json_u64(&now, cd_json_get(it.val, "timestamp"), NULL) == CD_OK, "time");
         }
         cd_wh_sign_key key;
         cd_wh_sign_key none;
@@ -81,10 +78,8 @@ static void run_svc(vec *v, cd_json group, cd_wh_face face)
                                  .body = cd_bytes_str(body)};
         check_lines(v, headers, &s, name);
         cd_wh_scheme scheme = face == CD_WH_B ? CD_WH_SCHEME_B : CD_WH_SCHEME_C;
-        vec_check(v,
-                  cd_wh_verify(scheme, "Svc", secret, request_of(v, headers, body), now, &why) ==
-                      CD_OK,
-                  "%s: %s", name, why.msg);
+        vec_check(v, cd_wh_verify(scheme, "Svc", secret, request_of(v, headers, body), now, &why) == CD_OK, "%s: %s",
+                  name, why.msg);
     }
 }
 
@@ -95,11 +90,8 @@ static void run_invalid(vec *v, cd_json group, cd_wh_scheme scheme)
         cd_errinfo why = {0};
         cd_json time = cd_json_get(it.val, "now"); /* C has none */
         vec_check(v, !cd_json_has(time) || cd_json_u64(&now, time, NULL) == CD_OK, "time");
-        cd_bytes request =
-            request_of(v, cd_json_get(it.val, "headers"), text_of(v, it.val, "body_utf8"));
-        vec_check(v,
-                  cd_wh_verify(scheme, "Svc", text_of(v, it.val, "secret"), request, now, &why) !=
-                      CD_OK,
+        cd_bytes request = request_of(v, cd_json_get(it.val, "headers"), text_of(v, it.val, "body_utf8"));
+        vec_check(v, cd_wh_verify(scheme, "Svc", text_of(v, it.val, "secret"), request, now, &why) != CD_OK,
                   "%s: accepted", text_of(v, it.val, "name"));
     }
 }
@@ -121,15 +113,13 @@ static void run_edges(vec *v, cd_json group, cd_json valid)
         signature = signature != NULL ? signature : text_of(v, headers, "X-Svc-Signature");
         const char *body = text_of(v, entry, "body_utf8");
         vec_check(v,
-                  cd_webhook_verify_b(text_of(v, entry, "secret"),
-                                      text_of(v, headers, "X-Svc-Timestamp"), signature, body,
-                                      strlen(body), (i64)now) == CD_WEBHOOK_OK,
+                  cd_webhook_verify_b(text_of(v, entry, "secret"), text_of(v, headers, "X-Svc-Timestamp"), signature,
+                                      body, strlen(body), (i64)now) == CD_WEBHOOK_OK,
                   "%s: refused", text_of(v, it.val, "name"));
     }
 }
 
-static void append_v1(cd_buf *out, const char *secret, const char *id, const char *at,
-                      const char *body)
+static void append_v1(cd_buf *out, const char *secret, const char *id, const char *at, const char *body)
 {
     cd_buf bytes = {0};
     cd_hmac_sha256_key key;
@@ -153,8 +143,7 @@ static void run_standard(vec *v, cd_json group)
         cd_buf got = {0};
         if (public != NULL) {
             cd_buf seed = {0};
-            vec_check(v, cd_base64_dec(&seed, cd_bytes_str(secret + 5)) == CD_OK && seed.n == 64,
-                      "whsk");
+            vec_check(v, cd_base64_dec(&seed, cd_bytes_str(secret + 5)) == CD_OK && seed.n == 64, "whsk");
             cd_wh_sign_v1a(&got, seed.p, cd_bytes_str(id), cd_bytes_str(at), cd_bytes_str(body));
             cd_buf_fini(&seed);
         } else if (secret != NULL) {
@@ -166,34 +155,24 @@ static void run_standard(vec *v, cd_json group)
             cd_buf_str(&got, got.n == 0 ? "" : " ");
             append_v1(&got, cd_arena_str(&v->arena, one), id, at, body);
             vec_check(v,
-                      cd_webhook_verify_standard(cd_arena_str(&v->arena, one), id, at, want, body,
-                                                 strlen(body), now) == CD_WEBHOOK_OK,
+                      cd_webhook_verify_standard(cd_arena_str(&v->arena, one), id, at, want, body, strlen(body), now) ==
+                          CD_WEBHOOK_OK,
                       "one of two secrets");
         }
         const char *name = text_of(v, it.val, "name");
-        vec_check(v, cd_bytes_eq(cd_buf_bytes(&got), cd_bytes_str(want)), "%s: %s", name,
-                  cd_buf_cstr(&got));
+        vec_check(v, cd_bytes_eq(cd_buf_bytes(&got), cd_bytes_str(want)), "%s: %s", name, cd_buf_cstr(&got));
         const char *with = public != NULL ? public : secret;
         if (with != NULL) {
             size_t n = strlen(body);
-            vec_check(v,
-                      cd_webhook_verify_standard(with, id, at, want, body, n, now) == CD_WEBHOOK_OK,
-                      "%s", name);
-            vec_check(v,
-                      cd_webhook_verify_standard(with, id, at, want, body, n - 1, now) ==
-                          CD_WEBHOOK_FORGED,
+            vec_check(v, cd_webhook_verify_standard(with, id, at, want, body, n, now) == CD_WEBHOOK_OK, "%s", name);
+            vec_check(v, cd_webhook_verify_standard(with, id, at, want, body, n - 1, now) == CD_WEBHOOK_FORGED,
                       "%s: body cut", name);
-            vec_check(v,
-                      cd_webhook_verify_standard(with, "msg_x", at, want, body, n, now) ==
-                          CD_WEBHOOK_FORGED,
+            vec_check(v, cd_webhook_verify_standard(with, "msg_x", at, want, body, n, now) == CD_WEBHOOK_FORGED,
                       "%s: other id", name);
-            vec_check(v,
-                      cd_webhook_verify_standard(with, id, at, want, body, n, now + 301) ==
-                          CD_WEBHOOK_LATE,
+            vec_check(v, cd_webhook_verify_standard(with, id, at, want, body, n, now + 301) == CD_WEBHOOK_LATE,
                       "%s: late", name);
             vec_check(v,
-                      cd_webhook_verify_standard(with, id, at, "v2,AAAA v1 v1, =", body, n, now) ==
-                          CD_WEBHOOK_FORGED,
+                      cd_webhook_verify_standard(with, id, at, "v2,AAAA v1 v1, =", body, n, now) == CD_WEBHOOK_FORGED,
                       "%s: other versions", name);
         }
         cd_buf_fini(&got);
@@ -203,8 +182,7 @@ static void run_standard(vec *v, cd_json group)
 /* What a receiver of the standard headers is given opens what a webhook signs, both during a rotation. */
 static void run_rotation(vec *v)
 {
-    static const char *const secrets[] = {"whsec_k7m9p2q4r6s8t0v2w4x6y8z0",
-                                          "whsec_aaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const secrets[] = {"whsec_k7m9p2q4r6s8t0v2w4x6y8z0", "whsec_aaaaaaaaaaaaaaaaaaaaaaaa"};
     cd_wh_sign_key keys[2];
     for (usize i = 0; i < 2; i++) {
         cd_wh_sign_key_init(&keys[i], cd_bytes_str(secrets[i]));
@@ -227,26 +205,18 @@ static void run_rotation(vec *v)
             cd_buf secret = {0};
             cd_wh_standard_secret(&secret, standard, cd_bytes_str(secrets[i]));
             vec_check(v,
-                      cd_wh_verify(CD_WH_SCHEME_STANDARD, "Acme", cd_buf_cstr(&secret),
-                                   cd_buf_bytes(&request), 1000, &why) == CD_OK,
+                      cd_wh_verify(CD_WH_SCHEME_STANDARD, "Acme", cd_buf_cstr(&secret), cd_buf_bytes(&request), 1000,
+                                   &why) == CD_OK,
                       "standard secret %zu: %s", i, why.msg);
             cd_buf_fini(&secret);
         }
-        vec_check(v,
-                  cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[0], cd_buf_bytes(&request), 1300,
-                               &why) == CD_OK,
+        vec_check(v, cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[0], cd_buf_bytes(&request), 1300, &why) == CD_OK,
                   "old secret: %s", why.msg);
-        vec_check(v,
-                  cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[1], cd_buf_bytes(&request), 1000,
-                               &why) == CD_ESIG,
+        vec_check(v, cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[1], cd_buf_bytes(&request), 1000, &why) == CD_ESIG,
                   "new secret");
-        vec_check(v,
-                  cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[0], cd_buf_bytes(&request), 1301,
-                               &why) == CD_ERANGE,
+        vec_check(v, cd_wh_verify(CD_WH_SCHEME_B, "Acme", secrets[0], cd_buf_bytes(&request), 1301, &why) == CD_ERANGE,
                   "late");
-        vec_check(v,
-                  cd_wh_verify(CD_WH_SCHEME_B, "Svc", secrets[0], cd_buf_bytes(&request), 1000,
-                               &why) == CD_EFORMAT,
+        vec_check(v, cd_wh_verify(CD_WH_SCHEME_B, "Svc", secrets[0], cd_buf_bytes(&request), 1000, &why) == CD_EFORMAT,
                   "other brand");
         char hex[64];
         cd_wh_sign_b(hex, &keys[1].mac, cd_bytes_str("1000"), cd_bytes_str("{}"));
@@ -255,12 +225,8 @@ static void run_rotation(vec *v)
         cd_buf_fini(&request);
     }
     cd_errinfo why = {0};
-    vec_check(v,
-              cd_wh_verify(CD_WH_SCHEME_B, "Svc", "x", cd_bytes_str("no request"), 0, &why) ==
-                  CD_EFORMAT,
-              "text");
-    vec_check(v, cd_wh_verify(CD_WH_SCHEME_C, "Svc", "x", (cd_bytes){0}, 0, &why) == CD_EFORMAT,
-              "nothing");
+    vec_check(v, cd_wh_verify(CD_WH_SCHEME_B, "Svc", "x", cd_bytes_str("no request"), 0, &why) == CD_EFORMAT, "text");
+    vec_check(v, cd_wh_verify(CD_WH_SCHEME_C, "Svc", "x", (cd_bytes){0}, 0, &why) == CD_EFORMAT, "nothing");
 }
 
 static void run_sequence(vec *v)
@@ -286,9 +252,8 @@ static void run_sequence(vec *v)
         {"99999999999999999999", CD_WEBHOOK_NO_NUMBER, 4},
     };
     for (usize i = 0; i < CD_COUNT(rows); i++) {
-        vec_check(
-            v, cd_webhook_sequence(&last, rows[i].header) == rows[i].want && last == rows[i].last,
-            "sequence, row %zu", i);
+        vec_check(v, cd_webhook_sequence(&last, rows[i].header) == rows[i].want && last == rows[i].last,
+                  "sequence, row %zu", i);
     }
 }
 

@@ -1,0 +1,1 @@
+cd_vector_test(adx_openrtb DEPS services_adx)

@@ -1,0 +1,1 @@
+cd_vector_test(freq DEPS codec services_adx)

@@ -1,0 +1,6 @@
+cd_vector_test(pfees DEPS chains_platform_fees codec)
+cd_vector_test(staking DEPS chains_platform_state)
+cd_vector_test(pgenesis DEPS chains_platform_genesis)
+cd_vector_test(pwarp DEPS chains_platform_txs codec)
+cd_vector_test(papi DEPS chains_platform_service chains_platform_genesis)
+cd_vector_test(pflows DEPS chains_platform vm_shared codec)

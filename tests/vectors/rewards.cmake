@@ -1,0 +1,1 @@
+cd_vector_test(rewards DEPS codec services_adx)
