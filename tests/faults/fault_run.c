@@ -1,19 +1,19 @@
-/* Runs a scripted chain of 200 blocks - transfers, deployments, storage writes, state edits, empty blocks - and then runs it
- * again for every I/O call that it made, with that call failing: EIO, ENOSPC, EINTR, a short transfer, a kill before, behind
- * or in the middle of it. The script is cut into segments, each a life of the process, so that a run repeats only the one
- * its call lies in; the cases are shared out among two processes. After every fault:
+/* Runs a scripted chain of 200 blocks - transfers, deployments, storage writes, state edits, empty blocks - and then
+ * runs it again for every I/O call that it made, with that call failing: EIO, ENOSPC, EINTR, a short transfer, a
+ * kill before, behind or in the middle of it. The script is cut into segments, each a life of the process, so that a
+ * run repeats only the one its call lies in; the cases are shared out among two processes. After every fault:
  *
  *   - what the faulty process served as accepted, and the transactions that it acknowledged, are there in the next one;
  *   - the next one opens without an operator and arrives at the same blocks;
  *   - the root recomputed from the flat tables is the head's;
  *   - an interrupted or short call was not noticed at all.
  *
- * usage: fault_run DIR [CASES [FIRST]]   DIR (absolute) is made, used and removed; default 200 cases, spread over all, or all
- * when CANDELA_TEST_FULL is 1. FIRST: cases FIRST .. FIRST + CASES of the full list. */
+ * usage: fault_run DIR [CASES [FIRST]]   DIR (absolute) is made, used and removed; default 200 cases, spread over all,
+ * or all when CANDELA_TEST_FULL is 1. FIRST: cases FIRST .. FIRST + CASES of the full list. */
 #include "io_faults.h"
 
-#include "base/fileio.h"
 #include "base/num_text.h"
+#include "base/os/fileio.h"
 #include "evm/evm.h"
 #include "tests/e2e/chain_node.h"
 
@@ -68,7 +68,7 @@ typedef struct life {
     chain_node node;
 } life;
 
-/* --- the script ---------------------------------------------------------------------------------- */
+/* --- the script --- */
 
 /* Stores word 1 of its input under word 0. */
 static const u8 store_code[] = {0x60, 0x20, 0x35, 0x60, 0x00, 0x35, 0x55, 0x00};
@@ -81,7 +81,8 @@ static void put_word(cd_buf *b, u64 v)
     cd_buf_put(b, cd_bytes_of(word, 32));
 }
 
-/* The i-th transaction of block h: a deployment now and then, else storage written, rewritten, cleared, or a transfer. */
+/* The i-th transaction of block h: a deployment now and then, else storage written, rewritten, cleared, or a
+ * transfer. */
 static void fill(cd_tx *tx, cd_buf *data, const cd_addr20 *store, u64 h, u32 i)
 {
     tx->to = (cd_addr20){.b = {0x77, (u8)(h % 50)}};
@@ -134,7 +135,7 @@ static cd_err script_make(script *sc)
     return cd_dev_genesis(&sc->genesis, NODE_CHAIN_ID, NODE_START);
 }
 
-/* --- a life -------------------------------------------------------------------------------------- */
+/* --- a life --- */
 
 static u64 head_of(const life *l)
 {
@@ -174,8 +175,7 @@ static cd_err step(life *l, cd_errinfo *why)
     if (h >= EMPTY_FROM && h < EMPTY_FROM + EMPTY_CNT) {
         u64 gap = h == EMPTY_FROM ? 1 : EMPTY_GAP;
         cd_header_wish wish = {.time = cd_chain_head(l->node.chain)->header.time + gap};
-        return cd_chain_mine_empty(l->node.chain, EMPTY_FROM + EMPTY_CNT - h, EMPTY_GAP, &wish,
-                                   why);
+        return cd_chain_mine_empty(l->node.chain, EMPTY_FROM + EMPTY_CNT - h, EMPTY_GAP, &wish, why);
     }
     if (h % 10 == 5) {
         CD_TRY(cd_chain_edit(l->node.chain, node_set_balance, &h, why));
@@ -193,7 +193,7 @@ static cd_err step(life *l, cd_errinfo *why)
     return node_mine(&l->node, why);
 }
 
-/* --- lives --------------------------------------------------------------------------------------- */
+/* --- lives --- */
 
 static int wrong(shared *sh, u64 height, const char *what)
 {
@@ -333,7 +333,7 @@ out:
     return rc;
 }
 
-/* --- directories --------------------------------------------------------------------------------- */
+/* --- directories --- */
 
 static void join(cd_buf *out, const char *dir, const char *name)
 {
@@ -391,7 +391,7 @@ static cd_err copy_segment(run *r, u32 segment, bool save, cd_errinfo *why)
     return e;
 }
 
-/* --- the list of cases --------------------------------------------------------------------------- */
+/* --- the list of cases --- */
 
 typedef struct fault_case {
     u16 segment;
@@ -409,8 +409,7 @@ static int in_child(run *r, u32 segment, bool is_faulty, bool record)
     if (pid == 0) {
         const char *dir = cd_buf_cstr(&r->work);
         (void)alarm(LIMIT_S);
-        int rc = is_faulty ? live(&r->sc, r->sh, dir, last, record)
-                           : next_life(&r->sc, r->sh, dir, last);
+        int rc = is_faulty ? live(&r->sc, r->sh, dir, last, record) : next_life(&r->sc, r->sh, dir, last);
         (void)fflush(NULL);
         _exit(rc);
     }
@@ -427,8 +426,7 @@ static cd_err record(run *r, cd_buf *cases, cd_errinfo *why)
         r->sh->io = (io_state){.fault = IO_NONE};
         int status = in_child(r, s, true, true);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != DONE) {
-            return cd_fail(why, CD_EINVAL, "the run without faults ended with %d: %s", status,
-                           r->sh->why.msg);
+            return cd_fail(why, CD_EINVAL, "the run without faults ended with %d: %s", status, r->sh->why.msg);
         }
         CD_TRY(copy_segment(r, s + 1, true, why));
         for (u32 lane = 0; lane < IO_LANES; lane++) {
@@ -512,16 +510,16 @@ static bool run_case(run *r, const fault_case *c, u64 nr, tally *t, cd_errinfo *
     }
     if (bad != NULL) {
         (void)printf("FAIL case %llu: %s at call %u of lane %u in segment %u (%s): %s: %s / %s\n",
-                     (unsigned long long)nr, io_fault_name((io_fault)c->fault), c->at, c->lane,
-                     c->segment, sh->io.what, bad, first.msg, sh->why.msg);
+                     (unsigned long long)nr, io_fault_name((io_fault)c->fault), c->at, c->lane, c->segment, sh->io.what,
+                     bad, first.msg, sh->why.msg);
     } else if (getenv("IO_FAULTS_VERBOSE") != NULL) {
-        (void)printf("case %llu: %s (%s): %s\n", (unsigned long long)nr,
-                     io_fault_name((io_fault)c->fault), sh->io.what, first.msg);
+        (void)printf("case %llu: %s (%s): %s\n", (unsigned long long)nr, io_fault_name((io_fault)c->fault), sh->io.what,
+                     first.msg);
     }
     return bad == NULL;
 }
 
-/* --- all of them --------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 typedef struct plan {
     const fault_case *list;
@@ -589,8 +587,7 @@ int main(int argc, char **argv)
     const char *full = getenv("CANDELA_TEST_FULL");
     u64 cnt = full != NULL && strcmp(full, "1") == 0 ? UINT64_MAX : SAMPLE;
     plan p = {.is_spread = argc <= 3};
-    if (argc < 2 || argv[1][0] != '/' ||
-        (argc > 2 && cd_u64_parse(&cnt, cd_bytes_str(argv[2])) != CD_OK) ||
+    if (argc < 2 || argv[1][0] != '/' || (argc > 2 && cd_u64_parse(&cnt, cd_bytes_str(argv[2])) != CD_OK) ||
         (argc > 3 && cd_u64_parse(&p.first, cd_bytes_str(argv[3])) != CD_OK)) {
         (void)fprintf(stderr, "usage: fault_run DIR [CASES [FIRST]]\n");
         return 2;
@@ -616,14 +613,11 @@ int main(int argc, char **argv)
         (void)printf("FAIL %s: %s\n", cd_err_str(e), why.msg);
         t.failed++;
     }
-    (void)printf(
-        "%llu cases in all; killed %llu, ended with an error %llu, went on after one %llu, "
-        "nothing noticed %llu, call not reached %llu\n",
-        (unsigned long long)p.all, (unsigned long long)t.killed, (unsigned long long)t.gave_up,
-        (unsigned long long)t.recovered, (unsigned long long)t.unnoticed,
-        (unsigned long long)t.unreached);
-    (void)printf("%llu passed, %llu failed\n", (unsigned long long)t.passed,
-                 (unsigned long long)t.failed);
+    (void)printf("%llu cases in all; killed %llu, ended with an error %llu, went on after one %llu, "
+                 "nothing noticed %llu, call not reached %llu\n",
+                 (unsigned long long)p.all, (unsigned long long)t.killed, (unsigned long long)t.gave_up,
+                 (unsigned long long)t.recovered, (unsigned long long)t.unnoticed, (unsigned long long)t.unreached);
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)t.passed, (unsigned long long)t.failed);
     cd_buf_fini(&r.base);
     cd_buf_fini(&r.work);
     cd_buf_fini(&r.sc.genesis);

@@ -3,8 +3,10 @@
 
 usage: tests/faults/hostile.py --bin build/release/bin/candela [--seconds 20] [--rss-mib 160] [--p99 2]
 
-Hostile: malformed HTTP, JSON and WebSocket frames, huge and refused batches, deep JSON, getLogs over everything, endless
-calls, slow writers, slow readers, subscribers that never read, floods of connections. Good: readers on one connection,
+Hostile, all at once: malformed HTTP, JSON and WebSocket frames, huge and refused batches, deep JSON, getLogs over everything
+and from two hundred connections that do not read, endless calls (alone, and by the hundred on "pending"), traces without an
+end, slow writers, slow readers, subscribers that never read, thousands of subscriptions, HTTP/2 streams whose bodies never come,
+replacements that swell the pool, bodies of the largest size that stop half way, floods of connections. Good: readers on one connection,
 readers with a new connection each time, a sender that waits for receipts, a subscriber that wants every head in order.
 One hour when CANDELA_TEST_FULL is 1, with a line of memory and waiting times every minute. The random choices repeat with CANDELA_SEED.
 """
@@ -48,6 +50,7 @@ class Load:
     def __init__(self, node, rng, logger):
         self.node, self.rng, self.logger = node, rng, logger
         self.latency, self.failures, self.done = [], [], {}
+        self.only = ""  # attacks whose names contain one of these words, separated by commas
         self.end = float("inf")
 
     def running(self):
@@ -321,6 +324,79 @@ class Load:
         finally:
             w.transport.abort()
 
+    async def pending_batch(self):
+        """Calls that never end, by the hundred, where only the chain's owner knows the state."""
+        one = call("eth_call", {"to": self.logger}, "pending", {self.logger: {"code": LOOP}})
+        await self.throw(self.request(json.dumps([one] * 100).encode()), 5)
+
+    async def endless_trace(self):
+        body = json.dumps(call("debug_traceCall", {"to": self.logger}, "latest",
+                               {"enableMemory": True, "stateOverrides": {self.logger: {"code": LOOP}}})).encode()
+        await self.throw(self.request(body), 10)
+
+    async def many_subscriptions(self):
+        r, w = await self.upgrade()
+        try:
+            one = frame(TEXT, json.dumps(call("eth_subscribe", "logs", {"topics": ["0x" + "11" * 32] * 4})).encode())
+            w.write(one * 3000)
+            await asyncio.wait_for(r.read(1 << 20), 5)
+            await asyncio.sleep(1)
+        finally:
+            w.transport.abort()
+
+    async def open_streams(self):
+        """HTTP/2 requests with large headers whose bodies never come."""
+        def text(b):
+            n = len(b)
+            size = bytes([n]) if n < 127 else bytes([127, (n - 127) % 128 + 128, (n - 127) // 128])
+            return size + b
+        head = b"\x83\x86\x84" + b"\x01" + text(b"localhost") + b"".join(
+            b"\x00" + text(b"x-%d" % i) + text(self.rng.randbytes(1900).hex().encode()[:3800]) for i in range(4))
+        data = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04\x00" + bytes(4)
+        for stream in range(1, 121, 2):
+            data += len(head).to_bytes(3, "big") + b"\x01\x04" + stream.to_bytes(4, "big") + head
+        r, w = await self.connect()
+        try:
+            w.write(data)
+            await asyncio.sleep(5)
+        finally:
+            w.transport.abort()
+
+    async def pool_swell(self):
+        """Replacements of small transactions by large ones, behind a gap so that none is mined."""
+        r, w = await self.connect()
+        nonce = hex(1_000_000 + self.rng.randrange(64))
+        try:
+            for size, price in ((0, 3), (100_000, 6), (0, 12), (100_000, 24)):
+                tx = {"from": ACCOUNTS[3], "to": ACCOUNTS[4], "nonce": nonce, "gas": "0x600000", "gasPrice": hex(price * 10 ** 9),
+                      "data": "0x" + "00" * size}
+                w.write(self.request(json.dumps(call("eth_sendTransaction", tx)).encode()))
+                status, _ = await asyncio.wait_for(self.answer(r), 30)
+                assert status in (200, 503), status
+        finally:
+            w.transport.abort()
+
+    async def half_bodies(self):
+        r, w = await self.connect()
+        try:
+            w.write(self.request(b" " * (12 << 20), length=15 << 20))
+            await asyncio.sleep(5)
+        finally:
+            w.transport.abort()
+
+    async def log_crowd(self):
+        body = json.dumps(call("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})).encode()
+        held = await asyncio.gather(*(self.connect(window=4096) for _ in range(200)), return_exceptions=True)
+        held = [c for c in held if not isinstance(c, BaseException)]
+        try:
+            for _, w in held:
+                w.transport.pause_reading()
+                w.write(self.request(body))
+            await asyncio.sleep(5)
+        finally:
+            for _, w in held:
+                w.transport.abort()
+
     async def flood(self):
         held = await asyncio.gather(*(self.connect() for _ in range(FLOOD)), return_exceptions=True)
         try:
@@ -364,7 +440,10 @@ async def tell_minutes(load, rss):
 
 async def attack(load):
     bad = [load.bad_http, load.bad_json, load.logs, load.batches, load.slow_writer, load.slow_reader,
-           load.deaf_subscriber, load.bad_frames, load.flood] * 2 + [load.endless_call]
+           load.deaf_subscriber, load.bad_frames, load.flood] * 2 + [
+               load.endless_call, load.pending_batch, load.endless_trace, load.many_subscriptions, load.open_streams,
+               load.pool_swell, load.half_bodies, load.log_crowd]
+    bad = [b for b in bad if any(part in b.__name__ for part in load.only.split(","))]
     await run_all(load, [asyncio.create_task(load.hostile(b.__name__, b)) for b in bad], lambda: True)
 
 
@@ -401,6 +480,14 @@ def drive(load, seconds):
     return rss
 
 
+def settle(node, idle, limit_s=60):
+    """Memory after the end of the load, as soon as it is near that of an idle node: what its caches may keep aside."""
+    end = time.monotonic() + limit_s
+    while (now := rss_mib(node.process.pid)) > idle * 1.5 + 48 and time.monotonic() < end:
+        time.sleep(0.5)
+    return now
+
+
 def checks(load, rss, opt, exit_code):
     """(what, is it so, detail)"""
     latency = sorted(load.latency)
@@ -425,6 +512,7 @@ def main():
     args.add_argument("--seconds", type=float, default=3600 if full else 20)
     args.add_argument("--rss-mib", type=float, default=160,
                       help="most memory, a quarter above the budget that the node is given; 0: not looked at")
+    args.add_argument("--only", default="", help="attacks whose names contain one of these words")
     args.add_argument("--p99", type=float, default=2.0, help="seconds that a good client waits at most, 99 times of 100")
     opt = args.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
@@ -441,7 +529,13 @@ def main():
         match(rpc("eth_getCode", logger, "latest"), "^0x5f5fa0")
         rpc.close()
         load = Load(node, random.Random(seed), logger)
+        load.only = opt.only
+        idle = rss_mib(node.process.pid)
         rss = drive(load, opt.seconds)
+        rest = settle(node, idle) if node.process.poll() is None else 0
+        if opt.rss_mib != 0:
+            ok = rest <= idle * 1.5 + 48
+            env.note(ok, f"{'ok' if ok else 'FAIL'} memory is given back: {idle:.0f} MiB idle, {rest:.0f} after the load")
         code = node.end() if node.process.poll() is None else node.process.returncode
         for what, ok, detail in checks(load, rss, opt, code):
             env.note(ok, f"{'ok' if ok else 'FAIL'} {what}: {detail}")

@@ -26,19 +26,18 @@ static _Atomic(u32) seen[IO_LANES];
 static atomic_bool is_hit;
 static _Atomic(u8) below[FDS]; /* descriptors of files below the root */
 
-#define REAL(name)                                                                                 \
-    static __typeof__(name) *real;                                                                 \
-    if (real == NULL) {                                                                            \
-        *(void **)(&real) = dlsym(RTLD_NEXT, #name);                                               \
+#define REAL(name)                                                                                                     \
+    static __typeof__(name) *real;                                                                                     \
+    if (real == NULL) {                                                                                                \
+        *(void **)(&real) = dlsym(RTLD_NEXT, #name);                                                                   \
     }
 
-/* --- what is planned ----------------------------------------------------------------------------- */
+/* --- what is planned --- */
 
 const char *io_fault_name(io_fault f)
 {
-    static const char *const names[IO_FAULTS] = {
-        "none",  "EIO",         "ENOSPC",     "EINTR",
-        "short", "kill before", "kill after", "kill in the middle"};
+    static const char *const names[IO_FAULTS] = {"none",  "EIO",         "ENOSPC",     "EINTR",
+                                                 "short", "kill before", "kill after", "kill in the middle"};
     return names[f];
 }
 
@@ -101,8 +100,7 @@ static io_fault next_fault(io_op op, const char *name, const char *path)
     if (n <= IO_LOG) {
         state->ops[lane][n - 1] = (u8)op;
     }
-    if (lane != state->lane || n < state->at || !io_fault_fits(state->fault, op) ||
-        atomic_exchange(&is_hit, true)) {
+    if (lane != state->lane || n < state->at || !io_fault_fits(state->fault, op) || atomic_exchange(&is_hit, true)) {
         return IO_NONE;
     }
     state->is_hit = true;
@@ -182,7 +180,7 @@ __attribute__((constructor)) static void from_environment(void)
     }
 }
 
-/* --- files by name ------------------------------------------------------------------------------- */
+/* --- files by name --- */
 
 static int opened(int fd, const char *path, io_fault f)
 {
@@ -292,7 +290,7 @@ DIR *opendir(const char *path)
     return fails(path_fault(IO_LIST, "opendir", path)) ? NULL : real(path);
 }
 
-/* --- files by descriptor ------------------------------------------------------------------------- */
+/* --- files by descriptor --- */
 
 int close(int fd)
 {
@@ -388,7 +386,7 @@ int fallocate(int fd, int mode, off_t at, off_t n)
     return rc;
 }
 
-/* --- streams on descriptors ---------------------------------------------------------------------- */
+/* --- streams on descriptors --- */
 
 static ssize_t stream_read(void *cookie, char *out, size_t n)
 {

@@ -3,6 +3,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import email.utils
+import http.client
 import json
 import random
 import re
@@ -501,6 +502,30 @@ def test_two_instances_one_store(opt, fixture):
             same(a.get("/price/t1").status, 200)
             fixture.set("drop")
             same(b.get("/price/t1").status, 200)
+
+
+def test_claims_of_the_dead_and_of_the_slow(opt, fixture):
+    """Whoever fetches keeps its claim for as long as that takes; when it is killed, another goes on."""
+    with shared_store() as shared, Gateway(opt.bin, fixture.base(), **shared) as a, \
+            Gateway(opt.bin, fixture.base(), **shared) as b, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        time.sleep(0.3)
+        fixture.set("slow", ms=5000)
+        first = pool.submit(a.get, "/price/t1")
+        time.sleep(0.3)
+        second = pool.submit(b.get, "/price/t1")
+        same((first.result().status, second.result().status), (200, 200))
+        same(len(fixture.requests), 1)  # the claim outlived its two seconds
+        fixture.set("hang")
+        lost = pool.submit(a.get, "/price/t2")
+        time.sleep(0.5)
+        a.process.kill()
+        fixture.set("ok")
+        same(b.get("/price/t2", timeout=10).status, 200)  # not after a minute
+        try:
+            lost.result()
+            raise AssertionError("an answer of the dead")
+        except (OSError, http.client.HTTPException):
+            pass
 
 
 def test_half_of_the_time_two_instances(opt, fixture):
