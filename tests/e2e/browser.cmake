@@ -1,6 +1,8 @@
 # Pages in headless Chromium: facts, content security policy, scripts, access, widths, keyboard.
 add_test(NAME e2e/browser-pricing
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py pricing $<TARGET_FILE:services_pricing_page_test>)
+add_test(NAME e2e/browser-adx
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py adx $<TARGET_FILE:candela-adx>)
 add_test(NAME e2e/browser-explorer
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py explorer $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-index
@@ -10,6 +12,6 @@ add_test(NAME e2e/browser-webhooks
                  --node $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-project
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py project $<TARGET_FILE:candela>)
-set_tests_properties(e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
+set_tests_properties(e2e/browser-adx e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
                      PROPERTIES LABELS e2e TIMEOUT 1200)
 set_tests_properties(e2e/browser-project PROPERTIES LABELS "e2e;full" TIMEOUT 1200)

@@ -1,17 +1,18 @@
-/* Kills a process that runs an EVM chain - transactions sent, blocks accepted, states edited, runs of empty blocks - with
- * SIGKILL at random points, again and again on one data directory, and checks after every death:
+/* Kills a process that runs an EVM chain - transactions sent, blocks accepted, states edited, runs of empty blocks -
+ * with SIGKILL at random points, again and again on one data directory, and checks after every death:
  *
  *   - the chain opens, without an operator;
  *   - its head is at least the last block that the dead process had reported, with block, receipts and senders;
  *   - the root recomputed from the flat tables is the head's;
  *   - every transaction that the dead process had acknowledged is in a block or waits in the pool.
  *
- * usage: chain_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 500 when CANDELA_TEST_FULL is 1. */
+ * usage: chain_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 500 when CANDELA_TEST_FULL
+ * is 1. */
 #include "tests/e2e/chain_victim.h"
 
 static node_cfg cfg; /* of every life */
 
-/* --- the process to be killed -------------------------------------------------------------------- */
+/* --- the process to be killed --- */
 
 /* What must survive, as the victim's step: the height and the number of transactions acknowledged. */
 static u64 progress(chain_node *n)
@@ -44,8 +45,7 @@ static cd_err step(chain_node *n, u64 i)
     case 5:
         return cd_chain_edit(n->chain, node_set_balance, &i, NULL);
     case 7:
-        return i % 32 == 31 ? cd_chain_mine_empty(n->chain, 40, 2, &wish, NULL)
-                            : node_mine(n, NULL);
+        return i % 32 == 31 ? cd_chain_mine_empty(n->chain, 40, 2, &wish, NULL) : node_mine(n, NULL);
     default:
         return send(n);
     }
@@ -72,7 +72,7 @@ static int victim(const char *dir, int fd)
     }
 }
 
-/* --- what it left ------------------------------------------------------------------------------- */
+/* --- what it left --- */
 
 /* The newest blocks: bytes, receipts, senders. */
 static cd_err check_blocks(chain_node *n, cd_errinfo *why)
@@ -85,10 +85,8 @@ static cd_err check_blocks(chain_node *n, cd_errinfo *why)
         const cd_accepted *acc = NULL;
         e = cd_view_block(v, &acc, &a, h);
         for (usize i = 0; e == CD_OK && i < acc->block.tx_cnt; i++) {
-            e = acc->receipts[i].ok &&
-                        cd_addr20_eq(&acc->block.txs[i].sender, &cfg.accounts->addr[0])
-                    ? CD_OK
-                    : CD_ECORRUPT;
+            e = acc->receipts[i].ok && cd_addr20_eq(&acc->block.txs[i].sender, &cfg.accounts->addr[0]) ? CD_OK
+                                                                                                       : CD_ECORRUPT;
         }
         if (e != CD_OK) {
             e = cd_fail(why, e, "block %llu: %s", (unsigned long long)h, cd_err_str(e));
@@ -108,8 +106,7 @@ static cd_err inspect(void *ctx, const char *dir, u64 last, u64 *now, cd_errinfo
     if (e == CD_OK) {
         *now = progress(&n);
         e = *now >> 32 < last >> 32 ? cd_fail(why, CD_ECORRUPT, "an accepted block is gone") : e;
-        e = (u32)*now < (u32)last ? cd_fail(why, CD_ECORRUPT, "an acknowledged transaction is gone")
-                                  : e;
+        e = (u32)*now < (u32)last ? cd_fail(why, CD_ECORRUPT, "an acknowledged transaction is gone") : e;
     }
     e = e != CD_OK ? e : check_blocks(&n, why);
     e = e != CD_OK ? e : node_check_root(&n, why);

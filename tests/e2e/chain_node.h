@@ -1,12 +1,12 @@
-/* tests/e2e/chain_node.h - a development chain with its pool on a directory, as the tests of dying processes and failing
- * disks run it in their own process.
+/* tests/e2e/chain_node.h - a development chain with its pool on a directory, as the tests of dying processes and
+ * failing disks run it in their own process.
  *
  * Threading: confined. */
 #ifndef CD_TESTS_E2E_CHAIN_NODE_H
 #define CD_TESTS_E2E_CHAIN_NODE_H
 
+#include "chains/evmchain/core/view.h"
 #include "chains/evmchain/dev/genesis.h"
-#include "chains/evmchain/view.h"
 #include "store/flat.h"
 #include "wallet/hd.h"
 
@@ -80,7 +80,7 @@ static inline cd_err node_follow(chain_node *n)
         .base_fee = h->base_fee,
     };
     cd_txpool_set_head(n->pool, &head, src);
-    return cd_txpool_settle(n->pool);
+    return cd_txpool_recheck(n->pool);
 }
 
 static inline void node_close(chain_node *n)
@@ -143,9 +143,8 @@ static inline cd_err node_check_root(chain_node *n, cd_errinfo *why)
     cd_hash32 root;
     CD_TRY(cd_flat_head_get(n->kv, &head));
     CD_TRY(cd_flat_root(n->kv, &root, why));
-    return cd_hash32_eq(&root, &head.root)
-               ? CD_OK
-               : cd_fail(why, CD_ECORRUPT, "the state does not have the head's root");
+    return cd_hash32_eq(&root, &head.root) ? CD_OK
+                                           : cd_fail(why, CD_ECORRUPT, "the state does not have the head's root");
 }
 
 #endif

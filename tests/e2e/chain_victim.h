@@ -12,8 +12,7 @@ static inline int chain_victim_main(int argc, char **argv, const victim_test *te
 {
     node_accounts accounts;
     cd_buf genesis = {0};
-    if (node_accounts_make(&accounts) != CD_OK ||
-        cd_dev_genesis(&genesis, NODE_CHAIN_ID, NODE_START) != CD_OK) {
+    if (node_accounts_make(&accounts) != CD_OK || cd_dev_genesis(&genesis, NODE_CHAIN_ID, NODE_START) != CD_OK) {
         (void)printf("FAIL no genesis\n0 passed, 1 failed\n");
         return 1;
     }

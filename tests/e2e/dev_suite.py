@@ -2,14 +2,20 @@
 restart in the middle of it all. [spec:dev-rpc]"""
 import gzip
 import json
+import os
 import pathlib
 import re
 import signal
+import subprocess
+import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
+import clients
 import dev_transcripts
-from harness import ACCOUNTS, Node, RpcError, match, same
+from harness import ACCOUNTS, Node, Rpc, RpcError, match, same
 
 AA = "0x" + "aa".rjust(40, "0")
 WEI = 10 ** 18
@@ -112,6 +118,37 @@ def wait_until(done, limit_s=10):
     while not done():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
+
+
+def test_estimates_that_fail_say_why(env):
+    """As calls do: on the console, of eth_estimateGas and of a sending that names no gas; of those that succeed nothing."""
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("hardhat_setCode", AA, "0x6308c379a05f5260205f60045260205ffd")  # too short for a reason
+        for call in (("eth_estimateGas", {"from": ACCOUNTS[0], "to": AA}),
+                     ("eth_sendTransaction", {"from": ACCOUNTS[0], "to": AA})):
+            before = sum("call failed" in line for line in node.lines)
+            try:
+                rpc(*call)
+            except RpcError as e:
+                same(e.code, 3, call)
+            else:
+                raise AssertionError(f"{call[0]}: no error")
+            wait_until(lambda n=before: sum("call failed" in line for line in list(node.lines)) == n + 1)
+        rpc("eth_estimateGas", {"from": ACCOUNTS[0], "to": ACCOUNTS[1]})
+        refused(rpc, "gas required exceeds", "eth_estimateGas", {"from": ACCOUNTS[0], "to": AA, "gas": "0x5209"})
+        wait_until(lambda: sum("call failed" in line for line in list(node.lines)) == 3)
+
+
+def test_raw_forms(env):
+    """Bytes of headers, blocks, receipts and transactions, as go-ethereum's development mode has them."""
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        h = rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": ACCOUNTS[1], "value": "0x1"})
+        block = rpc("eth_getBlockByNumber", "latest", False)
+        same(rpc("web3_sha3", rpc("debug_getRawHeader", "latest")), block["hash"])
+        assert rpc("debug_getRawTransaction", h)[2:] in rpc("debug_getRawBlock", block["number"])
+        same(len(rpc("debug_getRawReceipts", block["hash"])), 1)
 
 
 def test_fixtures_cost_the_same_every_time(env):
@@ -416,7 +453,8 @@ def test_impersonation_outlives_a_restart(env):
             rpc("hardhat_setCode", AA, token())
             rpc("hardhat_setBalance", AA, hex(WEI))
             rpc("anvil_impersonateAccount", AA)
-            assert AA in rpc("eth_accounts")
+            listed = rpc("eth_accounts")
+            same((len(listed), AA in listed), (10, False))  # [spec:decisions#D52]
             h = pay(rpc, sender=AA, to=ACCOUNTS[3], value=7)
             shown = views(rpc, h)
             same((shown[0]["from"], shown[0]["r"], shown[0]["v"]), (AA, "0xaa", "0x0"))
@@ -504,6 +542,33 @@ def whole(rpc, h):
     return shown + slots + views(rpc, h) + [height(rpc), rpc("eth_coinbase"), rpc("eth_getTransactionCount", ACCOUNTS[4])]
 
 
+def test_large_dumps_come_back(env):
+    """A dump of 33 MB, which is what this node gave, is loaded by a call; a stranger's page may not send as much."""
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        codes = {f"0x{i + 0x1000:040x}": "0x60" + os.urandom(24000).hex() for i in range(680)}
+        rpc.batch([("anvil_setCode", [a, c]) for a, c in codes.items()])
+        dump = rpc("anvil_dumpState")
+        assert len(dump) > 32_900_000, len(dump)
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        same(rpc("anvil_loadState", dump), True)
+        for a, c in codes.items():
+            same(rpc("eth_getCode", a, "latest"), c)
+            break
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "anvil_loadState", "params": [dump]}).encode()
+        request = urllib.request.Request(node.url, body, {"Content-Type": "application/json",
+                                                          "Origin": "https://page.example"})
+        try:
+            urllib.request.urlopen(request)
+        except urllib.error.HTTPError as e:
+            same(e.code, 413)
+        except (urllib.error.URLError, ConnectionError):
+            pass  # the answer came before all was sent
+        else:
+            raise AssertionError("a stranger's dump was taken")
+
+
 def test_dump_with_the_chain(env):
     fixed = "--dev-genesis-time=1700000000"
     with Fresh(env, fixed) as node:
@@ -573,6 +638,40 @@ def test_state_files(env):
             code, out, err = env.run("--network-id=dev", "--in-memory", "--http-port=0", *flags)
             same(code, 1, out + err)
             match(err, re.escape(words))
+
+
+def test_lines_of_the_documents(env):
+    """What docs/dev-network.md says where the chain differs from Ethereum, as it stands there."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "dev-network.md").read_text()
+    part = text[text.index("## Where it differs from Ethereum"):text.index("## What it does not do")]
+    blocks = re.findall(r"```(\w*)\n(.*?)```", part, re.S)
+    python, = (body for kind, body in blocks if kind == "python")
+    genesis, = (body for kind, body in blocks if kind == "json")
+    lines = [body.strip() for kind, body in blocks if kind == ""]
+    same(len(lines), 2)
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "genesis.json").write_text(genesis)
+        for line in lines:
+            flags = [f.replace("genesis.json", f"{folder}/genesis.json") for f in line.split()
+                     if f not in ("candela", "--network-id=dev", "--in-memory")]
+            with Fresh(env, *flags) as node:
+                rpc = Rpc("127.0.0.1", node.port)
+                same(rpc("eth_chainId"), "0x1092" if "genesis" in line else "0x539")
+                h = rpc("eth_sendTransaction", {"from": ACCOUNTS[0], "to": ACCOUNTS[1], "value": "0x1"})
+                same(rpc("eth_getTransactionReceipt", h)["status"], "0x1")
+                if "node.example" in line:
+                    ask = urllib.request.Request(f"http://127.0.0.1:{node.port}/v1/health", headers={"Host": "node.example"})
+                    with urllib.request.urlopen(ask) as r:
+                        same(r.status, 200)
+    with Fresh(env) as node:
+        rpc = node.rpc()
+        rpc("evm_mine")
+        assert len(rpc("eth_getBlockByNumber", "latest", False)["extraData"]) > 2 + 2 * 32
+        clients.install_python()
+        p = subprocess.run([sys.executable, "-c", python.replace("127.0.0.1:8545", f"127.0.0.1:{node.port}")],
+                           capture_output=True, text=True, timeout=120,
+                           env={**os.environ, "PYTHONPATH": str(clients.PYTHON), "PYTHONDONTWRITEBYTECODE": "1"})
+        same((p.returncode, p.stdout), (0, "1\n"), p.stderr[-500:])
 
 
 def test_names_of_errors(env):

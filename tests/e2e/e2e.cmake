@@ -1,7 +1,15 @@
 # The program as a user runs it, driven over HTTP. Suites of clients bring their pinned packages into build/e2e, once.
-foreach(suite ethers hardhat viem web3js web3py live wallet http trace feed dev process kill keystore admin)
+foreach(suite ethers hardhat viem web3js web3py live wallet http trace feed dev process kill keystore admin chains contracts cli peers primary wallets transfers network money plugin mixed record)
   add_test(NAME e2e/${suite}
            COMMAND ${CMAKE_CURRENT_LIST_DIR}/run.py --bin $<TARGET_FILE:candela> ${suite})
   set_tests_properties(e2e/${suite} PROPERTIES LABELS e2e TIMEOUT 900)
 endforeach()
 set_tests_properties(e2e/kill PROPERTIES TIMEOUT 3600)
+
+# go-ethereum's own cases of a block's transition.
+add_test(NAME e2e/t8n COMMAND ${CMAKE_CURRENT_LIST_DIR}/t8n.py --bin $<TARGET_FILE:candela-evmtool>)
+set_tests_properties(e2e/t8n PROPERTIES LABELS e2e TIMEOUT 600)
+set_tests_properties(e2e/wallets PROPERTIES TIMEOUT 2400) # the first run compiles the Go module
+add_test(NAME e2e/deb COMMAND ${CMAKE_CURRENT_LIST_DIR}/deb.py --bin $<TARGET_FILE:candela>)
+set_tests_properties(e2e/deb PROPERTIES LABELS e2e TIMEOUT 300)
+set_tests_properties(e2e/wallets e2e/mixed PROPERTIES TIMEOUT 2400) # the first run compiles the Go module

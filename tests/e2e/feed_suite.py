@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from harness import ACCOUNTS, RpcError, same, match
+from harness import STOP_LIMIT_S, ACCOUNTS, RpcError, same, match
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ws"))
 import wire  # noqa: E402 - found through the path just set
@@ -276,7 +276,7 @@ def test_stop_with_subscribers(env):
     time.sleep(0.2)
     for ws in clients:
         ws.close()
-    same(node.end(), 0)
+    same(node.process.wait(STOP_LIMIT_S), 0)  # a second signal would end it at once
     assert not any("Sanitizer" in line for line in node.lines), node.lines[-20:]
 
 

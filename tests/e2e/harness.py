@@ -84,8 +84,8 @@ class Rpc:
 class Node:
     """A candela process. Its output is read all the time, and kept in .lines."""
 
-    def __init__(self, binary, *flags, data_dir=None, port=0, env=None):
-        args = [str(binary), "--network-id=dev", f"--http-port={port}", "--log-format=json", *flags]
+    def __init__(self, binary, *flags, data_dir=None, port=0, env=None, network="dev"):
+        args = [str(binary), f"--network-id={network}", f"--http-port={port}", "--log-format=json", *flags]
         args.append("--in-memory" if data_dir is None else f"--data-dir={data_dir}")
         self.lines = []
         self.ready = queue.Queue()

@@ -1,11 +1,12 @@
-/* Kills a process that runs a development chain with the explorer's index - contracts at work, the chain taken back now and
- * then - with SIGKILL at random points, again and again on one data directory, and checks after every death:
+/* Kills a process that runs a development chain with the explorer's index - contracts at work, the chain taken back
+ * now and then - with SIGKILL at random points, again and again on one data directory, and checks after every death:
  *
  *   - chain and index open, without an operator;
  *   - nothing that was reported is gone;
  *   - the index says what a walk over the whole chain finds.
  *
- * usage: index_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 200 when CANDELA_TEST_FULL is 1. */
+ * usage: index_kill DIR [KILLS [SEED]]   DIR is made, used and removed; default 12 kills, 200 when CANDELA_TEST_FULL
+ * is 1. */
 #include "explorer/test/acts.h"
 #include "explorer/test/naive.h"
 #include "tests/e2e/chain_victim.h"
@@ -45,7 +46,7 @@ static u64 progress(life *l)
     return told;
 }
 
-/* --- the process to be killed -------------------------------------------------------------------- */
+/* --- the process to be killed --- */
 
 static cd_err send(life *l)
 {
@@ -98,7 +99,7 @@ static int victim(const char *dir, int fd)
     }
 }
 
-/* --- what it left ------------------------------------------------------------------------------- */
+/* --- what it left --- */
 
 static cd_err check_index(life *l, cd_errinfo *why)
 {

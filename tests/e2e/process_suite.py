@@ -1,11 +1,13 @@
 """The process around the chain: flags, what is refused at the start and how, signals, data directories, restarts."""
 import base64
 import fcntl
+import http.client
 import json
 import os
 import pathlib
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -19,7 +21,7 @@ import time
 import urllib.error
 import urllib.request
 
-from harness import ACCOUNTS, Rpc, Skip, match, same
+from harness import ACCOUNTS, Rpc, RpcError, Skip, match, same
 
 
 def free_port():
@@ -97,6 +99,31 @@ def test_ready_line_and_routes(env):
         same((r.status, json.loads(r.read())["healthy"]), (200, True))
     for s in node.lines:
         json.loads(s)
+    same((said["ws"], said["explorer"]), (f"ws://{node.host}:{node.port}/v1/bc/C/ws", node.url + "/explorer"))
+    accounts = [json.loads(s) for s in node.lines if '"account ' in s]
+    same([a["address"].lower() for a in accounts], node.rpc()("eth_accounts"))
+    same(accounts[0]["key"], "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+    with urllib.request.urlopen(node.url + "/") as r:
+        places = r.read().decode()
+    for path in ("/explorer", "/openrpc.json", "/v1/bc/C/ws", "/v1/health"):
+        assert path in places, places
+
+
+def test_requests_are_lines_at_debug_level(env):
+    node = env.start("--log-level=debug")
+    rpc = node.rpc()
+    rpc("eth_chainId")
+    rpc.batch([("eth_blockNumber", []), ("eth_getBalance", [ACCOUNTS[0], "latest"])])
+    for call in (["no_such"], ["eth_getBalance", "0x1"]):
+        try:
+            rpc(*call)
+        except RpcError:
+            pass
+    same(node.end(), 0)
+    told = [json.loads(s) for s in node.lines if '"request"' in s]
+    same([t["method"] for t in told], ["eth_chainId", "eth_blockNumber", "eth_getBalance", "no_such", "eth_getBalance"])
+    same(["error" in t for t in told], [False, False, False, True, True])
+    assert not any('"request"' in s for s in env.node.lines), "at info level there are none"
 
 
 def check_banner(text):
@@ -181,8 +208,46 @@ def test_signals_stop_in_order(env):
     node = env.start()
     idle = node.rpc()
     idle("eth_chainId")  # an idle connection does not hold it up
+    node.process.send_signal(signal.SIGHUP)  # which ends nothing, though there is no file to open again
+    same(idle("eth_chainId"), "0x539")
+    same(node.end(signal.SIGTERM), 0)
+
+
+def mining(env):
+    """A node that makes as many blocks as one call may, and would for half a minute."""
+    node = env.start()
+    call = {"jsonrpc": "2.0", "id": 1, "method": "hardhat_mine", "params": [hex(10_000_000)]}
+    body = json.dumps(call).encode()
+    sock = socket.create_connection((node.host, node.port))
+    sock.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                 b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    while int(node.rpc()("eth_blockNumber"), 16) == 0:
+        time.sleep(0.02)
+    return node, sock
+
+
+def test_a_signal_ends_what_takes_long(env):
+    node, sock = mining(env)
     node.process.send_signal(signal.SIGTERM)
-    same(node.end(signal.SIGTERM), 0, "exit code after two signals")
+    same(node.process.wait(20), 0, "exit code after a signal while blocks are made")
+    sock.close()
+    node, sock = mining(env)
+    node.process.send_signal(signal.SIGTERM)
+    time.sleep(0.1)  # the loop has heard it
+    node.process.send_signal(signal.SIGTERM)
+    same(node.process.wait(20), -signal.SIGTERM, "exit code after two signals")
+    sock.close()
+
+
+def test_a_stop_does_not_wait_for_silent_sockets(env):
+    node = env.start()
+    sock = socket.create_connection((node.host, node.port))
+    sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+    match(sock.recv(1000).decode("latin-1"), "^HTTP/1.1 101")
+    node.process.send_signal(signal.SIGTERM)
+    same(node.process.wait(4), 0, "a WebSocket peer that does not take leave held up the stop")
+    sock.close()
 
 
 def test_state_survives_an_orderly_stop(env):
@@ -194,7 +259,6 @@ def test_state_survives_an_orderly_stop(env):
     node = env.start(data_dir=data)
     same(node.rpc()("eth_getBlockByNumber", "latest", True), head)
     same(node.rpc()("eth_getTransactionReceipt", sent)["status"], "0x1")
-    assert node.ready_s < 2, f"restart took {node.ready_s:.1f} s"
 
 
 def test_nothing_is_kept_in_memory(env):
@@ -306,10 +370,93 @@ def test_other_layouts_are_refused(env):
 
 
 def test_flags_of_the_originals_that_come_later(env):
-    for flag in ("--staking-port=9631", "--bootstrap-ips", "--consensus-quorum-size=14", "-index-enabled"):
+    for flag in ("--chain-data-dir=x", "--skip-bootstrap", "--consensus-quorum-size=14", "-tracing-enabled"):
         refuse(env, flag, pattern=f"^error: --{flag.lstrip('-').split('=')[0]} has no effect", lines=2)
     # but files that are shared with an original may hold them
-    env.start(f"--config-file={write(env, 'node.json', json.dumps({'staking-port': 1, 'no-such': True}))}")
+    env.start(f"--config-file={write(env, 'node.json', json.dumps({'chain-data-dir': 'x', 'tracing-enabled': True}))}")
+
+
+def test_keys_that_nobody_knows(env):
+    """In a configuration file they are errors, each with its place and the nearest name."""
+    path = write(env, "node.json", '{"plugin-dir": "x",\n "http-prot": 1,\n "no-such": true,\n "pruning-enabled": true}')
+    code, out, err = env.run(f"--config-file={path}", "--in-memory", "--http-port=0")
+    same((code, out), (1, ""))
+    match(err, r"^error: \S+node.json:2:2: http-prot: no flag of this program\n.*\n.*\n +did you mean http-port\?\n")
+    match(err, r"\nerror: \S+node.json:3:2: no-such: .*\n.*\n.*\n +all flags: candela help\n")
+    match(err, r"\nerror: \S+node.json:4:2: pruning-enabled: .*\n.*\n.*\n.*VM configuration")
+    content = base64.b64encode(b'{"http-prot": 1}').decode()
+    match(env.run(f"--config-file-content={content}", "--in-memory")[2], "did you mean http-port")
+
+
+def test_nothing_said_is_explained(env):
+    """Without a flag, and nothing in the environment, the program says how it is called, and runs nothing."""
+    home = env.dir()
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(("CANDELA_", "LUXD_", "AVAGO_"))}
+    p = subprocess.run([env.binary], capture_output=True, text=True, timeout=30, env=dict(bare, HOME=home))
+    same((p.returncode, p.stdout, os.listdir(home)), (2, "", []))
+    for words in ("candela --network-id=dev --in-memory", "candela help"):
+        assert words in p.stderr, p.stderr
+    p = subprocess.run([env.binary], capture_output=True, text=True, timeout=30,
+                       env=dict(bare, HOME=home, CANDELA_NETWORK_ID="atlantis"))
+    match(p.stderr, "atlantis")
+
+
+def test_state_goes_into_a_folder(env):
+    """What could not be written at the end is refused at the start."""
+    folder = env.dir()
+    for flag in ("--state", "--dump-state"):
+        refuse(env, "--network-id=dev", "--in-memory", "--http-port=0", f"{flag}={folder}/none/state.json",
+               pattern=f"no folder to write the state to: {folder}/none\n")
+    node = env.start(f"--state={folder}/state.json")
+    same(node.end(), 0)
+    same(os.listdir(folder), ["state.json"])
+
+
+def test_a_genesis_does_not_change(env):
+    """--dev-genesis-file must be what the data began with; genesis files that were removed do not become others."""
+    data = env.dir()
+    node = env.start(data_dir=data)
+    send(node.rpc())
+    head = node.rpc()("eth_getBlockByNumber", "latest", False)
+    same(node.end(), 0)
+    own = pathlib.Path(data) / "dev" / "genesis-C.json"
+    text = own.read_text()
+    other = write(env, "other.json", text.replace("1337", "1338"))
+    refuse(env, "--network-id=dev", "--http-port=0", f"--data-dir={data}", f"--dev-genesis-file={other}",
+           pattern="began with another genesis than .*other.json\n.*--data-dir=DIR", lines=2)
+    same(own.read_text(), text)
+    own.unlink()  # it is written again as it was
+    node = env.start(f"--dev-genesis-file={write(env, 'same.json', text)}", data_dir=data)
+    same((node.rpc()("eth_getBlockByNumber", "latest", False), own.read_text()), (head, text))
+    same(node.end(), 0)
+    beside = own.with_name("genesis-P.bin")
+    kept = beside.read_bytes()
+    own.unlink()
+    beside.unlink()
+    refuse(env, "--network-id=dev", "--http-port=0", f"--data-dir={data}", "--dev-genesis-time=5",
+           pattern="another genesis\n.*--data-dir=DIR", lines=2)
+    same((own.exists(), beside.exists()), (False, False), "files of a genesis that the data does not have")
+    beside.write_bytes(kept)
+    node = env.start(data_dir=data)
+    same((node.rpc()("eth_getBlockByNumber", "latest", False), own.read_text()), (head, text))
+
+
+def test_limit_of_files(env):
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    refuse(env, f"--fd-limit={most + 1}", "--http-port=0",
+           pattern=rf"couldn't start node: error fd-limit: \({most + 1}\) greater than max: \({most}\)", lines=2)
+    env.start(f"--fd-limit={most}", "--health-check-frequency=2s").kill()
+
+
+def test_tags_of_health(env):
+    node = env.start("--sybil-protection-enabled=false", data_dir=env.dir(), network="local")
+    for tags, chains in (("", ["C", "P", "X"]), ("?tag=11111111111111111111111111111111LpoYY", ["C", "P", "X"]),
+                         ("?tag=application", []), ("?tag=a&tag=11111111111111111111111111111111LpoYY", ["C", "P", "X"])):
+        conn = http.client.HTTPConnection(node.host, node.port, timeout=30)
+        conn.request("GET", f"/v1/health{tags}")
+        checks = json.loads(conn.getresponse().read())["checks"]
+        same((tags, sorted(set(checks) & {"C", "P", "X"}), "database" in checks), (tags, chains, True))
+        conn.close()
 
 
 def write(env, name, text):
@@ -361,12 +508,12 @@ def check(env, *args):
 
 
 def test_config_check(env):
-    node = write(env, "node.json", '{"http-prot": 1,\n "pruning-enabled": true,\n "staking-port": 3}')
+    node = write(env, "node.json", '{"http-prot": 1,\n "pruning-enabled": true,\n "chain-data-dir": "x"}')
     code, text = check(env, "config", "check", node)
-    same(code, 0)
+    same(code, 1)
     match(text, r":1:2: http-prot.*\n.*\n.*\n +did you mean http-port\?")
     match(text, r":2:2: pruning-enabled.*\n.*\n.*\n.*VM configuration")
-    match(text, r":3:2: staking-port: without effect")
+    match(text, r":3:2: chain-data-dir: without effect")
     vm = write(env, "configs/chains/C/config.json", '{"eth-apis": ["eth"],\n "rpc-gas-cap": "many"}')
     code, text = check(env, "config", "check", vm)
     same(code, 1)
@@ -462,8 +609,8 @@ def get(url):
 def test_health(env):
     node = env.start(data_dir=env.dir())
     for prefix in ("/v1", "/ext"):
-        for path, names in (("/health", {"C", "bootstrapped", "database", "diskspace"}),
-                            ("/health/health", {"C", "bootstrapped", "database", "diskspace"}),
+        for path, names in (("/health", {"C", "P", "X", "bootstrapped", "database", "diskspace"}),
+                            ("/health/health", {"C", "P", "X", "bootstrapped", "database", "diskspace"}),
                             ("/health/readiness", {"bootstrapped"}), ("/health/liveness", set())):
             status, text = get(node.url + prefix + path)
             said = json.loads(text)
@@ -630,7 +777,7 @@ def test_read_only_disk(env):
     node = env.start(data_dir=data)
     send(node.rpc())
     same(node.end(), 0)
-    code, text = on_small_disk("50m", 'cp -r "$3/dev" $1/ && mount -o remount,ro $1 && exec "$2" --http-port=0 --data-dir=$1',
+    code, text = on_small_disk("50m", 'cp -r "$3/." $1/ && mount -o remount,ro $1 && exec "$2" --http-port=0 --data-dir=$1',
                                str(env.binary), data)
     same(code, 1, text)
     match(text, r"^error: .*Read-only file system\n +make it writable for this user, or choose another: --data-dir=DIR\n$")

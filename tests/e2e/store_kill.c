@@ -6,8 +6,8 @@
  *   - the root recomputed from the flat tables = the tries' root, every node of them present = the head;
  *   - the state is that of an undisturbed run at the same height.
  *
- * usage: store_kill DIR [KILLS [SEED]]   DIR is made, used and removed. Goes on until five blocks a kill were committed too;
- * 12 kills, 200 when CANDELA_TEST_FULL is 1. */
+ * usage: store_kill DIR [KILLS [SEED]]   DIR is made, used and removed. Goes on until five blocks a kill were
+ * committed too; 12 kills, 200 when CANDELA_TEST_FULL is 1. */
 #include "store/flat.h"
 #include "store/test/toy_state.h"
 #include "tests/e2e/victim.h"
@@ -77,8 +77,8 @@ static cd_err inspect(void *ctx, const char *dir, u64 last, u64 *height, cd_erri
         err = err == CD_ENOENT ? CD_OK : err;
     }
     if (err == CD_OK && head.height < last) {
-        err = cd_fail(why, CD_ECORRUPT, "head %llu, but %llu was committed",
-                      (unsigned long long)head.height, (unsigned long long)last);
+        err = cd_fail(why, CD_ECORRUPT, "head %llu, but %llu was committed", (unsigned long long)head.height,
+                      (unsigned long long)last);
     }
     if (err == CD_OK) {
         err = catch_up(model, head.height);

@@ -1,13 +1,13 @@
-/* tests/e2e/victim.h - a process that works on a directory, is killed with SIGKILL at a random moment, and works on; what it
- * left is looked at after every death. The main program of such a test.
+/* tests/e2e/victim.h - a process that works on a directory, is killed with SIGKILL at a random moment, and works on;
+ * what it left is looked at after every death. The main program of such a test.
  *
  * Threading: confined. */
 #ifndef CD_TESTS_E2E_VICTIM_H
 #define CD_TESTS_E2E_VICTIM_H
 
-#include "base/fileio.h"
 #include "base/num_text.h"
-#include "base/rng.h"
+#include "base/os/fileio.h"
+#include "base/os/rng.h"
 #include "store/kv.h"
 
 #include <signal.h>
@@ -40,8 +40,8 @@ static inline cd_err victim_open_store(cd_kv **out, const char *dir, cd_errinfo 
     return cd_kv_rocksdb_open(out, &cfg, why);
 }
 
-/* The victim's process is this program anew, telling on its standard output: in a copy of a process that has used the engine
- * before, the engine's threads would be missing. */
+/* The victim's process is this program anew, telling on its standard output: in a copy of a process that has used
+ * the engine before, the engine's threads would be missing. */
 static inline void victim_become(const char *name, const char *dir, int fd)
 {
     (void)dup2(fd, STDOUT_FILENO);
@@ -50,8 +50,8 @@ static inline void victim_become(const char *name, const char *dir, int fd)
     _exit(1);
 }
 
-/* Lets a victim run until it has told some steps and a little longer, then kills it; gives the last step that it told. False
- * when it ended by itself. */
+/* Lets a victim run until it has told some steps and a little longer, then kills it; gives the last step that it
+ * told. False when it ended by itself. */
 static inline bool victim_run(const char *name, const char *dir, cd_rng *rng, u64 *last)
 {
     int fd[2];
@@ -119,8 +119,7 @@ static inline int victim_main(int argc, char **argv, const victim_test *t)
     if (!ok) {
         (void)printf("FAIL after %llu kills: %s\n", (unsigned long long)done, why.msg);
     }
-    (void)printf("seed %llu\n%llu passed, %d failed\n", (unsigned long long)seed,
-                 (unsigned long long)done, ok ? 0 : 1);
+    (void)printf("seed %llu\n%llu passed, %d failed\n", (unsigned long long)seed, (unsigned long long)done, ok ? 0 : 1);
     return ok ? 0 : 1;
 }
 

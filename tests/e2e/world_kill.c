@@ -1,15 +1,15 @@
-/* Kills a process that accepts blocks and state edits and goes back, with SIGKILL at random points, again and again on one
- * data directory, and checks after every death:
+/* Kills a process that accepts blocks and state edits and goes back, with SIGKILL at random points, again and again
+ * on one data directory, and checks after every death:
  *
  *   - the state opens, without an operator, at the recorded root;
  *   - it is at least as far as the dead process had told;
  *   - accounts, slots, history and marks are, byte for byte, those of an undisturbed run in memory at the same step;
  *   - flat tables and tries agree.
  *
- * usage: world_kill DIR [KILLS [SEED]]   DIR is made, used and removed. Goes on until five steps a kill were done too; 12 kills,
- * 200 when CANDELA_TEST_FULL is 1. */
-#include "chains/evmchain/world/reader.h"
-#include "chains/evmchain/world/world.h"
+ * usage: world_kill DIR [KILLS [SEED]]   DIR is made, used and removed. Goes on until five steps a kill were done too;
+ * 12 kills, 200 when CANDELA_TEST_FULL is 1. */
+#include "chains/evmchain/core/world/reader.h"
+#include "chains/evmchain/core/world/world.h"
 #include "tests/e2e/victim.h"
 
 enum { KEPT = 12, COMMIT_INTERVAL = 7, ADDRS = 40, KEYS = 24, CHANGES = 60 };

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py pricing|explorer|index|project|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
+usage: tests/e2e/browser/run.py adx|pricing|explorer|index|project|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
-PROGRAM is for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
+PROGRAM is for adx the candela-adx program; for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
 index and project the candela program (project: a Hardhat project has deployed and used contracts); for webhooks
 candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
+import atexit
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -75,7 +77,32 @@ def serve_project(program):
     return server, origin
 
 
-SERVE = {"pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
+def serve_adx(program):
+    """An exchange with campaigns of which one has a hostile name, a bidder, paid impressions and a sealed auction."""
+    sys.path.insert(0, str(HERE.parent / "adx"))
+    import world  # noqa: PLC0415 - only this page needs it
+    w = world.World(pathlib.Path(program).resolve())
+    d1 = w.bidder()
+    x = world.Exchange(w, {"campaigns": [world.campaign(), world.campaign("c2", adomain=["<script>x</script>"], cpm="2.00")],
+                           "dsps": [world.dsp("d1", d1, timeout_ms=80)], "slots": [world.SLOT]}, "--client-rate=0")
+    for _ in range(4):
+        token = re.search(r"/t/impression\?b=([\w-]+)", x.get("/vast?slot=s1")[1].decode())[1]
+        assert x.get(f"/t/impression?b={token}")[0] == 204
+    (w.root / "keys.json").write_bytes(x.get("/auction/keys")[1])
+    made = {"slot_id": "s1", "reserve": "1000000", "duration_ms": 5000, "reveal_ms": 300}
+    auction = json.loads(x.call("POST", "/auction/create", json.dumps(made))[1])["auction_id"]
+    for i, value in enumerate((5000000, 2500000, 31000000, 900000, 7000000)):
+        bid = subprocess.run([program, "seal-bid", f"--bidder=d{i}", f"--value={value}", f"--keys={w.root}/keys.json",
+                              f"--auction-id={auction}"], capture_output=True, text=True, check=True)
+        status = x.call("POST", "/auction/sealed", json.dumps(json.loads(bid.stdout)["body"]))[0]
+        assert status == 200, status
+    w.until(lambda: x.get(f"/auction/outcome?auction_id={auction}")[0] == 200, "the outcome")
+    (WORK / "adx.json").write_text(json.dumps({"auction": auction}))
+    atexit.register(w.close)
+    return x.process, f"http://127.0.0.1:{x.port}"
+
+
+SERVE = {"adx": serve_adx, "pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
 
 
 def main():

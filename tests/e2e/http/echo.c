@@ -9,7 +9,7 @@
  *   /big    64 MiB                                   /text   40 kB that compress well
  *   /grpc   the body, then a trailer */
 #include "base/num_text.h"
-#include "net/http_server.h"
+#include "net/http/server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -140,8 +140,8 @@ int main(int argc, char **argv)
     echo e = {0};
     cd_errinfo why;
     u64 port = 0;
-    if (argc == 3 || argc > 5 ||
-        (argc > 1 && cd_u64_parse(&port, cd_bytes_str(argv[1])) != CD_OK) || port > UINT16_MAX) {
+    if (argc == 3 || argc > 5 || (argc > 1 && cd_u64_parse(&port, cd_bytes_str(argv[1])) != CD_OK) ||
+        port > UINT16_MAX) {
         (void)fprintf(stderr, "usage: http_echo [PORT [CERT KEY [mutual|quick]]]\n");
         return 2;
     }

@@ -318,6 +318,7 @@ def test_what_commands_say(env):
         (["keys"], 2, r"usage: candela-webhooks keys create\|list\|revoke"),
         (["keys", "drop", base], 2, "usage: "),
         (["keys", "create", base], 2, "--project is wanted"),
+        (["keys", "create", base, "--project=p", "--variant=b", "--email=nobody"], 2, "--email must be one e-mail address"),
         (["keys", "create", base, "--project=p"], 2, 'there is no project "p"; give --variant'),
         (["keys", "create", base, "--project=p", "--variant=b"], 0, r"^sk_[0-9A-Za-z]{40}\n$"),
         (["keys", "create", base, "--project=p"], 0, r"^sk_[0-9A-Za-z]{40}\n$"),

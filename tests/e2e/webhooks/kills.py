@@ -212,7 +212,7 @@ def test_a_full_disk_is_said_and_waited_for(env):
         match(s.get("/ready", None)[1]["problem"], "database: ")
         for n in range(50):
             s.send(value=n)
-        same(s.ask("PATCH", f"/v1/webhooks/{hook}", "b", {"status": "paused"})[0], 500)
+        same(s.ask("PATCH", f"/v1/webhooks/{hook}", "b", {"status": "paused"})[0], 503)
         resource.prlimit(s.service.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         s.until(lambda: s.get("/ready", None)[0] == 200, "the disk has room, and that is not noticed")
         s.settle()

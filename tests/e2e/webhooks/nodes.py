@@ -14,6 +14,7 @@ import urllib.request
 
 import clients
 import harness
+import oracle
 from harness import same
 from stack import ALICE, BOB, free_port
 from suite import WORK, Chain, install
@@ -148,18 +149,63 @@ def test_hardhat_node_over_websocket(env):
         same(json.loads(body)["data"]["transactionHash"], sent)
         w.stack.ask("DELETE", f"/v1/webhooks/{waits.id}", "c")
         assert " 0 differences\n" in w.stack.run("audit", f"--chain=lux={node.url}")
-        # Begun anew it is another chain: nobody is told anything, and it shows.
+    finally:
+        w.stack.close()
+
+
+def begun_anew(env, *flags):
+    """A world of six blocks that are told, whose node then began anew; and how much each webhook has been told."""
+    node = hardhat()
+    node.kill()
+    node.begin()
+    w = World(env, traces=False, node=node, chain=node.url.replace("http", "ws"), flags=flags)
+    try:
+        hooks = hooks_of(w)
+        for n in range(6):
+            w.stack.send(value=n)
+        told = {h: len(got) for h, got in w.check(hooks).items()}
         node.kill()
         w.stack.until(lambda: not is_ready(w.stack), "the node is gone, and nobody tells")
         node.begin()
-        w.stack.rpc = node.rpc()
+        w.stack.rpc = w.chain.rpc = node.rpc()
+        return w, told
+    except BaseException:
+        w.stack.close()
+        raise
+
+
+def test_a_node_that_begins_anew_is_another_chain(env):
+    """Where replaced blocks stop the chain, nobody is told anything, and it shows."""
+    w, _ = begun_anew(env, "--replaced-blocks=stop")
+    try:
         w.stack.until(lambda: any("is behind" in line for line in w.stack.lines), "a chain that is shorter is not told of")
         assert not is_ready(w.stack)
-        for _ in range(w.chain.blocks and max(w.chain.blocks) + 2):
-            w.stack.send()
+        for n in range(10):
+            w.stack.send(value=100 + n)
         w.stack.until(lambda: metric(w.stack, "webhook_chain_stopped") == [1.0], "another chain is not noticed")
         assert not is_ready(w.stack)
         assert w.sink.got.empty(), "told of another chain"
+    finally:
+        w.stack.close()
+
+
+def test_a_node_that_begins_anew_is_followed(env):
+    """A development network that has none of the old blocks is told from its beginning; sequence numbers go on."""
+    w, told = begun_anew(env)
+    try:
+        w.chain = oracle.Chain(w.stack.node.rpc(), traces=False)
+        w.stack.until(lambda: is_ready(w.stack), "the new chain is not followed")
+        for n in range(10):
+            w.stack.send(value=100 + n)
+        for h in told:
+            h.begin = 1  # where they began is a number of a chain that is no more
+        want = {h: oracle.events(w.chain, h, 1, w.height) for h in told}
+        w.collect({h: len(events) for h, events in want.items()})
+        for h, events in want.items():
+            got = sorted(w.got.pop(h.id, []), key=lambda d: int(d[0]["x-svc-sequence"]))
+            same([body.decode() for _, body in got], [body.decode() for _, body in events], f"{h.face} {h.types}")
+            same([int(head["x-svc-sequence"]) for head, _ in got], [told[h] + n + 1 for n in range(len(got))])
+        same(metric(w.stack, "webhook_chain_stopped"), [0.0])
     finally:
         w.stack.close()
 

@@ -80,7 +80,7 @@ class Sink:
 
 class Stack:
     def __init__(self, node_program, program, node=None, port=0, chain=None, flags=(), env=None):
-        """chain: where the node is, instead of its WebSocket; flags and env: of the service."""
+        """port: None for those of the program, one a variant; chain: where the node is, instead of its WebSocket; flags and env: of the service."""
         self.program = str(program)
         self.chain_url, self.flags, self.env = chain, flags, env
         self.port = port
@@ -92,7 +92,11 @@ class Stack:
                      for v in "abc"}
         self.sinks = []
         self.service = None
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, *args, text=None):
         place = [f"--data-dir={self.dir.name}", *(f for f in self.flags if f.startswith("--db="))]
@@ -105,8 +109,8 @@ class Stack:
         """Starts the service; gives a queue that gets the port on which it listens, None when it ends before."""
         chain = self.chain_url or self.node.url.replace("http", "ws") + "/ext/bc/C/ws"
         self.service = subprocess.Popen(
-            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={chain}", f"--port={self.port}",
-             "--allow-http", "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.flags],
+            [self.program, "serve", f"--data-dir={self.dir.name}", f"--chain=lux={chain}",
+             *([] if self.port is None else [f"--port={self.port}"]), "--allow-http", "--allow-cidr=127.0.0.0/8", "--no-rate-limit", "--log-format=json", *self.flags],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env,
             restore_signals=False)  # SIGXFSZ stays ignored, for limits on the size of files
         self.lines = []
@@ -181,7 +185,7 @@ class Stack:
         ms = seconds * 1000
         with contextlib.closing(sqlite3.connect(self.dir.name + "/webhooks.db")) as db, db:
             db.execute("UPDATE delivery SET due = due - ?, next = next - ? WHERE due IS NOT NULL", (ms, ms))
-            db.execute("UPDATE lane SET due = due - ? WHERE due IS NOT NULL", (ms,))
+            db.execute("UPDATE queue SET due = due - ? WHERE due IS NOT NULL", (ms,))
             db.execute("UPDATE mail SET next = next - ? WHERE next IS NOT NULL", (ms,))
         self.start()
 
@@ -205,7 +209,7 @@ class Stack:
         return self.service.wait(30)
 
     def close(self):
-        if self.service.poll() is None:
+        if self.service is not None and self.service.poll() is None:
             self.end(signal.SIGKILL)
         for s in self.sinks:
             s.close()

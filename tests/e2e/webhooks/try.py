@@ -13,15 +13,16 @@ import stack  # noqa: E402 - beside this file
 
 
 def main():
-    s = stack.Stack(sys.argv[1], sys.argv[2], port=8091)
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    s = None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        s = stack.Stack(sys.argv[1], sys.argv[2], port=None)
         sink = s.sink()
         s.make("b", url=sink.url, event_type="address_activity", config={"addresses": [stack.BOB]})
-        print(f"""webhooks on {s.url}: the dashboard, and the interfaces of all variants; keys that may do anything:
-  A  Authorization: Bearer {s.keys["a"]}
-  B  X-API-Key: {s.keys["b"]}
-  C  X-API-Key: {s.keys["c"]}
+        print(f"""webhooks: dashboards and interfaces, with keys that may do anything:
+  A  http://127.0.0.1:8091  Authorization: Bearer {s.keys["a"]}
+  B  http://127.0.0.1:8092  X-API-Key: {s.keys["b"]}
+  C  http://127.0.0.1:8093  X-API-Key: {s.keys["c"]}
 a receiver at {sink.url} is told what happens to {stack.BOB}; let something happen:
   curl {s.node.url} -H 'content-type: application/json' -d '{{"jsonrpc":"2.0","id":1,"method":"eth_sendTransaction",'\\
   '"params":[{{"from":"{stack.ALICE}","to":"{stack.BOB}","value":"0x10"}}]}}'""", flush=True)
@@ -34,8 +35,12 @@ a receiver at {sink.url} is told what happens to {stack.BOB}; let something happ
         return 1
     except KeyboardInterrupt:
         return 0
+    except (AssertionError, OSError, queue.Empty) as e:
+        print(f"error: webhooks did not start: {str(e).strip() or 'no answer in time'}", file=sys.stderr)
+        return 1
     finally:
-        s.close()
+        if s is not None:
+            s.close()
 
 
 if __name__ == "__main__":

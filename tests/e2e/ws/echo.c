@@ -3,9 +3,9 @@
  *   ws_echo [PORT]    listens on 127.0.0.1 (0, or nothing: the system chooses), says where on the first
  *                     line, ends at SIGTERM. Path "/" echoes, "/small" takes messages up to 64 KiB and
  *                     16 fragments. */
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "net/ws.h"
+#include "net/ws/ws.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -58,16 +58,13 @@ int main(int argc, char **argv)
     cd_signal *term;
     u64 port = 0;
     const cd_http_cfg http = {.conns_max = 4096};
-    const cd_ws_cfg large = {
-        .message_max = 256u << 20, .queue_max = 256u << 20, .fragments_max = 1u << 20};
+    const cd_ws_cfg large = {.message_max = 256u << 20, .queue_max = 256u << 20, .fragments_max = 1u << 20};
     const cd_ws_cfg small = {.message_max = 64u << 10, .fragments_max = 16};
-    if (argc > 2 || (argc == 2 && cd_u64_parse(&port, cd_bytes_str(argv[1])) != CD_OK) ||
-        port > UINT16_MAX) {
+    if (argc > 2 || (argc == 2 && cd_u64_parse(&port, cd_bytes_str(argv[1])) != CD_OK) || port > UINT16_MAX) {
         (void)fprintf(stderr, "usage: ws_echo [PORT]\n");
         return 2;
     }
-    if (cd_loop_new(&e.loop, &why) != CD_OK ||
-        cd_signal_open(&term, e.loop, SIGTERM, on_signal, &e, &why) != CD_OK) {
+    if (cd_loop_new(&e.loop, &why) != CD_OK || cd_signal_open(&term, e.loop, SIGTERM, on_signal, &e, &why) != CD_OK) {
         (void)fprintf(stderr, "error: %s\n", why.msg);
         return 1;
     }

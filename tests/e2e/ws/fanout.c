@@ -3,11 +3,11 @@
  *   ws_fanout [CONNECTIONS [DEFLATE]]    prints one JSON line: server CPU per delivered notification, alone
  *                                        and in batches of 401 (a block's head and 400 logs), and heap per
  *                                        idle connection. DEFLATE 1: the clients ask for compression. */
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem/mem.h"
 #include "base/num_text.h"
-#include "base/thread.h"
-#include "net/ws.h"
+#include "base/os/clock.h"
+#include "base/thread/thread.h"
+#include "net/ws/ws.h"
 
 #include <arpa/inet.h>
 #include <malloc.h>
@@ -128,13 +128,12 @@ static int dial(u16 port, bool deflate)
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     addr.sin_port = htons(port);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    int n = snprintf(
-        request, sizeof request,
-        "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n",
-        deflate ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "");
-    if (connect(fd, (struct sockaddr *)&addr, sizeof addr) != 0 ||
-        send(fd, request, (usize)n, 0) != n || recv(fd, answer, sizeof answer, 0) <= 0) {
+    int n = snprintf(request, sizeof request,
+                     "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n",
+                     deflate ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "");
+    if (connect(fd, (struct sockaddr *)&addr, sizeof addr) != 0 || send(fd, request, (usize)n, 0) != n ||
+        recv(fd, answer, sizeof answer, 0) <= 0) {
         die("connect");
     }
     return fd;
@@ -185,8 +184,7 @@ int main(int argc, char **argv)
     const cd_ws_cfg ws = {.ping_ms = 3600 * 1000}; /* the clients never answer */
     const cd_http_route route = {.path = "/", .methods = CD_HTTP_GET, .handler = on_request};
     if ((argc > 1 && cd_u64_parse(&cnt, cd_bytes_str(argv[1])) != CD_OK) ||
-        (argc > 2 && cd_u64_parse(&deflate, cd_bytes_str(argv[2])) != CD_OK) || cnt == 0 ||
-        cnt > CONNS_MAX) {
+        (argc > 2 && cd_u64_parse(&deflate, cd_bytes_str(argv[2])) != CD_OK) || cnt == 0 || cnt > CONNS_MAX) {
         (void)fprintf(stderr, "usage: ws_fanout [CONNECTIONS [DEFLATE]]\n");
         return 2;
     }
@@ -205,9 +203,7 @@ int main(int argc, char **argv)
     for (u32 i = 0; i < 3; i++) {
         cd_buf_fmt(&text, "%s\"0x%056x%08x\"", i == 0 ? "" : ",", i, i * 0x9e3779b9);
     }
-    cd_buf_fmt(&text,
-               "],\"data\":\"0x%064x\",\"blockNumber\":\"0x1b4\",\"transactionIndex\":\"0x0\"}}}",
-               12345);
+    cd_buf_fmt(&text, "],\"data\":\"0x%064x\",\"blockNumber\":\"0x1b4\",\"transactionIndex\":\"0x0\"}}}", 12345);
     usize body_n = text.n;
     f.body = cd_ws_payload_take(&text);
 
@@ -230,8 +226,7 @@ int main(int argc, char **argv)
     double batched = measure(thread.id, epoll, BATCH);
     (void)printf("{\"bench\":\"ws\",\"connections\":%llu,\"deflate\":%llu,\"body_bytes\":%zu,"
                  "\"cpu_us\":%.2f,\"cpu_us_batched\":%.2f,\"idle_heap_bytes\":%.0f}\n",
-                 (unsigned long long)cnt, (unsigned long long)deflate, body_n, alone, batched,
-                 idle);
+                 (unsigned long long)cnt, (unsigned long long)deflate, body_n, alone, batched, idle);
     f.stop.fn = stop_task;
     cd_loop_post(f.loop, &f.stop);
     cd_thread_join(&thread);

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Peers of the original and a node of ours, both ways: builds peers/ out of its pinned Go module, and runs it.
+
+usage: interop.py --endpoint BINARY        Ends with `N passed, M failed`, or SKIP where Go cannot build it.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = HERE.parent.parent.parent / "build" / "e2e-p2p"
+
+
+def skip(reason):
+    print(f"SKIP {reason}")
+    sys.exit(0)
+
+
+def build():
+    """The program, built once. CGo: the module's BLS library is C."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    binary = WORK / "peers"
+    sources = list((HERE / "peers").iterdir())
+    if not binary.exists() or binary.stat().st_mtime < max(f.stat().st_mtime for f in sources):
+        if shutil.which("go") is None:
+            skip("go is not installed (package golang-go)")
+        env = dict(os.environ, GOFLAGS="-mod=readonly -buildvcs=false")
+        p = subprocess.run(["go", "build", "-p", "1", "-trimpath", "-o", binary, "."],
+                           cwd=HERE / "peers", env=env, capture_output=True, text=True, timeout=1500)
+        if p.returncode != 0:
+            print(p.stderr)
+            if os.environ.get("CI"):
+                sys.exit(1)
+            skip("the Go program cannot be built")
+    return binary
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--endpoint", required=True)
+    args = parser.parse_args()
+    sys.exit(subprocess.run([build(), args.endpoint], timeout=300).returncode)
+
+
+if __name__ == "__main__":
+    main()
