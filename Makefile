@@ -11,7 +11,7 @@ define build
 @cmake --build --preset $(1) -j $(JOBS) $(2) 2>&1 | tools/build_progress.sh
 endef
 
-.PHONY: help setup build run services deb test test-full bench fuzz lint format check-layers docs clean
+.PHONY: help setup build run services deb test test-full check-lib check-clang bench fuzz lint format check-layers docs clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -22,18 +22,20 @@ run:
 	$(call build,release,--target candela)
 	@exec build/release/bin/candela --network-id=dev $(ARGS)
 
-## make services             pricing gateway (8080) and webhooks (8091 to 8093) with a provider, a chain and receivers, to try out
+## make services             ad exchange (8080, miner 8081), pricing gateway (8082) and webhooks (8091 to 8093), each with what it needs, to try out
 services:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	$(call build,release,--target candela candela-pricing candela-webhooks)
+	$(call build,release,--target candela candela-pricing candela-webhooks candela-adx)
 	@tests/try.py build/release/bin
 
-## make deb                  build/deb/candela-*.deb of pricing and webhooks: program, hardened systemd unit, dashboard
+## make deb                  build/deb/candela*.deb of the node, pricing, webhooks and the ad exchange: program, hardened systemd unit
 deb:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	$(call build,release,--target candela-pricing candela-webhooks)
+	$(call build,release,--target candela candela-cli candela-pricing candela-webhooks candela-adx)
+	@packaging/deb.sh build/release/bin/candela build/deb
 	@packaging/deb.sh build/release/bin/candela-pricing build/deb
 	@packaging/deb.sh build/release/bin/candela-webhooks build/deb
+	@packaging/deb.sh build/release/bin/candela-adx build/deb
 
 ## make test                 unit, vector, fuzz-replay and end-to-end tests, sanitizers on
 test: setup
@@ -42,6 +44,13 @@ test: setup
 	$(call build,release)
 	@tools/test.py
 
+## make check-lib L=net      tests of one library, building only what they need: L=store, L=chains/evmchain, L=services/webhook, …
+check-lib: setup
+	@[ -n "$(L)" ] || { echo "which library? make check-lib L=net: a folder of src/ or services/"; exit 2; }
+	$(call build,asan,--target tests_$(subst /,_,$(L)))
+	@ctest --test-dir build/asan --output-on-failure --no-label-summary --no-tests=error -j $(JOBS) \
+	    -L '^lib-$(subst /,_,$(L))$$'
+
 ## make test-full            the same without sampling: slow state tests, long kill and differential runs
 test-full: setup
 	$(call build,asan)
@@ -49,10 +58,10 @@ test-full: setup
 	$(call build,release)
 	@tools/test.py --full
 
-## make bench [B=group]      evm, crypto, trie, import, rpc, ws, proc, pricing, webhooks: JSON lines into build/bench/, a table beside the peers
+## make bench [B=group]      evm, worst, crypto, trie, import, rpc, ws, proc, pricing, webhooks, adx: JSON lines into build/bench/, a table beside the peers
 bench: setup
 	$(call build,release,--target candela candela-evmtool candela-pricing bench-transfers bench-subscribers bench-deliveries bench-first-byte \
-		bench-webhook-match candela-webhooks)
+		bench-webhook-match bench-proofs candela-webhooks candela-adx)
 	@bench/run.py $(B)
 
 ## make fuzz F=name T=60     one fuzzer for T seconds (clang, address sanitizer)
@@ -65,6 +74,10 @@ fuzz: setup
 ## make build [P=release]    one preset: debug release asan tsan fuzz clang cov
 build: setup
 	$(call build,$(P))
+
+## make check-clang          the programs built by clang, whose warnings are errors too (tests and fuzzers: P=clang, make fuzz)
+check-clang: setup
+	$(call build,clang,--target candela candela-cli candela-evmtool candela-pricing candela-webhooks candela-adx)
 
 ## make lint                 formatting, layers, spec anchors, clang-tidy on changed files (ALL=1: every file)
 lint: setup
@@ -80,7 +93,7 @@ check-layers:
 
 ## make docs                 API reference into build/docs/html (Doxygen, warnings are errors)
 docs: setup
-	@mkdir -p build/docs && doxygen docs/Doxyfile
+	@tools/check_docs.py --html
 
 ## make setup                install missing packages, fetch the bundled sources
 setup:

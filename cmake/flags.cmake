@@ -10,7 +10,13 @@ if(CD_SANITIZE OR CMAKE_C_COMPILER_ID STREQUAL "Clang" OR CMAKE_BUILD_TYPE STREQ
   list(REMOVE_ITEM CD_WARNINGS -Wnull-dereference)
 endif()
 
-set(CD_CFLAGS -fvisibility=hidden -fno-strict-aliasing -fstack-protector-strong -fPIE)
+# For our own code and for what is bundled. What only a release has would hide from the sanitizers, or slow them down.
+set(CD_HARDENING -fstack-protector-strong)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CD_SANITIZE)
+  list(APPEND CD_HARDENING -fstack-clash-protection -fcf-protection=full -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+
+set(CD_CFLAGS -fvisibility=hidden -fno-strict-aliasing -fPIE ${CD_HARDENING})
 if(CD_MARCH)
   list(APPEND CD_CFLAGS -march=${CD_MARCH})
 endif()
@@ -22,8 +28,6 @@ if(CD_SANITIZE STREQUAL "address")
 elseif(CD_SANITIZE STREQUAL "thread")
   list(APPEND CD_CFLAGS -fsanitize=thread -fno-omit-frame-pointer)
   list(APPEND CD_LDFLAGS -fsanitize=thread)
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-  list(APPEND CD_CFLAGS -D_FORTIFY_SOURCE=2)
 endif()
 if(CD_COVERAGE)
   list(APPEND CD_CFLAGS --coverage)
