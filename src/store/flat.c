@@ -20,13 +20,6 @@ static cd_bytes key_of(u8 out[KEY_MAX], u8 table, const cd_hash32 *a, const cd_h
     return cd_bytes_of(out, n);
 }
 
-static cd_bytes undo_key(u8 out[KEY_MAX], u64 height)
-{
-    out[0] = CD__FLAT_UNDO;
-    cd_put_be64(out + 1, height);
-    return cd_bytes_of(out, 9);
-}
-
 static void put_or_del(cd_kv_batch *batch, cd_bytes key, cd_bytes value)
 {
     if (value.n == 0) {
@@ -124,7 +117,7 @@ cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account, 
     return cd_trie_open(out, &cfg, why);
 }
 
-/* --- head and undo --- */
+/* --- head --- */
 
 enum { HEAD_SIZE = 8 + 32 + 32 };
 
@@ -153,54 +146,4 @@ void cd_flat_head_put(cd_kv_batch *batch, const cd_flat_head *head)
     memcpy(value + 8, head->block.b, 32);
     memcpy(value + 40, head->root.b, 32);
     cd_kv_batch_put(batch, key_of(key, CD__FLAT_HEAD, NULL, NULL), cd_bytes_of(value, HEAD_SIZE));
-}
-
-cd_err cd_flat_journal(cd_kv_batch *batch, cd_kv *kv, u64 height)
-{
-    cd_kv_batch undo = {0};
-    cd_buf text = {0};
-    u8 key[KEY_MAX];
-    cd_kv_batch_for(&undo, kv);
-    cd_err err = cd_kv_batch_invert(batch, &undo, kv);
-    if (err == CD_OK) {
-        cd_kv_batch_enc(&undo, &text);
-        cd_kv_batch_put(batch, undo_key(key, height), cd_buf_bytes(&text));
-    }
-    cd_buf_fini(&text);
-    cd_kv_batch_fini(&undo);
-    return err;
-}
-
-cd_err cd_flat_step_back(cd_kv_batch *batch, cd_kv *kv, u64 height)
-{
-    u8 key[KEY_MAX];
-    cd_buf text = {0};
-    cd_kv_batch undo = {0};
-    cd_kv_batch_for(&undo, kv);
-    cd_err err = cd_kv_get(kv, &text, undo_key(key, height));
-    if (err == CD_OK) {
-        err = cd_kv_batch_dec(&undo, cd_buf_bytes(&text)) == CD_OK ? CD_OK : CD_ECORRUPT;
-    }
-    if (err == CD_OK) {
-        cd_kv_batch_append(batch, &undo);
-        cd_kv_batch_del(batch, undo_key(key, height));
-    }
-    cd_kv_batch_fini(&undo);
-    cd_buf_fini(&text);
-    return err;
-}
-
-cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height)
-{
-    u8 table[KEY_MAX];
-    u8 end[KEY_MAX];
-    cd_bytes limit = undo_key(end, height);
-    cd_kv_iter *it = NULL;
-    CD_TRY(cd_kv_iter_new(&it, kv, &(cd_kv_range){.prefix = key_of(table, CD__FLAT_UNDO, NULL, NULL)}));
-    while (cd_kv_iter_next(it) && cd_bytes_cmp(cd_kv_iter_key(it), limit) < 0) {
-        cd_kv_batch_del(batch, cd_kv_iter_key(it));
-    }
-    cd_err err = cd_kv_iter_err(it);
-    cd_kv_iter_free(it);
-    return err;
 }

@@ -1,4 +1,4 @@
-/* store/flat.h - the flat account and storage tables beside the trie, and their undo journal.
+/* store/flat.h - the flat account and storage tables beside the trie.
  *
  * One kv (or overlay layer, or prefix view) holds a chain's state; the first byte of a key tells the
  * table. Reads of accounts and slots are one lookup here; the tries next to them exist for the roots.
@@ -9,7 +9,6 @@
  *   'n' ‖ path                      nodes of the account trie
  *   'N' ‖ account ‖ path            nodes of a storage trie
  *   'H'                             head: which block this state is the outcome of
- *   'U' ‖ height                    undo journal of a block: what it overwrote
  *
  * account = keccak256(address), slot = keccak256(key). With nodes by hash (archive) the hash takes the
  * place of the path, and storage nodes share the table 'N' without the account.
@@ -53,7 +52,7 @@ cd_err cd_flat_account_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *root, cd_
 cd_err cd_flat_storage_trie(cd_trie **out, cd_kv *kv, const cd_hash32 *account, const cd_hash32 *root,
                             cd_trie_scheme scheme, cd_pool *pool, cd_errinfo *why) CD_CHECK;
 
-/* --- head and undo --- */
+/* --- head --- */
 
 /* The block whose state the tables hold. */
 typedef struct cd_flat_head {
@@ -67,18 +66,6 @@ cd_err cd_flat_head_get(cd_kv *kv, cd_flat_head *out) CD_CHECK;
 
 /* cd_flat_head_put appends the head record to batch. */
 void cd_flat_head_put(cd_kv_batch *batch, const cd_flat_head *head);
-
-/* cd_flat_journal appends to batch an undo record for everything batch holds so far; call it last,
- * with kv still in the state before batch. height is that of the block. */
-cd_err cd_flat_journal(cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
-
-/* cd_flat_step_back appends to batch what takes kv from the state after block height to the state
- * before it, the deletion of the undo record included.
- * Errors: CD_ENOENT when the block has no undo record, CD_ECORRUPT. */
-cd_err cd_flat_step_back(cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
-
-/* cd_flat_journal_drop appends the deletion of all undo records below height (accepted long ago). */
-cd_err cd_flat_journal_drop(cd_kv_batch *batch, cd_kv *kv, u64 height) CD_CHECK;
 
 /* --- check --- */
 

@@ -8,7 +8,6 @@ enum {
     CD__FLAT_ACCOUNT_NODE = 'n',
     CD__FLAT_SLOT_NODE = 'N',
     CD__FLAT_HEAD = 'H',
-    CD__FLAT_UNDO = 'U',
 };
 
 #endif

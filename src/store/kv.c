@@ -167,34 +167,6 @@ bool cd_kv_batch_next(const cd_kv_batch *b, cd_kv_rec *out, usize *pos)
     return true;
 }
 
-void cd_kv_batch_enc(const cd_kv_batch *b, cd_buf *out)
-{
-    if (b->cnt != 0) {
-        cd_buf_put(out, cd_bytes_of(b->rec.p + BATCH_HEADER, b->rec.n - BATCH_HEADER));
-    }
-}
-
-cd_err cd_kv_batch_dec(cd_kv_batch *b, cd_bytes bytes)
-{
-    u32 cnt = 0;
-    cd_rd r = cd_rd_init(bytes);
-    while (cd_rd_left(&r) != 0) {
-        cd_kv_rec rec = rd_record(&r);
-        if (r.err != CD_OK || rec.key.n > CD_KV_MAX_KEY || rec.value.n > CD_KV_MAX_VALUE) {
-            return CD_EFORMAT;
-        }
-        cnt++;
-    }
-    cd_kv_batch_clear(b);
-    if (cnt != 0) {
-        cd_buf_fill(&b->rec, 0, BATCH_HEADER);
-        cd_buf_put(&b->rec, bytes);
-        b->cnt = cnt;
-        cd_put_le32(b->rec.p + BATCH_COUNT_AT, cnt);
-    }
-    return CD_OK;
-}
-
 cd_err cd_kv_batch_del_prefix(cd_kv_batch *b, cd_kv *kv, cd_bytes prefix)
 {
     cd_kv_iter *it = NULL;
@@ -204,28 +176,6 @@ cd_err cd_kv_batch_del_prefix(cd_kv_batch *b, cd_kv *kv, cd_bytes prefix)
     }
     cd_err err = cd_kv_iter_err(it);
     cd_kv_iter_free(it);
-    return err;
-}
-
-cd_err cd_kv_batch_invert(const cd_kv_batch *b, cd_kv_batch *undo, cd_kv *kv)
-{
-    cd_buf old = {0};
-    cd_kv_rec rec;
-    cd_err err = CD_OK;
-    for (usize pos = 0; cd_kv_batch_next(b, &rec, &pos);) {
-        CD_ASSERT(cd_bytes_eq(batch_prefix(b), batch_prefix(undo)));
-        cd_bytes key = cd_bytes_sub(rec.key, b->prefix_n, rec.key.n - b->prefix_n);
-        err = cd_kv_get(kv, &old, key);
-        if (err == CD_OK) {
-            cd_kv_batch_put(undo, key, cd_buf_bytes(&old));
-        } else if (err == CD_ENOENT) {
-            cd_kv_batch_del(undo, key);
-            err = CD_OK;
-        } else {
-            break;
-        }
-    }
-    cd_buf_fini(&old);
     return err;
 }
 

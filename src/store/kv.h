@@ -73,17 +73,8 @@ void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other);
 /* cd_kv_batch_next gives the record at *pos (start with 0) and moves *pos on; false at the end. */
 bool cd_kv_batch_next(const cd_kv_batch *b, cd_kv_rec *out, usize *pos);
 
-/* cd_kv_batch_enc appends the records as bytes; cd_kv_batch_dec replaces b by what they say.
- * Errors of dec: CD_EFORMAT when the bytes are not what _enc would write, b is then untouched. */
-void cd_kv_batch_enc(const cd_kv_batch *b, cd_buf *out);
-cd_err cd_kv_batch_dec(cd_kv_batch *b, cd_bytes bytes) CD_CHECK;
-
 /* cd_kv_batch_del_prefix appends a delete for every key of kv that starts with prefix. */
 cd_err cd_kv_batch_del_prefix(cd_kv_batch *b, cd_kv *kv, cd_bytes prefix) CD_CHECK;
-
-/* cd_kv_batch_invert appends to undo the records that take kv from "b applied" back to what it is now.
- * kv must be the state before b is committed. */
-cd_err cd_kv_batch_invert(const cd_kv_batch *b, cd_kv_batch *undo, cd_kv *kv) CD_CHECK;
 
 /* --- reading and writing --- */
 

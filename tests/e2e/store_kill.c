@@ -12,16 +12,11 @@
 #include "store/test/toy_state.h"
 #include "tests/e2e/victim.h"
 
-enum { KEEP_UNDO = 16 };
-
 /* One block; every eighth commit is synced, as a node would at its intervals. */
 static cd_err commit_block(cd_kv *kv, u64 height)
 {
     cd_kv_batch b = {0};
     cd_err err = toy_block(&b, kv, CD_TRIE_BY_PATH);
-    if (err == CD_OK && height > KEEP_UNDO) {
-        err = cd_flat_journal_drop(&b, kv, height - KEEP_UNDO);
-    }
     if (err == CD_OK) {
         err = cd_kv_commit(kv, &b, height % 8 == 0 ? CD_KV_SYNC : CD_KV_NOSYNC, NULL);
     }

@@ -262,43 +262,6 @@ static void check_in_memory(cd_kv *kv)
     cd_kv_close(frozen);
 }
 
-static void check_undo(cd_kv *kv)
-{
-    assert_int_equal(cd_kv_put(kv, str("a"), str("a")), CD_OK);
-    assert_int_equal(cd_kv_put(kv, str("b"), str("b")), CD_OK);
-    cd_kv_batch b = {0};
-    cd_kv_batch_for(&b, kv);
-    cd_kv_batch undo = {0};
-    cd_kv_batch_for(&undo, kv);
-    cd_kv_batch_put(&b, str("a"), str("2"));
-    cd_kv_batch_del(&b, str("b"));
-    cd_kv_batch_put(&b, str("c"), str("2"));
-    cd_kv_batch_put(&b, str("a"), str("3"));
-    assert_int_equal(cd_kv_batch_invert(&b, &undo, kv), CD_OK);
-    assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
-    cd_buf text = {0};
-    cd_kv_batch again = {0};
-    cd_kv_batch_for(&again, kv);
-    cd_kv_batch_enc(&undo, &text);
-    assert_int_equal(cd_kv_batch_dec(&again, cd_buf_bytes(&text)), CD_OK);
-    assert_int_equal(cd_kv_commit(kv, &again, CD_KV_NOSYNC, NULL), CD_OK);
-    expect_keys(kv, "", "", false, "a,b,");
-    /* A text that is cut anywhere is refused, or is a whole shorter batch. */
-    for (usize n = 0; n < text.n; n++) {
-        cd_err err = cd_kv_batch_dec(&again, cd_bytes_of(text.p, n));
-        assert_true(err == CD_EFORMAT || (err == CD_OK && again.cnt < undo.cnt));
-    }
-    /* A length has only one valid form. */
-    static const u8 loose[] = {0, 0x81, 0, 'a'};
-    static const u8 wide[] = {0, 0x81, 0x80, 0x80, 0x80, 0x10, 'a'};
-    assert_int_equal(cd_kv_batch_dec(&again, cd_bytes_of(loose, sizeof loose)), CD_EFORMAT);
-    assert_int_equal(cd_kv_batch_dec(&again, cd_bytes_of(wide, sizeof wide)), CD_EFORMAT);
-    cd_buf_fini(&text);
-    cd_kv_batch_fini(&again);
-    cd_kv_batch_fini(&undo);
-    cd_kv_batch_fini(&b);
-}
-
 /* Many keys at once: the same answers as one by one, whatever the order. */
 static void check_get_many(cd_kv *kv)
 {
@@ -402,7 +365,7 @@ static void check_random(cd_kv *kv)
 static void test_engines(void **state)
 {
     (void)state;
-    void (*const checks[])(cd_kv *) = {check_basics,   check_ranges, check_snapshots, check_undo,
+    void (*const checks[])(cd_kv *) = {check_basics,   check_ranges, check_snapshots,
                                        check_get_many, check_random, check_in_memory};
     for (usize e = 0; e < CD_COUNT(engines); e++) {
         for (usize c = 0; c < CD_COUNT(checks); c++) {

@@ -1,7 +1,7 @@
 /* store/test/toy_state.h - a small chain of random blocks over the flat tables and tries.
  *
  * toy_block makes the whole batch of one block: it opens the tries at the head, changes some accounts
- * and slots, deletes some, commits the tries, writes the tables, the undo record and the head. What a
+ * and slots, deletes some, commits the tries, writes the tables and the head. What a
  * block does depends only on its height, so that two runs have the same state at the same height.
  *
  * Threading: confined. */
@@ -122,7 +122,6 @@ static inline cd_err toy_block(cd_kv_batch *batch, cd_kv *kv, cd_trie_scheme sch
         cd_trie_commit(t, &head.root, batch);
         head.block = toy_hash("block", head.height);
         cd_flat_head_put(batch, &head);
-        err = cd_flat_journal(batch, kv, head.height);
     }
     cd_trie_close(t);
     return err;
