@@ -400,16 +400,6 @@ cd_err cd_plugin_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     return CD_OK;
 }
 
-bool cd_plugin_vm_is(const cd_vm *vm)
-{
-    return vm->ops == &pvm_ops;
-}
-
-i32 cd_plugin_vm_pid(const cd_vm *vm)
-{
-    return cd_plugin_pid(of(vm)->plugin);
-}
-
 cd_err cd_plugin_probe(char out[CD_PLUGIN_VERSION_MAX], const char *path, cd_logger *log, cd_errinfo *why)
 {
     const cd_plugin_cfg cfg = {.path = path, .name = "", .log = log};

@@ -31,10 +31,6 @@ typedef struct cd_plugin_vm_cfg {
 /* cd_plugin_vm_open is a cd_vm_factory. Errors: those of cd_plugin_start, what the plugin says to Initialize. */
 cd_err cd_plugin_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHECK;
 
-/* cd_plugin_vm_pid gives the ID of the process. cd_plugin_vm_is: vm is a plugin's. */
-i32 cd_plugin_vm_pid(const cd_vm *vm);
-bool cd_plugin_vm_is(const cd_vm *vm);
-
 /* cd_plugin_probe starts a plugin, asks its version (out, cut to fit) and ends it, to see whether it is usable. Errors:
  * those of cd_plugin_start. */
 enum { CD_PLUGIN_VERSION_MAX = 64 };

@@ -126,11 +126,6 @@ const cd_p_rules *cd_pchain_rules(const cd_pchain *c)
     return c->cfg.rules;
 }
 
-u64 cd_pchain_genesis_time(const cd_pchain *c)
-{
-    return c->genesis_time;
-}
-
 u64 cd__pchain_wall(const cd_pchain *c)
 {
     return cd_clock_wall_s(c->cfg.clock);

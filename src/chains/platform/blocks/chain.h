@@ -53,9 +53,6 @@ const cd_p_rules *cd_pchain_rules(const cd_pchain *c);
 cd_pstate cd_pchain_accepted(cd_pchain *c);
 cd_pstate cd_pchain_preferred(cd_pchain *c);
 
-/* cd_pchain_genesis_time gives the time of block 0. */
-u64 cd_pchain_genesis_time(const cd_pchain *c);
-
 /* --- blocks: the rest are functions of vm/blocks.h on cd_pchain_blocks --- */
 
 /* cd_pchain_build makes a block on the preferred one. Errors: CD_ENOENT when there is no reason for one. */
