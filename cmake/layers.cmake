@@ -20,7 +20,7 @@ set(CD_LAYERS
   "vm          7 : base num codec net store types rpc"
   "vm/shared   8 : base num crypto codec store types vm"
   "vm/gossip   8 : base codec net store types rpc p2p vm"
-  "wallet      6 : base num crypto codec types"
+  "wallet      6 : base num crypto codec store types"
   "precompile  7 : base num crypto codec types evm"
   "consensus   8 : base num crypto codec store types vm"
   "plugin/wire 5 : base codec"

@@ -76,8 +76,8 @@ for library in blake3 blst c-kzg curl-sys oqs-sys secp256k1-sys yyjson-sys sha3-
     done
 done
 
-# What a release has inside of the store's engine (cmake/rocksdb.cmake).
-for package in librocksdb7.8 libsnappy1v5 liblz4-1 libbz2-1.0 libgflags2.2 libstdc++6; do
+# What a release has inside of the store's engine (cmake/rocksdb.cmake), and of the keystore.
+for package in libargon2-1 librocksdb7.8 libsnappy1v5 liblz4-1 libbz2-1.0 libgflags2.2 libstdc++6; do
     if [ -f "/usr/share/doc/$package/copyright" ]; then
         install -D -m 644 "/usr/share/doc/$package/copyright" "$root/usr/share/doc/$name/licences/$package/copyright"
     fi

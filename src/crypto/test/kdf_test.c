@@ -2,6 +2,7 @@
 #include "base/hex.h"
 #include "crypto/cipher/aes.h"
 #include "crypto/ec/ed25519.h"
+#include "crypto/hash/argon2id.h"
 #include "crypto/hash/hmac.h"
 #include "crypto/hash/scrypt.h"
 
@@ -115,6 +116,28 @@ static void scrypt_costs_that_are_none(void **state)
     }
     assert_true(cd_scrypt_mem(&(cd_scrypt_cost){UINT64_MAX, 8, 1}) == UINT64_MAX);
     assert_true(cd_scrypt_mem(&(cd_scrypt_cost){262144, 8, 1}) == (262144 + 3) * 1024ull);
+}
+
+/* The first is one of the reference implementation's own tests; the second was made with golang.org/x/crypto 0.58. */
+static void argon2id_values(void **state)
+{
+    (void)state;
+    u8 out[32];
+    const cd_argon2id_cost one_lane = {.passes = 2, .memory_kib = 1 << 16, .lanes = 1};
+    const cd_argon2id_cost four_lanes = {.passes = 1, .memory_kib = 64 << 10, .lanes = 4};
+    u8 salt[16];
+    for (u8 i = 0; i < sizeof salt; i++) {
+        salt[i] = i;
+    }
+    assert_int_equal(cd_argon2id(out, 32, cd_bytes_str("password"), cd_bytes_str("somesalt"), &one_lane), CD_OK);
+    assert_hex(out, "09316115d5cf24ed5a15a31a3ba326e5cf32edc24702987c02b6566f61913cf7");
+    assert_int_equal(cd_argon2id(out, 32, cd_bytes_str("N_+=_jJ;^(<;{4,:*m6CET}'&N;83FYK.wtNpwp-Jt"),
+                                 cd_bytes_of(salt, sizeof salt), &four_lanes),
+                     CD_OK);
+    assert_hex(out, "755af28d4ffea75124ffac2cc5c0c654e37f4e02032fa022b2333d09191c02a6");
+    assert_int_equal(cd_argon2id(out, 32, cd_bytes_str("x"), cd_bytes_str("short"), &one_lane), CD_EINVAL);
+    assert_int_equal(cd_argon2id(out, 32, cd_bytes_str("x"), cd_bytes_str("somesalt"), &(cd_argon2id_cost){0}),
+                     CD_EINVAL);
 }
 
 /* RFC 7914 section 11. */
@@ -273,10 +296,15 @@ static void ed25519_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hmac_sha256_as_openssl), cmocka_unit_test(ed25519_values),
-        cmocka_unit_test(scrypt_values),          cmocka_unit_test(scrypt_as_openssl),
-        cmocka_unit_test(scrypt_of_key_files),    cmocka_unit_test(scrypt_costs_that_are_none),
-        cmocka_unit_test(pbkdf2_sha256_values),   cmocka_unit_test(aes_values),
+        cmocka_unit_test(hmac_sha256_as_openssl),
+        cmocka_unit_test(ed25519_values),
+        cmocka_unit_test(scrypt_values),
+        cmocka_unit_test(scrypt_as_openssl),
+        cmocka_unit_test(scrypt_of_key_files),
+        cmocka_unit_test(scrypt_costs_that_are_none),
+        cmocka_unit_test(argon2id_values),
+        cmocka_unit_test(pbkdf2_sha256_values),
+        cmocka_unit_test(aes_values),
         cmocka_unit_test(aes256_gcm_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
