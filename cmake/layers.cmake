@@ -28,19 +28,19 @@ set(CD_LAYERS
   "sim         9 : base num crypto codec net store types p2p vm consensus web"
   "chains/utxo              8 : base num crypto codec store types vm"
   "chains/platform/fees     8 : base num codec types"
-  "chains/wallet            9 : base num crypto codec types chains/utxo chains/platform/fees"
+  "chains/wallet            9 : base num crypto codec types vm chains/utxo chains/platform/fees"
   "chains/platform/state    9 : base num crypto codec store types vm chains/utxo"
   "chains/platform/genesis 10 : base num crypto codec store types chains/utxo chains/platform/state"
   "chains/platform/txs     10 : base num crypto codec store types vm chains/utxo chains/platform/fees
                                 chains/platform/state"
   "chains/platform/blocks  11 : base num crypto codec store types vm chains/utxo chains/platform/fees
                                 chains/platform/state chains/platform/genesis chains/platform/txs"
-  "chains/platform/service 11 : base num crypto codec net store types rpc vm wallet chains/utxo chains/platform/fees
-                                chains/platform/state chains/platform/genesis"
+  "chains/platform/service 11 : base num crypto codec net store types rpc vm wallet chains/utxo chains/wallet
+                                chains/platform/fees chains/platform/state chains/platform/genesis"
   "chains/platform         12 : base num crypto codec store types rpc vm vm/gossip wallet chains/utxo chains/platform/fees
                                 chains/platform/state chains/platform/genesis chains/platform/txs
                                 chains/platform/blocks chains/platform/service"
-  "chains/xvm               9 : base num crypto codec store net types rpc vm vm/shared vm/gossip wallet chains/utxo"
+  "chains/xvm              10 : base num crypto codec store net types rpc vm vm/shared vm/gossip wallet chains/utxo chains/wallet"
   "chains/evmchain/core     8 : base num crypto codec store types evm precompile vm"
   "chains/evmchain/tracers  9 : base num crypto codec store types evm precompile chains/evmchain/core"
   "chains/evmchain/feed     9 : base num crypto codec store types evm rpc chains/evmchain/core"

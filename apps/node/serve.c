@@ -162,6 +162,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .shutdown_timeout_ms = ms_of(a, OPT_SHUTDOWN_TIMEOUT),
         .has_info = cd_args_bool(a, OPT_API_INFO),
         .has_admin = cd_args_bool(a, OPT_API_ADMIN),
+        .has_keystore = cd_args_bool(a, OPT_API_KEYSTORE),
         .has_health = cd_args_bool(a, OPT_API_HEALTH),
         .health_fresh_ns = cd_args_u64(a, OPT_HEALTH_FREQUENCY),
         .has_metrics = cd_args_bool(a, OPT_API_METRICS),

@@ -191,6 +191,7 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
         .rng = &c->rng,
         .shared = &c->memory.shared,
         .primary = env->primary,
+        .users = env->users,
         .sender = cd_decider_sender(c->decider),
         .validators = &env->validators->for_vms,
         .genesis = cd_buf_bytes(&c->genesis),

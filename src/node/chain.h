@@ -78,6 +78,7 @@ typedef struct cd_node_env {
     const char *data_dir; /* NULL: nothing is kept */
     cd_kv *store;
     const cd_vm_primary *primary;     /* NULL: there is no P- and X-Chain */
+    const cd_vm_users *users;         /* NULL: the node keeps no keys */
     const struct cd_staking *staking; /* NULL: staking is off */
     cd_node_names *names;
     cd_node_validators *validators;

@@ -13,6 +13,7 @@
 #include "node/api/auth.h"
 #include "node/api/backup_api.h"
 #include "node/api/info.h"
+#include "node/api/keystore.h"
 #include "node/budget.h"
 #include "node/health.h"
 #include "node/holder.h"
@@ -55,7 +56,8 @@ struct cd_node {
     cd_thread loader; /* of the plugins that were there at the start */
     bool has_loader;
     cd_backup_api *backup;
-    cd_auth_api *auth; /* NULL: everybody may call */
+    cd_keystore_api *keystore; /* NULL: there are no users */
+    cd_auth_api *auth;         /* NULL: everybody may call */
     cd_budget budget;
     cd_metrics *metrics;
     cd_loop_task stop_task;
@@ -236,6 +238,9 @@ static void open_api(cd_node *n)
     n->api = cd_api_new(n->front);
     if (n->auth != NULL) {
         cd_api_add(n->api, "/auth", cd_auth_api_service(n->auth), false);
+    }
+    if (n->keystore != NULL) {
+        cd_api_add(n->api, "/keystore", cd_keystore_api_service(n->keystore), !n->cfg.is_admin_remote);
     }
     if (n->cfg.has_info) {
         n->info = cd_info_api_new(&cfg);
@@ -500,6 +505,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
                 .data_dir = n->cfg.data_dir,
                 .store = n->kv,
                 .primary = n->cfg.primary,
+                .users = n->keystore == NULL ? NULL : cd_keystore_api_users(n->keystore),
                 .staking = n->cfg.staking,
                 .pool = n->pool,
                 .metrics = n->metrics,
@@ -737,6 +743,9 @@ cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
     open_metrics(n);
     open_health(n);
     cd_err e = open_store(n, why);
+    if (e == CD_OK && n->cfg.has_keystore) {
+        n->keystore = cd_keystore_api_new(n->kv, n->clock, n->cfg.network->id);
+    }
     e = e != CD_OK ? e : make_plugins(n, why);
     e = e != CD_OK ? e : open_front(n, why);
     e = e != CD_OK ? e : open_pool(n, why);
@@ -859,6 +868,8 @@ u64 cd_node_close(cd_node *n)
     cd_timer_free(n->trim_timer);
     cd_health_free(n->health);
     cd_pool_free(n->pool);
+    cd_api_free(n->api);
+    cd_keystore_api_free(n->keystore);
     cd_kv_close(n->kv == n->cfg.kv ? NULL : n->kv);
     if (n->is_locked) {
         cd_dirlock_release(&n->lock);
@@ -867,7 +878,6 @@ u64 cd_node_close(cd_node *n)
         cd_signal_close(n->signals[i]);
     }
     cd_signal_close(n->hangup);
-    cd_api_free(n->api);
     cd_info_api_free(n->info);
     cd_admin_api_free(n->admin);
     cd_plugins_free(n->plugins);

@@ -53,6 +53,7 @@ typedef struct cd_node_cfg {
     bool has_metrics;
     bool has_index;          /* containers of accepted blocks are kept and served (index.*) */
     bool has_admin;          /* admin.*: chains are stopped and started by hand */
+    bool has_keystore;       /* keystore.*, and the methods of chains that act for its users */
     cd_bytes auth_password;  /* requests need a token of auth.*, which it gives; empty: they need none */
     const char *profile_dir; /* where admin.* writes profiles; NULL: nowhere */
     cd_bytes config;         /* what admin.getConfig tells, a JSON object without secrets; empty: nothing */

@@ -24,6 +24,7 @@
 #include "store/kv.h"
 #include "vm/sender.h"
 #include "vm/shared.h"
+#include "vm/users.h"
 #include "vm/validators.h"
 
 typedef struct cd_vm cd_vm;
@@ -272,6 +273,7 @@ typedef struct cd_vm_ctx {
     const cd_vm_validators *validators; /* NULL: nobody knows who validates */
     const cd_vm_shared *shared;         /* NULL: no chain to share with */
     const cd_vm_primary *primary;       /* NULL: this node has no P- and X-Chain */
+    const cd_vm_users *users;           /* NULL: the node keeps no keys for people */
     cd_bytes genesis;                   /* the genesis that the chain was created with */
     cd_bytes config;                    /* what the operator set for this chain; empty = defaults */
     cd_bytes upgrades;                  /* the changes at times to come; empty = none */
