@@ -162,6 +162,34 @@ static cd_err service_issue(void *ctx, cd_hash32 *id, cd_bytes tx, cd_errinfo *w
     return cd_platform_vm_issue(&((platform_vm *)ctx)->base.vm, id, tx, why);
 }
 
+/* What a reader hands over to the owner. */
+typedef struct handed {
+    platform_vm *p;
+    cd_hash32 *id;
+    cd_bytes tx;
+    cd_errinfo *why;
+    cd_err err;
+} handed;
+
+static void issue_handed(void *arg)
+{
+    handed *h = arg;
+    h->err = service_issue(h->p, h->id, h->tx, h->why);
+}
+
+static cd_err service_send(void *ctx, cd_hash32 *id, cd_bytes tx, cd_errinfo *why)
+{
+    platform_vm *p = ctx;
+    cd_vm_host *host = p->ctx.host;
+    handed h = {.p = p, .id = id, .tx = tx, .why = why};
+    if (host == NULL || host->run == NULL) {
+        issue_handed(&h);
+        return h.err;
+    }
+    cd_err e = host->run(host, issue_handed, &h);
+    return e == CD_OK ? h.err : cd_fail(why, e, "the chain takes nothing now: %s", cd_err_str(e));
+}
+
 static cd_p_status service_pending(void *ctx, cd_bytes *reason, cd_arena *a, const cd_hash32 *tx_id)
 {
     return cd_p_pool_pending(cd_pchain_pool(((platform_vm *)ctx)->chain), reason, a, tx_id);
@@ -185,6 +213,8 @@ static void open_service(platform_vm *p)
                                  .chain_of = service_chain_of,
                                  .runs = service_runs,
                                  .issue = service_issue,
+                                 .send = service_send,
+                                 .users = p->ctx.users,
                                  .pending = service_pending};
     p->service = cd_platform_service_new(&cfg);
     p->handler = (cd_vm_handler){.route = "", .over = CD_VM_HTTP, .service = cd_platform_service_rpc(p->service)};

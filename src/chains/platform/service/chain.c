@@ -12,7 +12,7 @@ static cd_err put_height(cd_rpc_call *call, u64 height)
 }
 
 /* A number of the state; what the store says is the call's error. */
-static cd_err number(cd_rpc_call *call, u64 *out, const cd_pstate *s, cd_pstate_num which)
+cd_err cd__number(cd_rpc_call *call, u64 *out, const cd_pstate *s, cd_pstate_num which)
 {
     cd_err e = cd_pstate_num_get(s, out, which);
     return e == CD_OK ? CD_OK : cd__fail(call, "%s", cd__words(e));
@@ -23,7 +23,7 @@ cd_err cd__platform_height(cd_rpc_call *call)
     cd_pstate s;
     u64 height;
     CD_TRY(cd__state_of(&s, call));
-    CD_TRY(number(call, &height, &s, CD_PSTATE_LAST_HEIGHT));
+    CD_TRY(cd__number(call, &height, &s, CD_PSTATE_LAST_HEIGHT));
     return put_height(call, height);
 }
 
@@ -40,7 +40,7 @@ cd_err cd__platform_timestamp(cd_rpc_call *call)
     cd_pstate s;
     u64 time;
     CD_TRY(cd__state_of(&s, call));
-    CD_TRY(number(call, &time, &s, CD_PSTATE_TIME));
+    CD_TRY(cd__number(call, &time, &s, CD_PSTATE_TIME));
     cd_json_w_obj(call->out);
     cd_json_put_time(call->out, "timestamp", time * CD_NS_PER_SEC);
     cd_json_w_obj_end(call->out);
@@ -229,9 +229,9 @@ cd_err cd__platform_fee_state(cd_rpc_call *call)
     u64 excess;
     u64 time;
     CD_TRY(cd__state_of(&s, call));
-    CD_TRY(number(call, &capacity, &s, CD_PSTATE_FEE_CAPACITY));
-    CD_TRY(number(call, &excess, &s, CD_PSTATE_FEE_EXCESS));
-    CD_TRY(number(call, &time, &s, CD_PSTATE_TIME));
+    CD_TRY(cd__number(call, &capacity, &s, CD_PSTATE_FEE_CAPACITY));
+    CD_TRY(cd__number(call, &excess, &s, CD_PSTATE_FEE_EXCESS));
+    CD_TRY(cd__number(call, &time, &s, CD_PSTATE_TIME));
     cd_json_w_obj(call->out);
     cd_json_put_u64(call->out, "capacity", capacity);
     cd_json_put_u64(call->out, "excess", excess);
@@ -260,8 +260,8 @@ cd_err cd__platform_validator_fee_state(cd_rpc_call *call)
     u64 excess;
     u64 time;
     CD_TRY(cd__state_of(&s, call));
-    CD_TRY(number(call, &excess, &s, CD_PSTATE_L1_EXCESS));
-    CD_TRY(number(call, &time, &s, CD_PSTATE_TIME));
+    CD_TRY(cd__number(call, &excess, &s, CD_PSTATE_L1_EXCESS));
+    CD_TRY(cd__number(call, &time, &s, CD_PSTATE_TIME));
     cd_json_w_obj(call->out);
     cd_json_put_u64(call->out, "excess", excess);
     cd_json_put_u64(call->out, "price", cd_gas_price(c->min_price, excess, c->k));

@@ -355,6 +355,31 @@ cd_err cd__platform_utxos(cd_rpc_call *call)
     return put_page(call, page, n, &at, args->encoding);
 }
 
+cd_err cd__utxos_all(cd_utxo **out, usize *cnt, cd_rpc_call *call, cd_addr20 *addrs, usize addr_cnt,
+                     const cd_hash32 *source)
+{
+    cd_buf all = {0};
+    cd_utxo_cursor at = {0};
+    cd_err e = CD_OK;
+    usize n = addr_cnt;
+    while (e == CD_OK && n != 0 && all.n / sizeof(cd_utxo) < CD__BALANCE_MAX) {
+        cd_utxo_found *page = NULL;
+        e = cd_hash32_is_zero(source) ? own_page(call, &page, &n, &at, addrs, addr_cnt, CD__UTXOS_MAX)
+                                      : shared_page(call, &page, &n, &at, addrs, addr_cnt, source, CD__UTXOS_MAX);
+        for (usize i = 0; e == CD_OK && i < n; i++) {
+            cd_buf_put(&all, cd_bytes_of(&page[i].utxo, sizeof page[i].utxo));
+        }
+        e = e == CD_OK && cd_rpc_is_late(call) ? cd_rpc_fail_late(call) : e;
+    }
+    *cnt = all.n / sizeof(cd_utxo);
+    *out = cd_arena_array(call->arena, cd_utxo, *cnt);
+    if (*cnt != 0) {
+        memcpy(*out, all.p, all.n);
+    }
+    cd_buf_fini(&all);
+    return e;
+}
+
 /* --- getRewardUTXOs --- */
 
 cd_err cd__platform_reward_utxos(cd_rpc_call *call)

@@ -48,7 +48,8 @@ cd_platform_service *cd_platform_service_new(const cd_platform_cfg *cfg)
     (void)snprintf(s->nets, sizeof s->nets, "%ss", f->net);
     (void)snprintf(s->transform, sizeof s->transform, "%sTransformationTxID", f->net);
     s->table = cd_rpc_table_new(groups, CD_COUNT(groups));
-    if (f->legacy_stakers) { /* the other family has forgotten these methods */
+    /* The other family has forgotten these methods: they are there for who asks for a keystore. */
+    if (f->legacy_stakers || cfg->users != NULL) {
         cd_err e = cd_rpc_table_enable(s->table, cd_bytes_str("keystore"), NULL);
         CD_ASSERT(e == CD_OK);
     }
@@ -234,27 +235,3 @@ void cd__put_named(const cd_rpc_call *call, const char *key, cd_bytes json)
     cd_json_put_raw(call->out, key, cd_buf_bytes(&out));
     cd_buf_fini(&out);
 }
-
-/* --- methods that act with keys --- */
-
-static cd_err no_keys(cd_rpc_call *call)
-{
-    return cd__fail(call, "this node keeps no keys: sign elsewhere and use platform.issueTx");
-}
-
-#define CD__NO_KEYS(fn_)                                                                                               \
-    cd_err cd__platform_keys_##fn_(cd_rpc_call *call)                                                                  \
-    {                                                                                                                  \
-        return no_keys(call);                                                                                          \
-    }
-CD__NO_KEYS(export_key)
-CD__NO_KEYS(import_key)
-CD__NO_KEYS(create_address)
-CD__NO_KEYS(list_addresses)
-CD__NO_KEYS(add_validator)
-CD__NO_KEYS(add_delegator)
-CD__NO_KEYS(add_net_validator)
-CD__NO_KEYS(create_net)
-CD__NO_KEYS(create_blockchain)
-CD__NO_KEYS(import_lux)
-CD__NO_KEYS(export_lux)

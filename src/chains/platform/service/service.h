@@ -5,7 +5,8 @@
  * through the functions of the configuration. Names in answers are those of the network's family.
  *
  * No answer grows with history: lists have limits (service_priv.h), walks are over what exists now.
- * Threading: shared; issue is called on the owner's thread. [spec:node-api#5] */
+ * Threading: shared; issue is called on the owner's thread. Methods that act with keys of users
+ * (vm/users.h) stretch a password on the reader's thread, and hand over what was signed. [spec:node-api#5] */
 #ifndef CD_PLATFORM_SERVICE_H
 #define CD_PLATFORM_SERVICE_H
 
@@ -17,6 +18,7 @@
 #include "rpc/jsonrpc.h"
 #include "types/network.h"
 #include "vm/shared.h"
+#include "vm/users.h"
 
 /* How far a chain is on this node. */
 typedef enum cd_platform_runs {
@@ -34,7 +36,7 @@ typedef struct cd_platform_cfg {
     cd_uptime *uptime;          /* of this node's peers; NULL: everybody is away */
     const cd_vm_shared *shared; /* NULL: no chain to share with */
     const cd_clock *clock;
-    u64 seed; /* where sampling begins */
+    u64 seed;                /* where sampling begins */
     u64 min_validator_stake; /* of the primary network, base units */
     u64 min_delegator_stake;
     const cd_gas_config *gas;
@@ -47,6 +49,9 @@ typedef struct cd_platform_cfg {
     /* issue takes a transaction into the pool, on the owner's thread; that it is there already is no error. NULL:
      * nothing is taken. */
     cd_err (*issue)(void *ctx, cd_hash32 *id, cd_bytes tx, cd_errinfo *why);
+    /* send does the same from another thread, and waits for the owner. NULL: nothing is taken. */
+    cd_err (*send)(void *ctx, cd_hash32 *id, cd_bytes tx, cd_errinfo *why);
+    const cd_vm_users *users; /* whose keys sign what a user wants; NULL: the node keeps none */
     /* pending tells what the pool, or a block that is not decided, knows of a transaction: PROCESSING, DROPPED with a
      * reason in a, or UNKNOWN. Any thread. NULL: nothing. */
     cd_p_status (*pending)(void *ctx, cd_bytes *reason, cd_arena *a, const cd_hash32 *tx_id);

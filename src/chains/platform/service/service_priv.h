@@ -95,6 +95,9 @@ const char *cd__words(cd_err e);
 const char *cd__id_text(const cd_rpc_call *call, const cd_hash32 *id);
 const char *cd__addr_text(const cd_rpc_call *call, const cd_addr20 *addr);
 
+/* cd__number reads a number of the chain. Errors: the call's. */
+cd_err cd__number(cd_rpc_call *call, u64 *out, const cd_pstate *s, cd_pstate_num which) CD_CHECK;
+
 /* cd__chain_find finds the ID of an alias or of an ID as text. Errors: CD_ENOENT and the like with the original's
  * words. */
 cd_err cd__chain_find(cd_hash32 *out, const cd_platform_service *s, cd_bytes text, cd_errinfo *why) CD_CHECK;
@@ -102,6 +105,11 @@ cd_err cd__chain_find(cd_hash32 *out, const cd_platform_service *s, cd_bytes tex
 /* cd__addr_read reads an address of the P-Chain; cd__addrs_read those of a list. Errors: the call's. */
 cd_err cd__addr_read(cd_addr20 *out, cd_rpc_call *call, cd_bytes text) CD_CHECK;
 cd_err cd__addrs_read(cd_addr20 **out, cd_rpc_call *call, const cd_rpc_strings *texts) CD_CHECK;
+
+/* cd__utxos_all gives what addresses own here, or what `source` (zero: none) left here for them; more than
+ * CD__BALANCE_MAX of them are not looked at. addrs is sorted in place. Errors: the call's. */
+cd_err cd__utxos_all(cd_utxo **out, usize *cnt, cd_rpc_call *call, cd_addr20 *addrs, usize addr_cnt,
+                     const cd_hash32 *source) CD_CHECK;
 
 /* cd__put_owner writes {locktime, threshold, addresses} under key; cd__put_addrs a list of addresses. */
 void cd__put_owner(const cd_rpc_call *call, const char *key, u64 locktime, u32 threshold, const cd_linear_list *addrs);
