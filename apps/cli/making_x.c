@@ -1,8 +1,8 @@
 /* Transactions of the X-Chain: assets and what is minted of them. [spec:pchain-xchain#8] */
 #include "making.h"
 
-#include "chains/utxo/fx.h"
 #include "chains/utxo/utxo.h"
+#include "chains/wallet/operate.h"
 #include "types/xtx.h"
 
 static cd_err fund(cd__making *m, cd_x_type type, void *body, cd_errinfo *why)
@@ -80,47 +80,12 @@ static cd_err create_asset(cd__making *m, cd_errinfo *why)
 
 /* --- operations --- */
 
-/* Finds an output of a type (and group) of an asset that the payer may use; who signs goes into in and the slot. */
-static const cd_utxo *find(cd__making *m, cd_auth_input *in, u32 credential, const cd_hash32 *asset, u32 type,
-                           const u32 *group)
-{
-    for (usize i = 0; i < m->purse.utxo_cnt; i++) {
-        const cd_utxo *u = &m->purse.utxos[i];
-        const cd_owners *owners = cd_utxo_owners(&u->out);
-        if (u->out.is->id != type || owners == NULL || !cd_hash32_eq(&u->asset_id, asset) ||
-            (group != NULL &&
-             *(const u32 *)u->out.v != *group)) { /* the group is the first member of both NFT outputs */
-            continue;
-        }
-        u32 *indices = cd_arena_array(m->w->mem, u32, owners->addrs.cnt);
-        if (!cd_fx_match(indices, owners->addrs.cnt, owners, m->purse.addrs, m->purse.addr_cnt, m->purse.now)) {
-            continue;
-        }
-        cd_addr20 *who = cd_arena_array(m->w->mem, cd_addr20, owners->threshold);
-        for (u32 k = 0; k < owners->threshold; k++) {
-            who[k] = ((const cd_addr20 *)owners->addrs.v)[indices[k]];
-        }
-        in->sig_indices = (cd_linear_list){.v = indices, .cnt = owners->threshold};
-        const cd_wallet_slot slot = {.type = credential, .cnt = owners->threshold, .signers = who};
-        cd_wallet_slots_add(&m->draft, m->w->mem, &slot, 1);
-        return u;
-    }
-    return NULL;
-}
-
-_Static_assert(offsetof(cd_x_nft_mint_output, group_id) == 0 && offsetof(cd_x_nft_output, group_id) == 0,
-               "the group of an NFT stands first");
-
+/* Completes an operation on u. */
 static cd_err operate(cd__making *m, const cd_utxo *u, cd_x_type type, void *v, cd_errinfo *why)
 {
-    cd_x_operation *t = cd_arena_new(m->w->mem, cd_x_operation);
-    cd_x_op *op = cd_arena_new(m->w->mem, cd_x_op);
-    cd_x_utxo_id *id = cd_arena_new(m->w->mem, cd_x_utxo_id);
-    *id = (cd_x_utxo_id){.tx_id = u->tx_id, .output_idx = u->output_idx};
-    *op = (cd_x_op){.asset_id = u->asset_id, .utxo_ids = {.v = id, .cnt = 1}, .op = {.is = cd_x_case(type), .v = v}};
-    t->base = cd__make_base(m);
-    t->ops = (cd_linear_list){.v = op, .cnt = 1};
-    return fund(m, CD_X_OPERATION, t, why);
+    const cd_p_base base = cd__make_base(m);
+    cd_wallet_operation(&m->draft, &m->purse, &base, u, type, v);
+    return cd_wallet_fund(&m->draft, &m->purse, NULL, 0, &m->fee, why);
 }
 
 static cd_err none(const char *what, cd_errinfo *why)
@@ -134,7 +99,9 @@ static cd_err mint(cd__making *m, cd_errinfo *why)
     cd_x_secp_mint *op = cd_arena_new(m->w->mem, cd_x_secp_mint);
     CD_TRY(cd__make_amount(m, &asset, &op->output.amount, why));
     CD_TRY(cd__make_owners(m, &op->output.owners, why));
-    const cd_utxo *u = find(m, &op->input, CD_X_SECP_CREDENTIAL, &asset, CD_X_SECP_MINT_OUTPUT, NULL);
+    const cd_wallet_kind kind = {
+        .output = CD_X_SECP_MINT_OUTPUT, .credential = CD_X_SECP_CREDENTIAL, .asset_id = asset};
+    const cd_utxo *u = cd_wallet_operable(&m->draft, &op->input, &m->purse, &kind);
     if (u == NULL) {
         return none("right to mint", why);
     }
@@ -152,7 +119,9 @@ static cd_err mint_nft(cd__making *m, cd_errinfo *why)
     op->group_id = (u32)cd_args_u64(m->args, MAKE_GROUP);
     op->payload = cd_bytes_str(cd_args_str(m->args, MAKE_PAYLOAD));
     op->outputs = (cd_linear_list){.v = to, .cnt = 1};
-    const cd_utxo *u = find(m, &op->input, CD_X_NFT_CREDENTIAL, &asset, CD_X_NFT_MINT_OUTPUT, &op->group_id);
+    const cd_wallet_kind kind = {
+        .output = CD_X_NFT_MINT_OUTPUT, .credential = CD_X_NFT_CREDENTIAL, .asset_id = asset, .group = &op->group_id};
+    const cd_utxo *u = cd_wallet_operable(&m->draft, &op->input, &m->purse, &kind);
     return u == NULL ? none("right to mint in that group", why) : operate(m, u, CD_X_NFT_MINT, op, why);
 }
 
@@ -162,7 +131,9 @@ static cd_err send_nft(cd__making *m, cd_errinfo *why)
     cd_x_nft_transfer *op = cd_arena_new(m->w->mem, cd_x_nft_transfer);
     u32 group = (u32)cd_args_u64(m->args, MAKE_GROUP);
     CD_TRY(cd__make_id(m, &asset, MAKE_ASSET, why));
-    const cd_utxo *u = find(m, &op->input, CD_X_NFT_CREDENTIAL, &asset, CD_X_NFT_OUTPUT, &group);
+    const cd_wallet_kind kind = {
+        .output = CD_X_NFT_OUTPUT, .credential = CD_X_NFT_CREDENTIAL, .asset_id = asset, .group = &group};
+    const cd_utxo *u = cd_wallet_operable(&m->draft, &op->input, &m->purse, &kind);
     if (u == NULL) {
         return none("NFT in that group", why);
     }

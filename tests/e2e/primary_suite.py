@@ -43,7 +43,7 @@ DIFFERS = [
     ("net1337-platform", "getPendingValidators", "", PRODUCT),
     ("net1337-platform", "getBlockchainStatus", "/result/status", RUNS),
     ("net1337-xvm", "getAddressTxs", "", PRODUCT),
-    ("net1337-xvm", "wallet.send", "/error/message", "a method here, though without users"),
+    ("net1337-xvm", "wallet.send", "/error/message", "a method here, for users of a keystore"),
     ("net1337-reward-lifecycle", "staked owner balance", "/result/utxoIDs", ORDER),
     ("net1337-cchain", "avax.issueTx", "/error/message", "the type is refused by its number"),
     ("net1337-cchain", "avax.version", "", PRODUCT),

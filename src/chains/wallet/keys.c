@@ -73,7 +73,7 @@ static cd_err sort(cd_wallet_keys *out, const cd_secret *all, usize cnt, const c
     cd_secret_init(&out->secrets, SECRET * out->cnt);
     for (usize i = 0; i < out->cnt; i++) {
         out->addrs[i] = v[i].addr;
-        memcpy(out->secrets.p + SECRET * i, all->p + SECRET * v[i].idx, SECRET);
+        memcpy(out->secrets.p + SECRET * i, all->p + (usize)SECRET * v[i].idx, SECRET);
     }
     return CD_OK;
 }

@@ -18,7 +18,7 @@ typedef struct cd_wallet_keys {
 } cd_wallet_keys;
 
 /* cd_wallet_keys_open gives a user's keys; only those of `only` when that is not empty. users may be NULL: there are
- * none. cd_wallet_keys_close wipes them, also after a failure. Errors: CD_EACCES and others in the words for clients. */
+ * none. cd_wallet_keys_close wipes them, also after a failure. Errors: CD_EACCES and others, in words for clients. */
 cd_err cd_wallet_keys_open(cd_wallet_keys *out, const cd_vm_users *users, const cd_vm_user *user,
                            const cd_hash32 *chain, const cd_addr20 *only, usize only_cnt, cd_arena *a,
                            cd_errinfo *why) CD_CHECK;

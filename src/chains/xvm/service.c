@@ -18,8 +18,6 @@ enum {
 
 #define X CD_RPC_NAMED_DECL
 #include "chains/xvm/service.def"
-#include "chains/xvm/users.def"
-#include "chains/xvm/wallet.def"
 #undef X
 
 static const cd_rpc_method chain_methods[] = {
@@ -39,7 +37,7 @@ static const cd_rpc_method wallet_methods[] = {
 
 static cd__xvm *vm_of(const cd_rpc_call *call)
 {
-    return ((cd__xvm_service *)call->ctx)->x;
+    return cd__xvm_service_vm(call);
 }
 
 static cd_xvm_place place_of(const cd_rpc_call *call)
@@ -240,8 +238,7 @@ cd_err cd__xvm_get_tx_fee(cd_rpc_call *call)
 
 /* --- assets --- */
 
-/* By alias, or by ID. */
-static cd_err asset_of(cd_rpc_call *call, cd_kv *kv, cd_hash32 *out, cd_bytes text)
+cd_err cd__xvm_asset_of(cd_rpc_call *call, cd_kv *kv, cd_hash32 *out, cd_bytes text)
 {
     if (cd_xvm_get_alias(kv, out, text) == CD_OK || (text.n > 0 && cd_id_parse(out, text, NULL) == CD_OK)) {
         return CD_OK;
@@ -255,7 +252,7 @@ static cd_err describe(cd_rpc_call *call, cd_kv *kv)
     const cd__xvm_get_asset_description_args *args = call->args;
     cd_hash32 id;
     cd_xvm_tx t;
-    CD_TRY(asset_of(call, kv, &id, args->asset));
+    CD_TRY(cd__xvm_asset_of(call, kv, &id, args->asset));
     cd_err e = cd_xvm_get_tx(kv, &t, call->arena, &id);
     if (e != CD_OK) {
         return fail_store(call, e);
@@ -371,7 +368,7 @@ static cd_err balance(cd_rpc_call *call, cd_kv *kv)
     cd_addr20 addr;
     cd_hash32 asset;
     CD_TRY(addr_of(call, &addr, args->address));
-    CD_TRY(asset_of(call, kv, &asset, args->asset));
+    CD_TRY(cd__xvm_asset_of(call, kv, &asset, args->asset));
     tally t = {.call = call, .asset = &asset, .partial = args->partial};
     cd_err e = tally_run(&t, kv, &addr);
     if (e == CD_OK) {
@@ -469,7 +466,7 @@ static cd_err address_txs(cd_rpc_call *call, cd_kv *kv)
     if (cd_xvm_addr_parse(&place, &addr, args->address, &why) != CD_OK) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "couldn't parse argument 'address' to address: %s", why.msg);
     }
-    CD_TRY(asset_of(call, kv, &asset, args->asset));
+    CD_TRY(cd__xvm_asset_of(call, kv, &asset, args->asset));
     cd_err e = cd_xvm_listed(kv, &ids, &cnt, call->arena, &addr, &asset, args->cursor,
                              args->page_size == 0 ? LISTED_MAX : args->page_size);
     if (e != CD_OK) {
@@ -638,34 +635,6 @@ static cd_err utxos(cd_rpc_call *call, cd_kv *kv)
 cd_err cd__xvm_get_utxos(cd_rpc_call *call)
 {
     return with_state(call, utxos);
-}
-
-/* --- users --- */
-
-/* This node has no users: keys stay with their owners. */
-static cd_err no_users(cd_rpc_call *call, cd_bytes username)
-{
-    return cd_rpc_fail(call, CD_RPC_SERVER,
-                       "problem retrieving user \"%.*s\": this node keeps no users, sign yourself and call issueTx",
-                       (int)cd_min_u64(username.n, 64), (const char *)username.p);
-}
-
-#define X(group_, name_, aliases_, fn_, ...)                                                                           \
-    cd_err fn_(cd_rpc_call *call)                                                                                      \
-    {                                                                                                                  \
-        return no_users(call, ((const fn_##_args *)call->args)->username);                                             \
-    }
-#include "chains/xvm/users.def"
-#undef X
-
-cd_err cd__xvm_wallet_send(cd_rpc_call *call)
-{
-    return no_users(call, ((const cd__xvm_wallet_send_args *)call->args)->username);
-}
-
-cd_err cd__xvm_wallet_send_multiple(cd_rpc_call *call)
-{
-    return no_users(call, ((const cd__xvm_wallet_send_multiple_args *)call->args)->username);
 }
 
 /* --- routes --- */

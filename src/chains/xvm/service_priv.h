@@ -4,6 +4,12 @@
 
 #include "chains/xvm/events.h"
 #include "chains/xvm/xvm_priv.h"
+#include "rpc/named.h"
+
+#define X CD_RPC_NAMED_DECL
+#include "chains/xvm/users.def"
+#include "chains/xvm/wallet.def"
+#undef X
 
 /* Tables of methods, and where they are served. */
 typedef struct cd__xvm_service {
@@ -14,6 +20,15 @@ typedef struct cd__xvm_service {
     cd_vm_handler handlers[3];
     usize handler_cnt;
 } cd__xvm_service;
+
+/* cd__xvm_service_vm gives the VM that a call is for. */
+CD_INLINE cd__xvm *cd__xvm_service_vm(const cd_rpc_call *call)
+{
+    return ((const cd__xvm_service *)call->ctx)->x;
+}
+
+/* cd__xvm_asset_of finds an asset by its alias or its ID. Errors: the call's. */
+cd_err cd__xvm_asset_of(cd_rpc_call *call, cd_kv *kv, cd_hash32 *out, cd_bytes text) CD_CHECK;
 
 /* Made with the VM and ended with it. */
 cd__xvm_service *cd__xvm_service_new(cd__xvm *x);

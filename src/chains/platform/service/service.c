@@ -90,6 +90,12 @@ const cd_platform_service *cd__service_of(const cd_rpc_call *call)
     return call->ctx;
 }
 
+void cd__state_renew(cd_rpc_call *call)
+{
+    end(call->ctx, call->scope);
+    begin(call->ctx, call->scope);
+}
+
 cd_err cd__state_of(cd_pstate *out, cd_rpc_call *call)
 {
     const cd__view *v = call->scope;

@@ -80,6 +80,9 @@ typedef struct cd__view {
 const cd_platform_service *cd__service_of(const cd_rpc_call *call);
 cd_err cd__state_of(cd_pstate *out, cd_rpc_call *call) CD_CHECK;
 
+/* cd__state_renew lets the rest of the request read the state as it is now. */
+void cd__state_renew(cd_rpc_call *call);
+
 /* cd__roll_get gives the roll behind the last accepted block of s, to be ended with cd__roll_end. Errors: CD_EFULL for
  * more than CD__ROLL_MAX validators, the state's. */
 cd_err cd__roll_get(cd__roll **out, cd_platform_service *service, const cd_pstate *s) CD_CHECK;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { SHARES_PER_PERCENT = 10000, PERCENT_MAX = 100, NAME_SHOWN = 64 };
+enum { SHARES_PER_PERCENT = 10000, PERCENT_MAX = 100, NAME_SHOWN = 64, ADDR_SHOWN = 256 };
 
 static const cd_hash32 own_chain; /* the P-Chain's ID is zero */
 
@@ -80,8 +80,9 @@ static cd_err begin(making *m, cd_rpc_call *call, payer who)
     const cd_platform_cfg *cfg = &cd__service_of(call)->cfg;
     cd_utxo *utxos;
     *m = (making){.call = call};
-    CD_TRY(cd__state_of(&m->state, call));
     CD_TRY(open_keys(m, &who));
+    cd__state_renew(call); /* the password took its time */
+    CD_TRY(cd__state_of(&m->state, call));
     if (cfg->send == NULL) {
         return cd__fail(call, "this node takes no transactions");
     }
@@ -384,7 +385,7 @@ static cd_err read_there(making *m, cd_addr20 *to, cd_hash32 *chain, cd_bytes te
         (void)cd_fail(&why, CD_EFORMAT, "expected hrp \"%s\" but got \"%s\"", prefix, addr.prefix);
     }
     if (why.code != CD_OK) {
-        return cd__fail(m->call, "couldn't parse address \"%.*s\": %s", (int)cd_min_u64(text.n, NAME_SHOWN * 4),
+        return cd__fail(m->call, "couldn't parse address \"%.*s\": %s", (int)cd_min_u64(text.n, ADDR_SHOWN),
                         (const char *)text.p, why.msg);
     }
     *to = addr.addr;
