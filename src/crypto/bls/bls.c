@@ -5,6 +5,7 @@
 
 _Static_assert(sizeof(cd_bls_pk) == sizeof(blst_p1_affine), "a key is blst's affine G1 point");
 _Static_assert(sizeof(cd_bls_sig) == sizeof(blst_p2_affine), "a signature is blst's affine G2 point");
+_Static_assert(sizeof(cd_bls_sum) == sizeof(blst_p1), "a sum is blst's G1 point");
 
 /* Bytes of keys and signatures that are not compressed, which are two coordinates. */
 enum { PK_FULL_LEN = 2 * CD_BLS_PK_LEN, SIG_FULL_LEN = 2 * CD_BLS_SIG_LEN };
@@ -205,6 +206,24 @@ cd_err cd_bls_agg_pks(cd_bls_pk *out, const cd_bls_pk *pks, usize cnt)
         return CD_EKEY;
     }
     blst_p1_to_affine(&a, &sum);
+    memcpy(out, &a, sizeof a);
+    return CD_OK;
+}
+
+void cd_bls_sum_add(cd_bls_sum *sum, const cd_bls_pk *pk)
+{
+    blst_p1 *p = (blst_p1 *)sum;
+    blst_p1_add_or_double_affine(p, p, pk_point(pk));
+}
+
+cd_err cd_bls_sum_end(cd_bls_pk *out, const cd_bls_sum *sum)
+{
+    const blst_p1 *p = (const blst_p1 *)sum;
+    blst_p1_affine a;
+    if (blst_p1_is_inf(p)) {
+        return CD_EKEY;
+    }
+    blst_p1_to_affine(&a, p);
     memcpy(out, &a, sizeof a);
     return CD_OK;
 }

@@ -65,6 +65,14 @@ bool cd_bls_verify(const cd_bls_sig *sig, cd_bls_suite suite, cd_bytes msg, cons
 cd_err cd_bls_agg_sigs(cd_bls_sig *out, const cd_bls_sig *sigs, usize cnt) CD_CHECK;
 cd_err cd_bls_agg_pks(cd_bls_pk *out, const cd_bls_pk *pks, usize cnt) CD_CHECK;
 
+/* A sum of keys that is taken one by one, without memory: all zero to start with. cd_bls_sum_add adds a key.
+ * cd_bls_sum_end gives the sum; CD_EKEY when it is infinity, which it is of no keys. */
+typedef struct cd_bls_sum {
+    u64 w[18];
+} cd_bls_sum;
+void cd_bls_sum_add(cd_bls_sum *sum, const cd_bls_pk *pk);
+cd_err cd_bls_sum_end(cd_bls_pk *out, const cd_bls_sum *sum) CD_CHECK;
+
 /* cd_bls_fast_agg_verify says whether sig aggregates the signatures of all pks on one msg (false when
  * cnt is zero). Only sound for keys whose proof of possession was checked. */
 bool cd_bls_fast_agg_verify(const cd_bls_sig *sig, cd_bytes msg, const cd_bls_pk *pks, usize cnt) CD_CHECK;

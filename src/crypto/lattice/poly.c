@@ -159,13 +159,18 @@ static void put_u64(cd_buf *out, u64 v)
     cd_buf_put(out, cd_bytes_of(b, sizeof b));
 }
 
+void cd_lpoly_enc(u8 out[CD_LPOLY_BYTES], const cd_lpoly *p)
+{
+    cd_put_le64(out, 1);
+    cd_put_le64(out + 8, N);
+    for (u32 i = 0; i < N; i++) {
+        cd_put_le64(out + 16 + (usize)8 * i, p->c[i]);
+    }
+}
+
 void cd_lpoly_put(cd_buf *out, const cd_lpoly *p)
 {
-    put_u64(out, 1);
-    put_u64(out, N);
-    for (u32 i = 0; i < N; i++) {
-        put_u64(out, p->c[i]);
-    }
+    cd_lpoly_enc(cd_buf_extend(out, CD_LPOLY_BYTES), p);
 }
 
 void cd_lpoly_vec_put(cd_buf *out, const cd_lpoly *p, usize cnt)

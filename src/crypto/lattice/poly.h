@@ -64,8 +64,9 @@ void cd_lpoly_intt(cd_lpoly *p);
 void cd_lpoly_to_mont(cd_lpoly *p);
 void cd_lpoly_from_mont(cd_lpoly *p);
 
-/* cd_lpoly_put appends the encoding: 1 and 256, then the numbers, all as little-endian u64; _vec_put puts their count
- * before cnt of them, _matrix_put the count of rows before rows of cols each. */
+/* cd_lpoly_enc writes the encoding: 1 and 256, then the numbers, all as little-endian u64. _put appends it;
+ * _vec_put puts their count before cnt of them, _matrix_put the count of rows before rows of cols each. */
+void cd_lpoly_enc(u8 out[CD_LPOLY_BYTES], const cd_lpoly *p);
 void cd_lpoly_put(cd_buf *out, const cd_lpoly *p);
 void cd_lpoly_vec_put(cd_buf *out, const cd_lpoly *p, usize cnt);
 void cd_lpoly_matrix_put(cd_buf *out, const cd_lpoly *p, usize rows, usize cols);

@@ -18,16 +18,20 @@ void cd__rt_round(cd_lpoly *out, const cd_lpoly *p, u32 bits, u32 left)
 
 /* --- public keys --- */
 
-static void hash_encoding(cd_blake3 *hash, cd_buf *room, const cd_lpoly *p, usize cnt)
+static void hash_vec(cd_blake3 *hash, const cd_lpoly *p, u64 cnt)
 {
-    cd_buf_clear(room);
-    cd_lpoly_vec_put(room, p, cnt);
-    cd_blake3_update(hash, cd_buf_bytes(room));
+    u8 text[CD_LPOLY_BYTES];
+    cd_put_le64(text, cnt);
+    cd_blake3_update(hash, cd_bytes_of(text, 8));
+    for (u64 i = 0; i < cnt; i++) {
+        cd_lpoly_enc(text, &p[i]);
+        cd_blake3_update(hash, cd_bytes_of(text, sizeof text));
+    }
 }
 
 void cd__rt_key_finish(cd_rt_key *key)
 {
-    cd_buf text = {0};
+    u8 rows[8];
     for (u32 i = 0; i < ROWS; i++) {
         cd_lpoly *b = &key->b[i];
         for (u32 k = 0; k < N; k++) {
@@ -36,10 +40,13 @@ void cd__rt_key_finish(cd_rt_key *key)
         cd_lpoly_ntt(b);
         cd_lpoly_to_mont(b);
     }
-    cd_rt_key_put(&text, key);
     cd_blake3_init(&key->hashed);
-    cd_blake3_update(&key->hashed, cd_buf_bytes(&text));
-    cd_buf_fini(&text);
+    cd_put_le64(rows, ROWS);
+    cd_blake3_update(&key->hashed, cd_bytes_of(rows, sizeof rows));
+    for (u32 i = 0; i < ROWS; i++) {
+        hash_vec(&key->hashed, key->a + (usize)i * COLS, COLS);
+    }
+    hash_vec(&key->hashed, key->rounded, ROWS);
 }
 
 cd_err cd_rt_key_read(cd_rt_key *key, cd_bytes bytes)
@@ -90,6 +97,7 @@ static void put_sized(cd_buf *out, const cd_lpoly *p)
 
 static void put_many(cd_buf *out, const cd_lpoly *p, u32 cnt)
 {
+    put_u32(out, 4 + cnt * (4 + CD_LPOLY_BYTES));
     put_u32(out, cnt);
     for (u32 i = 0; i < cnt; i++) {
         put_sized(out, &p[i]);
@@ -118,6 +126,7 @@ static void read_sized(cd_rd *r, cd_lpoly *out)
 
 static void read_many(cd_rd *r, cd_lpoly *out, u32 cnt)
 {
+    read_exactly(r, 4 + cnt * (4 + CD_LPOLY_BYTES));
     read_exactly(r, cnt);
     for (u32 i = 0; i < cnt; i++) {
         read_sized(r, &out[i]);
@@ -136,15 +145,13 @@ void cd_rt_sig_read(cd_rd *r, cd_rt_sig *sig)
 void cd__rt_challenge(cd_lpoly *c, const cd_rt_key *key, const cd_lpoly h[CD_RT_ROWS], cd_bytes message)
 {
     cd_blake3 hash = key->hashed;
-    cd_buf room = {0};
     u8 seed[32];
-    hash_encoding(&hash, &room, h, ROWS);
+    hash_vec(&hash, h, ROWS);
     cd_blake3_update(&hash, message);
     cd_blake3_final(&hash, seed);
     cd_lattice_challenge(c, seed);
     cd_lpoly_ntt(c);
     cd_lpoly_to_mont(c);
-    cd_buf_fini(&room);
 }
 
 void cd__rt_commitment(cd_lpoly r[CD_RT_ROWS], const cd_rt_key *key, const cd_lpoly z[CD_RT_COLS], const cd_lpoly *c)

@@ -41,12 +41,16 @@ typedef struct cd_rt_sig {
     cd_lpoly delta[CD_RT_ROWS]; /* coefficients below 2^19 */
 } cd_rt_sig;
 
-/* cd_rt_sig_put appends c as a u32 length and its encoding, then z and delta as a u32 count and each polynomial like c.
- * cd_rt_sig_read reads that and leaves the rest of r to the caller. */
+/* Bytes of an encoded signature. */
+enum { CD_RT_SIG_BYTES = (1 + CD_RT_COLS + CD_RT_ROWS) * (4 + CD_LPOLY_BYTES) + 2 * 8 };
+
+/* cd_rt_sig_put appends c as a u32 length and its encoding, then z and delta as the u32 length of what follows, a u32
+ * count, and each polynomial like c. cd_rt_sig_read reads that and leaves the rest of r to the caller. Numbers of z and
+ * c have one encoding; those of delta that are too large are for cd_rt_verify to refuse. */
 void cd_rt_sig_put(cd_buf *out, const cd_rt_sig *sig);
 void cd_rt_sig_read(cd_rd *r, cd_rt_sig *sig);
 
-/* cd_rt_verify says whether the group signed the message. */
+/* cd_rt_verify says whether the group signed the message. It takes no memory but 32 KiB of the stack. */
 bool cd_rt_verify(const cd_rt_key *key, const cd_rt_sig *sig, cd_bytes message);
 
 /* --- shares --- */

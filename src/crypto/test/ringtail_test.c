@@ -160,6 +160,7 @@ static void changed_bits(void **state)
     cd_rt_sig *read = cd_new(cd_rt_sig);
     sign(g, 2, message);
     cd_rt_sig_put(&text, g->sig);
+    assert_int_equal(text.n, CD_RT_SIG_BYTES);
     for (u32 i = 0; i < 100; i++) {
         u64 bit = cd_rng_below(&g->rng, text.n * 8);
         text.p[bit / 8] ^= (u8)(1 << bit % 8);
