@@ -1,0 +1,1 @@
+cd_vector_test(finality DEPS finality_cert crypto codec)
