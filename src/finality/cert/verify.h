@@ -45,7 +45,8 @@ typedef struct cd_fin_room {
 } cd_fin_room;
 
 /* cd_fin_verify says what is wrong with a certificate for a block of that chain, or CD_FLAW_NONE: then all that it
- * claims holds, and cd_fin_is_final(cert->type) says whether that makes the block final. Cheap questions come first. */
+ * claims holds, and cd_fin_is_final(cert->type) says whether that makes the block final. Cheap questions come first.
+ * */
 cd_fin_flaw cd_fin_verify(const cd_fin_cert *cert, const cd_fin_set *set, const cd_hash32 *chain,
                           cd_fin_room *room) CD_CHECK;
 
