@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402 - found through the path just set
 
 SUITES = ["ethers", "hardhat", "viem", "web3js", "web3py", "live", "wallet", "http", "trace", "feed", "dev",
-          "process", "kill", "keystore", "admin", "chains", "contracts", "cli", "peers", "transfers", "network",
-          "mixed", "primary", "wallets", "money", "users", "plugin", "record"]
+          "process", "kill", "keystore", "admin", "chains", "contracts", "cli", "peers", "transfers",
+          "network", "mixed", "primary", "wallets", "money", "users", "plugin", "record", "finality"]
 
 
 def main():

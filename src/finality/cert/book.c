@@ -1,6 +1,5 @@
 #include "finality/cert/book.h"
 
-#include "base/rd.h"
 #include "crypto/hash/sha2.h"
 #include "finality/cert/epoch_priv.h"
 
@@ -305,26 +304,27 @@ static cd_fin_flaw merge_sets(cd_fin_book *b, cd_fin_set *next, merge *m)
 }
 
 /* Reads a change, which is for the epoch that the book has, into next and an epoch; *group borrows. */
-static cd_fin_flaw read_change(cd_fin_book *b, cd_fin_epoch *next, cd_bytes *group, cd_rd *r)
+static cd_fin_flaw read_change(cd_fin_book *b, cd_fin_epoch *next, cd_bytes *group, cd_bytes bytes)
 {
-    cd_rd_copy(r, next->group_id.b, 32);
-    u32 removed = cd_rd_be32(r);
+    cd_rd r = cd_rd_init(bytes);
+    cd_rd_copy(&r, next->group_id.b, 32);
+    u32 removed = cd_rd_be32(&r);
     if (removed > CD_FIN_VALIDATORS_MAX) {
-        cd_rd_fail(r, CD_EFORMAT);
+        cd_rd_fail(&r, CD_EFORMAT);
     }
-    merge m = {.removed = cd_rd_take(r, (usize)removed * CD_FIN_NODE_BYTES)};
-    m.added_left = cd_rd_be32(r);
-    m.added = *r;
-    if (r->err != CD_OK) {
+    merge m = {.removed = cd_rd_take(&r, (usize)removed * CD_FIN_NODE_BYTES)};
+    m.added_left = cd_rd_be32(&r);
+    m.added = r;
+    if (r.err != CD_OK) {
         return CD_FLAW_CHANGES;
     }
     cd_fin_flaw flaw = merge_sets(b, &next->set, &m);
     if (flaw != CD_FLAW_NONE) {
         return flaw;
     }
-    *r = m.added;
-    bool is_group = take_group(group, r, &next->group_id);
-    if (cd_rd_end(r) != CD_OK) {
+    r = m.added;
+    bool is_group = take_group(group, &r, &next->group_id);
+    if (cd_rd_end(&r) != CD_OK) {
         return CD_FLAW_CHANGES;
     }
     if (!cd_fin_set_is_good(&next->set)) {
@@ -348,66 +348,86 @@ static bool set_group(cd_fin_book *b, cd_fin_epoch *next, cd_bytes group)
 }
 
 /* Follows one change. */
-static cd_fin_flaw follow(cd_fin_book *b, cd_fin_epoch *next, cd_rd *r, cd_bytes cert_bytes)
+static cd_fin_flaw follow(cd_fin_book *b, const cd_fin_change *c)
 {
+    cd_fin_epoch next = {.network = b->epoch.network,
+                         .number = c->number,
+                         .set = {.from = c->from, .until = UINT64_MAX, .validators = b->next}};
     cd_fin_cert cert;
     cd_hash32 id;
     cd_bytes group;
-    if (next->set.from <= b->epoch.set.from) {
+    if (c->from <= b->epoch.set.from) {
         return CD_FLAW_CHANGE_BASE;
     }
-    cd_fin_flaw flaw = read_change(b, next, &group, r);
+    cd_fin_flaw flaw = read_change(b, &next, &group, c->rest);
     if (flaw != CD_FLAW_NONE) {
         return flaw;
     }
-    cd_fin_epoch_id(&id, next);
-    flaw = cd_fin_cert_parse(&cert, cert_bytes);
+    cd_fin_epoch_id(&id, &next);
+    flaw = cd_fin_cert_parse(&cert, c->cert);
     if (flaw != CD_FLAW_NONE) {
         return flaw;
     }
-    if (cert.type == CD_FIN_LATTICE || !cd_hash32_eq(&cert.msg.block, &id) || cert.msg.height != next->set.from) {
+    if (cert.type == CD_FIN_LATTICE || !cd_hash32_eq(&cert.msg.block, &id) || cert.msg.height != next.set.from) {
         return CD_FLAW_CHANGE_SET;
     }
     flaw = cd_fin_verify(&cert, &b->epoch.set, &cd_fin_epoch_chain, &b->room);
     if (flaw != CD_FLAW_NONE) {
         return flaw;
     }
-    if (!set_group(b, next, group)) {
+    if (!set_group(b, &next, group)) {
         return CD_FLAW_CHANGE_GROUP;
     }
-    adopt(b, next, &id);
+    adopt(b, &next, &id);
     b->changes++;
     b->is_quantum_final = b->is_quantum_final && cd_fin_is_final(cert.type);
     return CD_FLAW_NONE;
 }
 
+bool cd_fin_changes_open(cd_rd *list, cd_bytes changes)
+{
+    *list = cd_rd_init(changes);
+    cd_bytes magic = cd_rd_take(list, CD__FIN_MAGIC);
+    return magic.n != 0 && memcmp(magic.p, CD__FIN_CHANGES, CD__FIN_MAGIC) == 0;
+}
+
+bool cd_fin_change_next(cd_fin_change *out, cd_rd *list)
+{
+    if (cd_rd_left(list) == 0) {
+        return false;
+    }
+    cd_rd r = cd_rd_init(cd_rd_take(list, cd_rd_be32(list)));
+    out->cert = cd_rd_take(list, cd_rd_be32(list));
+    out->base = cd_rd_be64(&r);
+    out->number = cd_rd_be64(&r);
+    out->from = cd_rd_be64(&r);
+    out->rest = cd_rd_take(&r, cd_rd_left(&r));
+    if (r.err != CD_OK) {
+        cd_rd_fail(list, r.err);
+    }
+    return list->err == CD_OK;
+}
+
 cd_fin_flaw cd_fin_book_follow(cd_fin_book *b, cd_bytes changes, u64 height)
 {
+    cd_rd list;
+    cd_fin_change c;
     if (b->epoch.set.cnt == 0) {
         return CD_FLAW_CHECKPOINT;
     }
-    cd_rd list = cd_rd_init(changes);
-    cd_bytes magic = cd_rd_take(&list, CD__FIN_MAGIC);
-    if (magic.n == 0 || memcmp(magic.p, CD__FIN_CHANGES, CD__FIN_MAGIC) != 0) {
+    if (!cd_fin_changes_open(&list, changes)) {
         return CD_FLAW_CHANGES;
     }
-    cd_fin_flaw flaw = CD_FLAW_NONE;
-    while (flaw == CD_FLAW_NONE && cd_rd_left(&list) != 0) {
-        cd_rd r = cd_rd_init(cd_rd_take(&list, cd_rd_be32(&list)));
-        cd_bytes cert = cd_rd_take(&list, cd_rd_be32(&list));
-        cd_fin_epoch next = {.network = b->epoch.network, .set = {.until = UINT64_MAX, .validators = b->next}};
-        u64 base = cd_rd_be64(&r);
-        next.number = cd_rd_be64(&r);
-        next.set.from = cd_rd_be64(&r);
-        if (list.err != CD_OK || r.err != CD_OK) {
-            flaw = CD_FLAW_CHANGES;
-        } else if (next.set.from > height) {
-            break;
-        } else if (next.number > b->epoch.number) {
-            flaw = base == b->epoch.number ? follow(b, &next, &r, cert) : CD_FLAW_CHANGE_BASE;
+    while (cd_fin_change_next(&c, &list) && c.from <= height) {
+        if (c.number <= b->epoch.number) {
+            continue;
+        }
+        cd_fin_flaw flaw = c.base == b->epoch.number ? follow(b, &c) : CD_FLAW_CHANGE_BASE;
+        if (flaw != CD_FLAW_NONE) {
+            return flaw;
         }
     }
-    return flaw;
+    return list.err == CD_OK ? CD_FLAW_NONE : CD_FLAW_CHANGES;
 }
 
 /* --- certificates --- */

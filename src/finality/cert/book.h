@@ -12,6 +12,7 @@
 #ifndef CD_FINALITY_BOOK_H
 #define CD_FINALITY_BOOK_H
 
+#include "base/rd.h"
 #include "finality/cert/epoch.h"
 
 /* What is known, and where it is kept. The first part is for reading. */
@@ -47,6 +48,21 @@ u32 cd_fin_checkpoint_cnt(cd_bytes checkpoint);
 /* cd_fin_book_open starts from a checkpoint, of which nothing is borrowed. Gives CHECKPOINT, CHECKPOINT_SUM,
  * CHECKPOINT_SET or ROOM of flaws.def; then the book is empty. */
 cd_fin_flaw cd_fin_book_open(cd_fin_book *b, cd_bytes checkpoint) CD_CHECK;
+
+/* A change as it stands in its list: for which epoch it is, number and first height of the one it leads to, and the
+ * certificate. Nothing of it is checked yet. */
+typedef struct cd_fin_change {
+    u64 base;
+    u64 number;
+    u64 from;
+    cd_bytes rest; /* the threshold key's ID, and what is new */
+    cd_bytes cert;
+} cd_fin_change;
+
+/* cd_fin_changes_open puts list before the first change; false: this is no list. cd_fin_change_next takes the next one;
+ * false: none is left, or list->err says that it is cut short. */
+bool cd_fin_changes_open(cd_rd *list, cd_bytes changes) CD_CHECK;
+bool cd_fin_change_next(cd_fin_change *out, cd_rd *list) CD_CHECK;
 
 /* cd_fin_book_follow reads a list of changes and follows those that lead to an epoch beginning at or below the
  * P-Chain height; those that the book is beyond are passed over. Gives what is wrong with the first that is refused:

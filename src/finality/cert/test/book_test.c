@@ -62,7 +62,7 @@ static void tale_free(tale *t)
 
 static void change(tale *t, u32 from, u32 to, cd_fin_type type)
 {
-    year_change(&t->changes, t->pool, &t->epochs[from], &t->epochs[to], type);
+    year_change(&t->changes, t->pool, &t->epochs[from], &t->epochs[to], &t->epochs[from], type);
 }
 
 static cd_fin_flaw open_book(tale *t)
@@ -203,7 +203,7 @@ static void wrong_changes(void **state)
     cd_buf_clear(&t->changes);
     cd_fin_changes_begin(&t->changes);
     cd_buf cert = {0};
-    year_certify(&cert, t->pool, &t->epochs[4], &t->epochs[1], CD_FIN_MLDSA);
+    year_certify(&cert, t->pool, &t->epochs[4], &t->epochs[1], &t->epochs[4], CD_FIN_MLDSA);
     cd_fin_change_put(&t->changes, &t->epochs[0].epoch, &t->epochs[1].epoch, false, cd_buf_bytes(&cert));
     assert_int_not_equal(follow(t, UINT64_MAX), CD_FLAW_NONE);
     is_at(t, 0);
@@ -217,7 +217,7 @@ static void wrong_changes(void **state)
     cd_buf_clear(&t->changes);
     cd_fin_changes_begin(&t->changes);
     cd_buf_clear(&cert);
-    year_certify(&cert, t->pool, &t->epochs[0], &t->epochs[2], CD_FIN_MLDSA);
+    year_certify(&cert, t->pool, &t->epochs[0], &t->epochs[2], &t->epochs[0], CD_FIN_MLDSA);
     cd_fin_change_put(&t->changes, &t->epochs[0].epoch, &t->epochs[1].epoch, false, cd_buf_bytes(&cert));
     assert_int_equal(follow(t, UINT64_MAX), CD_FLAW_CHANGE_SET);
     is_at(t, 0);

@@ -36,9 +36,18 @@ __attribute__((unused)) static void year_make(year_epoch *y, const world *pool, 
     }
 }
 
-/* Signs the ID of next by all of base; appends the certificate. */
+__attribute__((unused)) static bool year_has(const year_epoch *y, u32 member)
+{
+    bool has = false;
+    for (u32 i = 0; i < y->epoch.set.cnt; i++) {
+        has = has || y->member[i] == member;
+    }
+    return has;
+}
+
+/* Signs the ID of next by those of base who are also in present; appends the certificate. */
 __attribute__((unused)) static void year_certify(cd_buf *out, world *pool, const year_epoch *base,
-                                                 const year_epoch *next, cd_fin_type type)
+                                                 const year_epoch *next, const year_epoch *present, cd_fin_type type)
 {
     u8 text[CD_FIN_MSG_BYTES];
     u8 of_pool[WORLD_MAX / 8] = {0};
@@ -47,12 +56,14 @@ __attribute__((unused)) static void year_certify(cd_buf *out, world *pool, const
     cd_buf mldsa = {0};
     cd_fin_cert c = {.type = type, .chain = cd_fin_epoch_chain, .total = base->epoch.set.total};
     u32 cnt = base->epoch.set.cnt;
-    c.signed_by = c.total;
     cd_fin_epoch_msg(&c.msg, &next->epoch, 1700000000000000000ull + next->epoch.number);
     cd_fin_msg_enc(text, &c.msg);
     for (u32 i = 0; i < cnt; i++) {
-        of_pool[base->member[i] / 8] |= (u8)(1 << base->member[i] % 8);
-        bits[i / 8] |= (u8)(1 << i % 8);
+        if (year_has(present, base->member[i])) {
+            of_pool[base->member[i] / 8] |= (u8)(1 << base->member[i] % 8);
+            bits[i / 8] |= (u8)(1 << i % 8);
+            c.signed_by += base->validators[i].weight;
+        }
     }
     world_sign_bls(pool, &bls, of_pool, cd_bytes_of(text, sizeof text));
     if (type == CD_FIN_MLDSA) {
@@ -62,7 +73,7 @@ __attribute__((unused)) static void year_certify(cd_buf *out, world *pool, const
             if (cd_fin_quorum(weight, c.total)) {
                 of_pool[base->member[i] / 8] &= (u8) ~(1 << base->member[i] % 8);
             }
-            weight += base->validators[i].weight;
+            weight += year_has(present, base->member[i]) ? base->validators[i].weight : 0;
         }
         world_sign_mldsa(pool, &mldsa, of_pool, cd_bytes_of(text, sizeof text));
     }
@@ -74,12 +85,12 @@ __attribute__((unused)) static void year_certify(cd_buf *out, world *pool, const
     cd_buf_fini(&mldsa);
 }
 
-/* Appends the change from base to next. */
+/* Appends the change from base to next, signed as above. */
 __attribute__((unused)) static void year_change(cd_buf *out, world *pool, const year_epoch *base,
-                                                const year_epoch *next, cd_fin_type type)
+                                                const year_epoch *next, const year_epoch *present, cd_fin_type type)
 {
     cd_buf cert = {0};
-    year_certify(&cert, pool, base, next, type);
+    year_certify(&cert, pool, base, next, present, type);
     cd_fin_change_put(out, &base->epoch, &next->epoch, next->epoch.set.group != NULL, cd_buf_bytes(&cert));
     cd_buf_fini(&cert);
 }

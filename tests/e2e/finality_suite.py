@@ -1,0 +1,131 @@
+"""candela-cli finality: certificates checked by somebody who has a checkpoint and trusts nothing else, and what is wrong
+with wrong ones. [spec:finality#2] [spec:finality#5]"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+
+from cli_suite import run
+from harness import ROOT, match, same
+
+VALIDATORS, DAYS = 7, 34
+
+
+def sample(env):
+    """A network's files, made once."""
+    folder = pathlib.Path(env.dir())
+    program = env.binary.parent.parent / "test" / "finality_sample"
+    assert program.is_file(), f"{program}: no such program, build it first"
+    subprocess.run([program, folder, str(VALIDATORS), str(DAYS)], check=True, capture_output=True, timeout=120)
+    return folder
+
+
+def verify(env, folder, cert, *flags):
+    code, out, err = run(env, "finality", "verify", cert, "--checkpoint=network.checkpoint", "--json", *flags, cwd=folder)
+    same(err, "", cert)
+    return code, json.loads(out)
+
+
+def test_verdicts(env):
+    folder = sample(env)
+    for type_, want in enumerate([(3, "bls-final"), (3, "threshold"), (0, "final"), (0, "final")]):
+        code, got = verify(env, folder, f"type{type_}.cert")
+        same((code, got["verdict"], got["type"], got["epoch"], got["setChanges"]), (*want, type_, 0, 0))
+        code, out, err = run(env, "finality", "verify", f"type{type_}.cert", "--checkpoint=network.checkpoint", cwd=folder)
+        match(out, {"final": "^FINAL: block", "bls-final": "^FINAL BY BLS ALONE: ", "threshold": "^NOT FINAL: "}[want[1]])
+    # as hexadecimal digits, and from standard input
+    data = (folder / "type2.cert").read_bytes()
+    (folder / "type2.hex").write_text("0x" + data.hex() + "\n")
+    same(verify(env, folder, "type2.hex")[0], 0)
+    code, out, err = run(env, "finality", "verify", "-", "--checkpoint=network.checkpoint", stdin=data, cwd=folder)
+    same(code, 0, err)
+
+
+def test_set_changes(env):
+    folder = sample(env)
+    code, got = verify(env, folder, "last.cert")
+    same((code, got["verdict"], got["of"]), (1, "refused", "certificate"))
+    code, got = verify(env, folder, "last.cert", "--changes=year.changes")
+    same((code, got["verdict"], got["epoch"], got["quantumSafeChanges"]), (0, "final", DAYS, True))
+    assert 1 < got["setChanges"] < DAYS, got
+    code, got = verify(env, folder, "last.cert", "--changes=day.changes")
+    same((code, got["verdict"], got["setChanges"]), (3, "bls-final", DAYS))
+    code, out, err = run(env, "finality", "verify", "last.cert", "--checkpoint=network.checkpoint",
+                         "--changes=day.changes", cwd=folder)
+    match(out, "not safe against quantum computers")
+    # a block of the first epoch does not need them
+    code, got = verify(env, folder, "type3.cert", "--changes=year.changes")
+    same((code, got["setChanges"]), (0, 0))
+
+
+def test_tampered(env):
+    folder = sample(env)
+    for name, at, reason in (("type2.cert", 3, "CHAIN"), ("type2.cert", 40, "BLS"), ("type2.cert", 90, "TOTAL"),
+                             ("type2.cert", 98, "WEIGHT"), ("type2.cert", 120, "BLS_FORM|BLS"),
+                             ("type2.cert", 20000, "LATTICE"), ("type3.cert", 9000, "MLDSA"),
+                             ("type0.cert", 0, "VERSION")):
+        data = bytearray((folder / name).read_bytes())
+        data[at] ^= 1
+        (folder / "bad").write_bytes(data)
+        code, got = verify(env, folder, "bad")
+        same((code, got["verdict"]), (1, "refused"), reason)
+        match(got["reason"], f"^({reason})$", str(at))
+        code, out, err = run(env, "finality", "verify", "bad", "--checkpoint=network.checkpoint", cwd=folder)
+        match(out, "^REFUSED, the certificate: ")
+    data = bytearray((folder / "year.changes").read_bytes())
+    data[200] ^= 1
+    (folder / "bad").write_bytes(data)
+    code, got = verify(env, folder, "last.cert", "--changes=bad")
+    same((code, got["of"]), (1, "set changes"), str(got))
+    data = bytearray((folder / "network.checkpoint").read_bytes())
+    data[200] ^= 1
+    (folder / "bad").write_bytes(data)
+    code, out, err = run(env, "finality", "verify", "type2.cert", "--checkpoint=bad", cwd=folder)
+    same((code, out), (1, ""))
+    match(err, "sum does not match")
+    same(verify(env, folder, "type2.cert", "--chain=X")[1]["reason"], "CHAIN")
+
+
+def test_arguments(env):
+    folder = sample(env)
+    for args, text in ((["verify", "type2.cert"], "--checkpoint is missing"), (["verify"], "that command goes"),
+                       (["verify", "type2.cert", "--checkpoint=network.checkpoint", "--chain=Y"], "neither an ID nor a name")):
+        code, out, err = run(env, "finality", *args, cwd=folder)
+        same((code, out), (2, ""))
+        match(err, text)
+    code, out, err = run(env, "finality", "verify", "none.cert", "--checkpoint=network.checkpoint", cwd=folder)
+    same((code, out), (1, ""))
+
+
+def test_decode(env):
+    folder = sample(env)
+    shown = {}
+    for name in ("network.checkpoint", "year.changes", "type2.cert", "type3.cert"):
+        code, out, err = run(env, "finality", "decode", name, "--json", cwd=folder)
+        same((code, err), (0, ""), name)
+        shown[name] = json.loads(out)
+    point = shown["network.checkpoint"]
+    same((point["kind"], point["epoch"], len(point["validators"]), point["thresholdKey"]), ("checkpoint", 0, VALIDATORS, True))
+    same(sum(int(v["weight"]) for v in point["validators"]), int(point["totalWeight"]))
+    same(sorted(point["chains"]), ["C", "P", "X"])
+    same(shown["type2.cert"]["chainID"], point["chains"]["C"])
+    same(shown["year.changes"]["changes"][-1]["epoch"], DAYS)
+    nodes = {v["nodeID"] for v in point["validators"]}
+    assert nodes.issuperset(shown["type3.cert"]["mldsaSigners"]), shown["type3.cert"]
+    code, out, err = run(env, "finality", "decode", "deadbeef", cwd=folder)
+    same((code, out), (1, ""))
+    match(err, "no certificate")
+
+
+def test_examples_of_the_document(env):
+    """Each `$ candela-cli …` of docs/finality.md prints what stands below it, beside the sample."""
+    folder = sample(env)
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "docs" / "finality.md").read_text(), re.S)
+    assert len(blocks) >= 3, blocks
+    for block in blocks:
+        command, want = block.split("\n", 1)
+        words = shlex.split(command.removeprefix("$ "))
+        same(words[0], "candela-cli")
+        code, out, err = run(env, *words[1:], cwd=folder)
+        same(out + err, want, command)
