@@ -85,7 +85,7 @@ static void ask_mux(cd_p2p_router *r, const route *c, const cd_p2p_in *in)
     cd_p2p_chain_msg out = {.request_id = m->request_id, .data = cd_buf_bytes(&response)};
     if (code != CD_P2P_APP_OK) {
         out.error_code = code;
-        out.data = code < 0 ? cd_bytes_str(cd_p2p_app_text(code)) : out.data;
+        out.data = out.data.n == 0 ? cd_bytes_str(cd_p2p_app_text(code)) : out.data;
     }
     cd_hash32 id = c->chain.id;
     cd_p2p_router_say(r, &id, &in->from, code == CD_P2P_APP_OK ? CD_P2P_APP_RESPONSE : CD_P2P_APP_ERROR, &out);

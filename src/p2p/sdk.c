@@ -150,12 +150,7 @@ i32 cd_p2p_mux_request(cd_p2p_mux *m, cd_buf *response, const cd_node_id *from, 
     if (h->period_ns != 0 && !cd_p2p_window_hit(&m->windows[h - m->handlers], from, now_ns)) {
         return CD_P2P_APP_THROTTLED;
     }
-    usize before = response->n;
-    i32 code = h->request(h->ctx, response, from, body);
-    if (code != CD_P2P_APP_OK) {
-        response->n = before;
-    }
-    return code;
+    return h->request(h->ctx, response, from, body);
 }
 
 void cd_p2p_mux_gossip(cd_p2p_mux *m, const cd_node_id *from, cd_bytes app_bytes)

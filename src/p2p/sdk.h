@@ -86,7 +86,8 @@ bool cd_p2p_window_hit(cd_p2p_window *w, const cd_node_id *peer, u64 now_ns) CD_
 /* --- handlers --- */
 
 /* The handler of one number, which answers requests and hears gossip. request returns CD_P2P_APP_OK and appends the
- * response, or returns a code for the AppError. Either function may be NULL. */
+ * response, or returns a code for the AppError and appends its words; none: those of cd_p2p_app_text. Either function
+ * may be NULL. */
 typedef struct cd_p2p_handler {
     u64 id;
     void *ctx;
@@ -112,7 +113,8 @@ typedef struct cd_p2p_mux {
 cd_err cd_p2p_mux_add(cd_p2p_mux *m, const cd_p2p_handler *h, u64 now_ns) CD_CHECK;
 void cd_p2p_mux_fini(cd_p2p_mux *m);
 
-/* cd_p2p_mux_request answers an AppRequest: CD_P2P_APP_OK with the response appended, or the code of the AppError.
+/* cd_p2p_mux_request answers an AppRequest: CD_P2P_APP_OK with the response appended, or the code of the AppError with
+ * the handler's words, if any.
  * cd_p2p_mux_gossip hands gossip to its handler; without one it is dropped. */
 i32 cd_p2p_mux_request(cd_p2p_mux *m, cd_buf *response, const cd_node_id *from, cd_bytes app_bytes, u64 now_ns);
 void cd_p2p_mux_gossip(cd_p2p_mux *m, const cd_node_id *from, cd_bytes app_bytes);

@@ -246,7 +246,7 @@ static void app_messages(void **state)
         const char *answer;
     } rows[] = {{"\1hello", CD_P2P_APP_RESPONSE, 0, "hello!"},
                 {"\2hello", CD_P2P_APP_ERROR, -2, "unregistered handler"},
-                {"\1", CD_P2P_APP_ERROR, 5, ""}};
+                {"\1", CD_P2P_APP_ERROR, 5, "!"}};
     for (u32 i = 0; i < CD_COUNT(rows); i++) {
         cd_p2p_chain_msg m = {.request_id = 2 * i + 1, .data = cd_bytes_str(rows[i].ask)};
         cd_p2p_router_ask(r, &primary_chain, &own, CD_P2P_APP_REQUEST, &m);

@@ -75,7 +75,7 @@ static void mux(void **state)
                          "bad",
                          5, &bob, &out),
                      7);
-    assert_int_equal(out.n, 0);
+    assert_true(cd_bytes_eq(cd_buf_bytes(&out), cd_bytes_str("bad"))); /* the words of the AppError */
     assert_int_equal(ask(&m, "\xac\x02hi", 4, &bob, &out), CD_P2P_APP_THROTTLED);
     assert_int_equal(ask(&m, "\xac\x02hi", 4, &alice, &out), CD_P2P_APP_OK);
     assert_int_equal(ask(&m, "\x01x", 2, &bob, &out), CD_P2P_APP_NOT_VALIDATOR);

@@ -58,6 +58,7 @@ struct cd_gossip {
     const cd_vm_sender *sender; /* NULL: there are no peers */
     cd_gossip_stakers stakers;
     cd_p2p_mux mux;
+    cd_gossip_asks asks;
     cd_gossip_topic *topics[CD_GOSSIP_TOPICS_MAX];
     u32 topic_cnt;
     u32 request_id; /* of the next question: odd, as the SDK's are */
@@ -168,22 +169,47 @@ static u64 wake_push(cd_gossip_topic *t, u64 now)
 
 /* --- pulling --- */
 
-static void ask(cd_gossip_topic *t, const cd_node_id *whom)
+static void ask(cd_gossip *g, const cd_node_id *whom, u32 request_id, u64 handler, cd_bytes body)
 {
-    cd_gossip *g = t->g;
-    const cd_p2p_pull pull = {.salt = cd_bytes_of(t->known.salt.b, sizeof t->known.salt.b),
-                              .filter = cd_buf_bytes(&t->known.bytes)};
-    cd_buf body = {0};
     cd_buf msg = {0};
-    cd_proto_put(&body, &cd_p2p_pull_table, &pull);
-    cd_p2p_app_put(&msg, t->handler, cd_buf_bytes(&body));
+    cd_p2p_app_put(&msg, handler, body);
+    g->sender->request(g->sender, whom, request_id, cd_buf_bytes(&msg));
+    cd_buf_fini(&msg);
+}
+
+static u32 next_request(cd_gossip *g)
+{
+    u32 id = g->request_id;
+    g->request_id += 2;
+    return id;
+}
+
+static void pull(cd_gossip_topic *t, const cd_node_id *whom)
+{
+    const cd_p2p_pull p = {.salt = cd_bytes_of(t->known.salt.b, sizeof t->known.salt.b),
+                           .filter = cd_buf_bytes(&t->known.bytes)};
+    cd_buf body = {0};
+    cd_proto_put(&body, &cd_p2p_pull_table, &p);
     t->is_asking = true;
     t->asked = *whom;
-    t->request_id = g->request_id;
-    g->request_id += 2;
-    g->sender->request(g->sender, whom, t->request_id, cd_buf_bytes(&msg));
-    cd_buf_fini(&msg);
+    t->request_id = next_request(t->g);
+    ask(t->g, whom, t->request_id, t->handler, cd_buf_bytes(&body));
     cd_buf_fini(&body);
+}
+
+bool cd_gossip_ask(cd_gossip *g, const cd_node_id *whom, u64 handler, cd_bytes body, cd_gossip_told *told, void *ctx)
+{
+    u32 id = g->request_id;
+    if (g->sender == NULL || !cd_gossip_asks_put(&g->asks, id, whom, told, ctx)) {
+        return false;
+    }
+    ask(g, whom, next_request(g), handler, body);
+    return true;
+}
+
+void cd_gossip_forget(cd_gossip *g, const void *ctx)
+{
+    cd_gossip_asks_drop(&g->asks, ctx);
 }
 
 /* Asks one question at a time: a peer that answers slowly is not asked more often. */
@@ -198,7 +224,7 @@ static u64 wake_pull(cd_gossip_topic *t, u64 now)
         t->pull_at_ns = now + t->params->pull_ns;
         if (!t->is_asking && cd_gossip_stakers_has(&g->stakers, &g->ctx->node_id, now) &&
             cd_gossip_stakers_any(&g->stakers, &whom, g->ctx->rng, now)) {
-            ask(t, &whom);
+            pull(t, &whom);
         }
     }
     return t->pull_at_ns;
@@ -291,7 +317,7 @@ void cd_gossip_on_request(cd_vm *vm, const cd_node_id *from, u32 request_id, u64
     if (code == CD_P2P_APP_OK) {
         g->sender->response(g->sender, from, request_id, cd_buf_bytes(&response));
     } else {
-        cd_bytes words = code < 0 ? cd_bytes_str(cd_p2p_app_text(code)) : cd_buf_bytes(&response);
+        cd_bytes words = response.n == 0 ? cd_bytes_str(cd_p2p_app_text(code)) : cd_buf_bytes(&response);
         g->sender->error(g->sender, from, request_id, code, words);
     }
     cd_buf_fini(&response);
@@ -315,14 +341,16 @@ void cd_gossip_on_response(cd_vm *vm, const cd_node_id *from, u32 request_id, cd
     const cd_gossip_topic *t = answered(of_vm(vm), from, request_id);
     if (t != NULL) {
         deliver(t, &t->got_pull, from, msg);
+    } else {
+        (void)cd_gossip_asks_end(&of_vm(vm)->asks, request_id, from, CD_P2P_APP_OK, msg);
     }
 }
 
 void cd_gossip_on_failed(cd_vm *vm, const cd_node_id *from, u32 request_id, i32 code, cd_bytes message)
 {
-    (void)code;
-    (void)message;
-    (void)answered(of_vm(vm), from, request_id);
+    if (answered(of_vm(vm), from, request_id) == NULL) {
+        (void)cd_gossip_asks_end(&of_vm(vm)->asks, request_id, from, code == 0 ? CD_P2P_APP_UNEXPECTED : code, message);
+    }
 }
 
 void cd_gossip_on_gossip(cd_vm *vm, const cd_node_id *from, cd_bytes msg)
@@ -360,6 +388,7 @@ cd_gossip *cd_gossip_new(const cd_vm_ctx *ctx)
     g->request_id = 1;
     g->mux.is_validator = is_validator;
     g->mux.ctx = g;
+    cd_gossip_asks_init(&g->asks);
     cd_gossip_stakers_init(&g->stakers, ctx->validators, &ctx->subnet_id, &ctx->node_id);
     return g;
 }
@@ -375,6 +404,7 @@ void cd_gossip_free(cd_gossip *g)
         cd_free(g->topics[i]);
     }
     cd_p2p_mux_fini(&g->mux);
+    cd_gossip_asks_fini(&g->asks);
     cd_gossip_stakers_fini(&g->stakers);
     cd_free(g);
 }

@@ -13,6 +13,7 @@
 #define CD_VM_GOSSIP_GOSSIP_H
 
 #include "p2p/sdk.h"
+#include "vm/gossip/asks.h"
 #include "vm/vm.h"
 
 typedef struct cd_gossip cd_gossip;
@@ -65,6 +66,13 @@ cd_gossip_topic *cd_gossip_add(cd_gossip *g, u64 handler, const char *name, cons
 
 /* cd_gossip_mux borrows the table of handlers, to add others than topics. */
 cd_p2p_mux *cd_gossip_mux(cd_gossip *g);
+
+/* cd_gossip_ask asks a node something else, whoever it is: the body goes to the handler of that number; told hears what
+ * came of it, once, perhaps before this returns. False: there are no peers, or CD_GOSSIP_ASKS_OPEN_MAX questions are
+ * open. cd_gossip_forget: ctx hears of none of its questions any more. */
+bool cd_gossip_ask(cd_gossip *g, const cd_node_id *whom, u64 handler, cd_bytes body, cd_gossip_told *told,
+                   void *ctx) CD_CHECK;
+void cd_gossip_forget(cd_gossip *g, const void *ctx);
 
 /* cd_gossip_known: a thing has come into the set, from anywhere. cd_gossip_push_out: it came to this node first, which
  * pushes it to others. */

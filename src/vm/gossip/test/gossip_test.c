@@ -573,6 +573,92 @@ static void nobody_validates_yet(void **state)
     end();
 }
 
+/* --- questions of other handlers --- */
+
+typedef struct outcome {
+    u32 cnt;
+    i32 code;
+    char said[32];
+} outcome;
+
+static void on_told(void *ctx, const cd_node_id *node, i32 code, cd_bytes answer)
+{
+    outcome *o = ctx;
+    (void)node;
+    o->cnt++;
+    o->code = code;
+    assert_true(answer.n < sizeof o->said);
+    memcpy(o->said, answer.p, answer.n);
+    o->said[answer.n] = 0;
+}
+
+static i32 sums(void *ctx, cd_buf *response, const cd_node_id *from, cd_bytes body)
+{
+    (void)ctx;
+    (void)from;
+    bool is_sum = cd_bytes_eq(body, cd_bytes_str("1 + 1"));
+    cd_buf_str(response, is_sum ? "2" : "no sum");
+    return is_sum ? CD_P2P_APP_OK : 9;
+}
+
+static bool asks(u32 from, u32 to, const char *what, outcome *o)
+{
+    cd_node_id node = id_of(to);
+    *o = (outcome){0};
+    return cd_gossip_ask(members[from].vm.gossip, &node, CD_P2P_HANDLER_SIGNATURE, cd_bytes_str(what), on_told, o);
+}
+
+static void other_questions(void **state)
+{
+    (void)state;
+    begin(NODES);
+    outcome o;
+    assert_true(asks(0, 1, "1 + 1", &o));
+    assert_true(o.cnt == 1 && o.code == CD_P2P_APP_UNREGISTERED);
+    assert_string_equal(o.said, "unregistered handler");
+    const cd_p2p_handler h = {.id = CD_P2P_HANDLER_SIGNATURE, .request = sums};
+    assert_int_equal(cd_p2p_mux_add(cd_gossip_mux(members[1].vm.gossip), &h, 0), CD_OK);
+    assert_true(asks(0, 1, "1 + 1", &o));
+    assert_true(o.cnt == 1 && o.code == CD_P2P_APP_OK);
+    assert_string_equal(o.said, "2");
+    assert_true(asks(0, 1, "1 +", &o));
+    assert_true(o.cnt == 1 && o.code == 9);
+    assert_string_equal(o.said, "no sum");
+    members[1].is_deaf = true;
+    assert_true(asks(0, 1, "1 + 1", &o));
+    assert_true(o.cnt == 1 && o.code == -1);
+    end();
+}
+
+/* One who was not asked answers; one who was asked answers twice; who has gone hears of nothing. */
+static void open_questions(void **state)
+{
+    (void)state;
+    cd_gossip_asks a;
+    outcome o = {0};
+    outcome p = {0};
+    cd_node_id alice = id_of(0);
+    cd_node_id bob = id_of(1);
+    cd_gossip_asks_init(&a);
+    assert_true(cd_gossip_asks_put(&a, 1, &alice, on_told, &o));
+    assert_true(cd_gossip_asks_put(&a, 3, &bob, on_told, &p));
+    assert_true(cd_gossip_asks_put(&a, 5, &bob, on_told, &o));
+    assert_false(cd_gossip_asks_end(&a, 1, &bob, 0, cd_bytes_str("x")));
+    assert_true(cd_gossip_asks_end(&a, 1, &alice, 0, cd_bytes_str("y")));
+    assert_false(cd_gossip_asks_end(&a, 1, &alice, 0, cd_bytes_str("z")));
+    assert_string_equal(o.said, "y");
+    cd_gossip_asks_drop(&a, &o);
+    assert_false(cd_gossip_asks_end(&a, 5, &bob, 0, cd_bytes_str("z")));
+    assert_true(cd_gossip_asks_end(&a, 3, &bob, 4, cd_bytes_str("w")));
+    assert_true(o.cnt == 1 && p.cnt == 1 && p.code == 4);
+    u32 id = 7;
+    while (cd_gossip_asks_put(&a, id, &bob, on_told, &p)) {
+        id += 2;
+    }
+    assert_int_equal(id, 7 + 2 * CD_GOSSIP_ASKS_OPEN_MAX);
+    cd_gossip_asks_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +673,8 @@ int main(void)
         cmocka_unit_test(answers_that_are_none),
         cmocka_unit_test(bounded),
         cmocka_unit_test(nobody_validates_yet),
+        cmocka_unit_test(other_questions),
+        cmocka_unit_test(open_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
