@@ -253,8 +253,14 @@ void cd__json2_serve(cd_rpc_req *r, cd_buf *out)
         cd_buf_str(out, "{\"jsonrpc\":\"2.0\",\"result\":");
         cd_err e = cd_rpc_origin_check(&call, r->origins);
         e = e != CD_OK || call.method->args == NULL ? e : cd__rpc_args_read(&call);
-        cd_rpc_method_called(one->method);
         e = e != CD_OK ? e : one->method->fn(&call);
+        if (e == CD_EAGAIN && call.wait != NULL && call.wait->ctx != NULL) {
+            out->n = start;
+            r->is_waiting = true;
+            cd__rpc_scope_end(r, scope);
+            return;
+        }
+        cd_rpc_method_called(one->method);
         if (e == CD_OK) {
             put_id(out, one->id);
         } else {

@@ -262,6 +262,7 @@ cd_rpc_call cd__rpc_call_of(cd_rpc_req *r, const cd__rpc_one *one, void *scope, 
         .lane = r->lane,
         .foreign = r->foreign,
         .deadline_ns = r->deadline_ns,
+        .wait = r->may_wait && !r->is_batch ? &r->wait : NULL,
     };
 }
 
@@ -335,6 +336,11 @@ static usize serve_call(cd_rpc_req *r, cd_buf *out, const cd__rpc_one *one, void
         if (e == CD_EAGAIN && r->lane == CD_RPC_TRY) {
             out->n = start;
             r->must_read = true;
+            return 0;
+        }
+        if (e == CD_EAGAIN && call.wait != NULL && call.wait->ctx != NULL) {
+            out->n = start;
+            r->is_waiting = true;
             return 0;
         }
         cd_rpc_method_called(call.method);
@@ -540,6 +546,7 @@ static bool serve(cd_rpc_req *r, cd_buf *reply)
 {
     if (r->service->form == CD_RPC_JSON2) {
         cd__json2_serve(r, reply);
+        return !r->is_waiting;
     } else if (r->error_message != NULL) {
         put_refusal(r, reply);
     } else if (r->is_batch) {
@@ -549,7 +556,7 @@ static bool serve(cd_rpc_req *r, cd_buf *reply)
         (void)serve_one(r, reply, &r->single, scope);
         cd__rpc_scope_end(r, scope);
     }
-    return true;
+    return !r->is_waiting;
 }
 
 bool cd__rpc_req_step(cd_rpc_req *r, cd_buf *reply)

@@ -39,6 +39,9 @@ struct cd_rpc_req {
     usize cnt;
     cd__rpc_one single; /* the one element of a request that is no batch */
     cd_rpc_lane lane;
+    bool may_wait;       /* who serves it calls step again when it has waited */
+    bool is_waiting;     /* step was false because the call waits */
+    cd_rpc_wait wait;    /* for what */
     bool must_read;      /* what was tried in lane TRY has to run as READ */
     cd_splices *splices; /* where shared bytes belong in the answer; NULL: all is copied */
     struct cd_rpc_origins *origins;
@@ -62,7 +65,8 @@ struct cd_rpc_req {
 };
 
 /* cd__rpc_req_step serves r as far as this thread may, which is of r->lane, and appends to reply. False: the rest of a
- * batch is for another thread, or for this one after others have had their turn: r->lane says which. */
+ * batch is for another thread, or for this one after others have had their turn: r->lane says which; or the call waits,
+ * then is_waiting is set and the caller arms r->wait. */
 bool cd__rpc_req_step(cd_rpc_req *r, cd_buf *reply);
 
 /* cd__rpc_req_has_begun: some elements of a batch are answered, and others are not. */

@@ -71,6 +71,16 @@ struct cd_rpc_method;
 struct cd_rpc_session;
 struct cd_rpc_args;
 
+/* What a call waits for, elsewhere than on a thread. A handler fills it in and returns CD_EAGAIN; it is called again, in
+ * its lane, when resume was, with ctx as it left it. */
+typedef struct cd_rpc_wait {
+    /* arm has resume(arg) called once, from any thread, perhaps before it returns. */
+    void (*arm)(void *ctx, void (*resume)(void *arg), void *arg);
+    /* drop: the call has ended without its handler. Any thread. */
+    void (*drop)(void *ctx);
+    void *ctx; /* NULL: it waits for nothing */
+} cd_rpc_wait;
+
 /* One call while it is served. */
 typedef struct cd_rpc_call {
     void *ctx;   /* the service's: a chain */
@@ -84,6 +94,7 @@ typedef struct cd_rpc_call {
     cd_json_w *out;                 /* the handler writes exactly one value here, unless it fails */
     cd_splices *splices;            /* takes shared bytes of the result; NULL: everything has to be copied */
     cd_rpc_lane lane;               /* the lane in which the call runs; TRY: not yet as READ */
+    cd_rpc_wait *wait;              /* NULL: this call cannot wait: it is one of a batch, or nobody would call again */
     cd_bytes foreign;               /* the origin of the page of a stranger that asks; empty: none */
     u64 deadline_ns;                /* monotonic; UINT64_MAX = none */
     int error_code;

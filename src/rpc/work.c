@@ -2,8 +2,19 @@
 
 #include "base/os/clock.h"
 
+/* What it waited for is of no use to it any more. */
+static void drop_wait(cd__rpc_work *w)
+{
+    const cd_rpc_wait wait = w->req.wait;
+    w->req.wait = (cd_rpc_wait){0};
+    if (wait.ctx != NULL) {
+        wait.drop(wait.ctx);
+    }
+}
+
 static void refuse(cd__rpc_work *w, cd_err e)
 {
+    drop_wait(w);
     w->is_refused = !cd__rpc_req_has_begun(&w->req);
     cd_rpc_req_refuse(&w->req, w->out, CD_RPC_BUSY,
                       e == CD_ECLOSED ? "the server is stopping" : "too many requests are waiting");
@@ -18,6 +29,8 @@ static bool run(cd__rpc_work *w, bool is_try)
     w->req.origins = w->lanes->origins;
     w->req.log = w->lanes->log;
     w->req.foreign = w->foreign;
+    w->req.may_wait = !is_try;
+    w->req.is_waiting = false;
     if (is_try) {
         return cd__rpc_req_try(&w->req, w->out);
     }
@@ -36,6 +49,7 @@ static bool serve(cd__rpc_work *w, bool is_try)
         w->cpu_ns += cd_clock_mono_ns(clock) - start;
     }
     if (is_served) {
+        drop_wait(w);
         w->done(w);
     }
     return is_served;
@@ -43,10 +57,23 @@ static bool serve(cd__rpc_work *w, bool is_try)
 
 static void send(cd__rpc_work *w, cd_rpc_lane lane);
 
+/* The call has waited. */
+static void resume(void *arg)
+{
+    cd__rpc_work *w = arg;
+    send(w, w->req.lane);
+}
+
 /* Serves what this thread may and sends the rest on. */
 static void serve_on(cd__rpc_work *w)
 {
-    if (!serve(w, false)) {
+    if (serve(w, false)) {
+        return;
+    }
+    if (w->req.is_waiting) {
+        const cd_rpc_wait wait = w->req.wait;
+        wait.arm(wait.ctx, resume, w); /* by now another thread may have it */
+    } else {
         send(w, w->req.lane);
     }
 }

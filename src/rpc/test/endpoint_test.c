@@ -74,9 +74,69 @@ static cd_err test_size(cd_rpc_call *call)
     return CD_OK;
 }
 
+/* A call that waits until test_resume is called, or hardly at all when it is given a number. */
+typedef struct parked {
+    cd_mutex lock;
+    cd_cond came;
+    void (*resume)(void *arg);
+    void *arg;
+    bool is_short;
+    atomic_uint drops;
+} parked;
+
+static parked waiting;
+
+static void wait_arm(void *ctx, void (*resume)(void *arg), void *arg)
+{
+    parked *p = ctx;
+    if (p->is_short) {
+        resume(arg);
+        return;
+    }
+    cd_mutex_lock(&p->lock);
+    p->resume = resume;
+    p->arg = arg;
+    cd_cond_wake_all(&p->came);
+    cd_mutex_unlock(&p->lock);
+}
+
+static void wait_drop(void *ctx)
+{
+    atomic_fetch_add(&((parked *)ctx)->drops, 1);
+}
+
+static cd_err test_wait(cd_rpc_call *call)
+{
+    cd_json_w_cstr(call->out, "awaited");
+    if (call->wait == NULL) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "not in a batch");
+    }
+    if (call->wait->ctx != NULL) {
+        call->wait->ctx = NULL;
+        return CD_OK;
+    }
+    waiting.is_short = call->method->args != NULL || cd_rpc_has_arg(call, 0);
+    *call->wait = (cd_rpc_wait){.arm = wait_arm, .drop = wait_drop, .ctx = &waiting};
+    return CD_EAGAIN;
+}
+
+/* Lets the call that waits go on. */
+static void wake(void)
+{
+    cd_mutex_lock(&waiting.lock);
+    while (waiting.resume == NULL) {
+        cd_cond_wait(&waiting.came, &waiting.lock);
+    }
+    void (*resume)(void *arg) = waiting.resume;
+    waiting.resume = NULL;
+    cd_mutex_unlock(&waiting.lock);
+    resume(waiting.arg);
+}
+
 #define NODE_METHODS(X)                                                                                                \
     X("", node.name, "", node_name, FAST, NONE, "{}", "Nothing")                                                       \
-    X("", node.act, "", node_act, FAST_ACTS, NONE, "{}", "Acts")
+    X("", node.act, "", node_act, FAST_ACTS, NONE, "{}", "Acts")                                                       \
+    X("", node.wait, "", node_wait, READ, ARGS((U64, n, "n", OPTIONAL)), "String", "Waits")
 NODE_METHODS(CD_RPC_NAMED_DECL)
 
 cd_err node_name(cd_rpc_call *call)
@@ -84,6 +144,11 @@ cd_err node_name(cd_rpc_call *call)
     cd_json_w_obj(call->out);
     cd_json_w_obj_end(call->out);
     return CD_OK;
+}
+
+cd_err node_wait(cd_rpc_call *call)
+{
+    return test_wait(call);
 }
 
 cd_err node_act(cd_rpc_call *call)
@@ -111,7 +176,8 @@ static const cd_rpc_method rows[] = {
                 CD_RPC_ROW("", test_shared, test_shared, TRY, 1, 2, "n: Int, x?: Int -> Any", "Text")
                     CD_RPC_ROW("", test_owner, test_where, OWNER, 0, 0, "-> String", "Where it runs")
                         CD_RPC_ROW("", test_act, test_where, OWNER_ACTS, 0, 0, "-> String", "Acts")
-                            CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int", "How long")};
+                            CD_RPC_ROW("", test_wait, test_wait, OWNER, 0, 1, "n?: Int -> String", "Waits")
+                                CD_RPC_ROW("", test_size, test_size, FAST, 1, 1, "s: String -> Int", "How long")};
 
 static const cd_rpc_method node_rows[] = {NODE_METHODS(CD_RPC_NAMED_ROW)};
 
@@ -385,6 +451,50 @@ static void over_http(void **state)
     (void)close(fd);
     cd_buf_fini(&got);
     rig_close(&g);
+}
+
+/* A call waits without a thread, and is called again; over both forms, and when no thread has room for it then. */
+static void waits(void **state)
+{
+    (void)state;
+    rig g;
+    cd_buf got = {0};
+    cd_mutex_init(&waiting.lock);
+    cd_cond_init(&waiting.came);
+    rig_open(&g);
+    int fd = dial(&g);
+    int other = dial(&g);
+    ask(fd, &got, "POST", "/rpc", JSON,
+        cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_wait\",\"params\":[1]}"));
+    expect(&got, "HTTP/1.1 200", NULL, RESULT("\"awaited\""));
+    ask(fd, &got, "POST", "/node", JSON,
+        cd_bytes_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node.wait\",\"params\":{}}"));
+    expect(&got, "HTTP/1.1 200", NULL, "{\"jsonrpc\":\"2.0\",\"result\":\"awaited\",\"id\":1}\n");
+    ask(fd, &got, "POST", "/rpc", JSON, cd_bytes_str("[" CALL("test_wait") "]"));
+    expect(&got, "HTTP/1.1 200", NULL,
+           "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"not in a batch\"}}]");
+    for (u32 i = 0; i < 2; i++) {
+        say(fd, cd_bytes_str("POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                             "Content-Length: 45\r\n\r\n" CALL("test_wait")));
+        ask(other, &got, "POST", "/rpc", JSON, cd_bytes_str(CALL("test_owner"))); /* the owner's thread is free */
+        expect(&got, "HTTP/1.1 200", NULL, RESULT("\"owner\""));
+        atomic_store(&g.is_busy, i == 1);
+        wake();
+        hear(fd, &got);
+        assert_int_equal(atomic_load(&waiting.drops), i);
+        if (i == 0) {
+            expect(&got, "HTTP/1.1 200", NULL, RESULT("\"awaited\""));
+        }
+    }
+    expect(&got, "HTTP/1.1 503", NULL,
+           "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"too many "
+           "requests are waiting\"}}");
+    (void)close(fd);
+    (void)close(other);
+    cd_buf_fini(&got);
+    rig_close(&g);
+    cd_mutex_fini(&waiting.lock);
+    cd_cond_fini(&waiting.came);
 }
 
 #define TRY_CALL(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test_try\",\"params\":" params "}"
@@ -792,9 +902,9 @@ static void below_a_star(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(over_http),   cmocka_unit_test(tries),        cmocka_unit_test(shared_texts),
-        cmocka_unit_test(long_bodies), cmocka_unit_test(busy),         cmocka_unit_test(over_ws),
-        cmocka_unit_test(strangers),   cmocka_unit_test(below_a_star),
+        cmocka_unit_test(over_http),    cmocka_unit_test(waits),       cmocka_unit_test(tries),
+        cmocka_unit_test(shared_texts), cmocka_unit_test(long_bodies), cmocka_unit_test(busy),
+        cmocka_unit_test(over_ws),      cmocka_unit_test(strangers),   cmocka_unit_test(below_a_star),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
