@@ -8,16 +8,23 @@
 
 /* --- what the node calls --- */
 
-static cd_err sign(void *ctx, u8 out[96], cd_bytes msg, cd_errinfo *why)
+static cd_err sign_with(const cd_p2p_identity *self, u8 out[96], cd_bytes msg)
 {
-    const cd_p2p_identity *self = ctx;
     cd_bls_sig sig;
-    cd_err e = cd_bls_sign(&sig, CD_BLS_POP, msg, (const cd_bls_sk *)(const void *)self->bls.p);
-    if (e != CD_OK) {
-        return cd_fail(why, e, "the node's BLS key: %s", cd_err_str(e));
-    }
+    CD_TRY(cd_bls_sign(&sig, CD_BLS_POP, msg, (const cd_bls_sk *)(const void *)self->bls.p));
     cd_bls_sig_enc(out, &sig);
     return CD_OK;
+}
+
+static cd_err sign_here(const cd_vm_signer *s, u8 out[96], cd_bytes msg)
+{
+    return sign_with(((const cd__plugins *)(const void *)s)->self, out, msg);
+}
+
+static cd_err sign(void *ctx, u8 out[96], cd_bytes msg, cd_errinfo *why)
+{
+    cd_err e = sign_with(ctx, out, msg);
+    return e == CD_OK ? e : cd_fail(why, e, "the node's BLS key: %s", cd_err_str(e));
 }
 
 typedef struct listing {
@@ -161,7 +168,8 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
                       const cd_p2p_identity *self)
 {
-    *out = (cd__plugins){.args = a, .self = self};
+    *out = (cd__plugins){.args = a, .self = self, .signer = {.sign = sign_here}};
+    memcpy(out->signer.key, self->bls_public, sizeof out->signer.key);
     out->tracked = (cd_tracked_cfg){
         .list = list,
         .files = files,

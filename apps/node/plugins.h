@@ -8,6 +8,7 @@
 
 /* What the flags say about plugins; lives as long as the node. */
 typedef struct cd__plugins {
+    cd_vm_signer signer; /* first: VMs in this process sign with it */
     const cd_args *args;
     const cd_p2p_identity *self;
     cd_plugins_cfg cfg;

@@ -155,6 +155,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .node_id = self->node_id,
         .bls_key = cd_bytes_of(self->bls_public, sizeof self->bls_public),
         .bls_pop = cd_bytes_of(self->bls_pop, sizeof self->bls_pop),
+        .signer = &plugins.signer,
         .data_dir = dir,
         .accepts_loss = cd_args_bool(a, OPT_ACCEPT_LOSS),
         .http = front_of(a, mem, net),

@@ -194,6 +194,7 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
         .users = env->users,
         .sender = cd_decider_sender(c->decider),
         .validators = &env->validators->for_vms,
+        .signer = env->signer,
         .genesis = cd_buf_bytes(&c->genesis),
         .config = c->cfg.config,
         .upgrades = c->cfg.upgrades,

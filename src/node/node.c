@@ -511,6 +511,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
                 .metrics = n->metrics,
                 .loop = n->front == NULL ? NULL : cd_front_loop(n->front),
                 .share = cd_budget_part(&n->budget, max),
+                .signer = n->cfg.signer,
                 .peers = n->peers,
                 .has_index = n->cfg.has_index,
             },

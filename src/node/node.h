@@ -33,6 +33,7 @@ typedef struct cd_node_cfg {
     cd_node_id node_id;
     cd_bytes bls_key; /* compressed, and a proof that its secret is known; empty: the node signs nothing */
     cd_bytes bls_pop;
+    const cd_vm_signer *signer; /* signs Warp messages with that key; NULL likewise */
     const char
         *staking_host; /* what info.getNodeIP says without peers: "203.0.113.7", "[2001:db8::7]"; NULL: nothing */
     u16 staking_port;  /* and its port; 0: that of the API plus 1 */

@@ -24,6 +24,7 @@
 #include "store/kv.h"
 #include "vm/sender.h"
 #include "vm/shared.h"
+#include "vm/signer.h"
 #include "vm/users.h"
 #include "vm/validators.h"
 
@@ -271,6 +272,7 @@ typedef struct cd_vm_ctx {
     cd_rng *rng;                        /* randomness for this chain alone */
     const cd_vm_sender *sender;         /* NULL: there are no peers */
     const cd_vm_validators *validators; /* NULL: nobody knows who validates */
+    const cd_vm_signer *signer;         /* NULL: the node signs nothing */
     const cd_vm_shared *shared;         /* NULL: no chain to share with */
     const cd_vm_primary *primary;       /* NULL: this node has no P- and X-Chain */
     const cd_vm_users *users;           /* NULL: the node keeps no keys for people */
