@@ -71,8 +71,8 @@ struct cd_rpc_method;
 struct cd_rpc_session;
 struct cd_rpc_args;
 
-/* What a call waits for, elsewhere than on a thread. A handler fills it in and returns CD_EAGAIN; it is called again, in
- * its lane, when resume was, with ctx as it left it. */
+/* What a call waits for, elsewhere than on a thread. A handler fills it in and returns CD_EAGAIN; it is called again,
+ * in its lane, when resume was, with ctx as it left it; once it has taken what it waited for, it sets ctx to NULL. */
 typedef struct cd_rpc_wait {
     /* arm has resume(arg) called once, from any thread, perhaps before it returns. */
     void (*arm)(void *ctx, void (*resume)(void *arg), void *arg);
