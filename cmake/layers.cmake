@@ -39,9 +39,9 @@ set(CD_LAYERS
                                chains/platform/state chains/platform/genesis chains/platform/txs"
   "chains/platform/service 11 : base num crypto codec net store types rpc vm wallet chains/utxo chains/wallet
                                 chains/platform/fees chains/platform/state chains/platform/genesis"
-  "chains/platform 12 : base num crypto codec store types rpc vm vm/gossip wallet chains/utxo chains/platform/fees
-                        chains/platform/state chains/platform/genesis chains/platform/txs chains/platform/blocks
-                        chains/platform/service"
+  "chains/platform 12 : base num crypto codec store types rpc vm vm/gossip warp wallet chains/utxo
+                        chains/platform/fees chains/platform/state chains/platform/genesis chains/platform/txs
+                        chains/platform/blocks chains/platform/service"
   "chains/xvm 10 : base num crypto codec store net types rpc vm vm/shared vm/gossip wallet chains/utxo chains/wallet"
   "chains/evmchain/core 8 : base num crypto codec store types evm precompile vm"
   "chains/evmchain/tracers 9 : base num crypto codec store types evm precompile chains/evmchain/core"

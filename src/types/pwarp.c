@@ -101,3 +101,18 @@ void cd_p_validation_id(cd_hash32 *out, const cd_hash32 *net_id, u32 idx)
     cd_put_be32(b + sizeof net_id->b, idx);
     cd_sha256(out, cd_bytes_of(b, sizeof b));
 }
+
+/* --- justifications --- */
+
+static const cd_proto_field index_fields[] = {
+    CD_PROTO_FIELD(1, BYTES, cd_p_net_index, net_id),
+    CD_PROTO_FIELD(2, U32, cd_p_net_index, index),
+};
+static const cd_proto_type index_table = CD_PROTO_TYPE(cd_p_net_index, index_fields, "SubnetIDIndex");
+#define PREIMAGE .is_oneof = true, .which = offsetof(cd_p_justification, preimage)
+static const cd_proto_field justification_fields[] = {
+    CD_PROTO_FIELD(1, MSG, cd_p_justification, index, PREIMAGE, .of = &index_table),
+    CD_PROTO_FIELD(2, BYTES, cd_p_justification, message, PREIMAGE),
+};
+const cd_proto_type cd_p_justification_table =
+    CD_PROTO_TYPE(cd_p_justification, justification_fields, "L1ValidatorRegistrationJustification");

@@ -6,6 +6,7 @@
 #ifndef CD_TYPES_PWARP_H
 #define CD_TYPES_PWARP_H
 
+#include "codec/proto.h"
 #include "types/ptx.h"
 
 /* Type IDs of payloads. */
@@ -68,6 +69,30 @@ typedef struct cd_p_conversion_data {
 /* The tables of cd_p_payload and cd_p_conversion_data. */
 extern const cd_linear_type cd_p_payload_table;
 extern const cd_linear_type cd_p_conversion_data_table;
+
+/* --- why a validator is registered no more, or never was: what goes with a claim that it is not --- */
+
+/* The members of the oneof below. */
+typedef enum cd_p_preimage {
+    CD_P_PREIMAGE_NONE,
+    CD_P_PREIMAGE_INDEX = 1,    /* it came with the conversion of a net, as number index */
+    CD_P_PREIMAGE_REGISTER = 2, /* it was to be registered by a message */
+} cd_p_preimage;
+
+/* A validator of a conversion. */
+typedef struct cd_p_net_index {
+    cd_bytes net_id; /* 32 bytes */
+    u32 index;
+} cd_p_net_index;
+
+/* L1ValidatorRegistrationJustification: what the validation ID was made of. */
+typedef struct cd_p_justification {
+    u32 preimage;          /* cd_p_preimage */
+    cd_p_net_index *index; /* by preimage */
+    cd_bytes message;      /* a payload of type REGISTER */
+} cd_p_justification;
+
+extern const cd_proto_type cd_p_justification_table;
 
 /* cd_p_payload_of makes a payload of a struct of that type, which is borrowed. */
 cd_p_payload cd_p_payload_of(cd_p_payload_type type, void *v);

@@ -2,9 +2,11 @@
 
 #include "base/mem/mem.h"
 #include "base/version.h"
+#include "chains/platform/claims.h"
 #include "chains/platform/gossip.h"
 #include "chains/platform/service/service.h"
 #include "chains/platform/state/nets.h"
+#include "warp/service.h"
 
 /* The VM with all that it owns. */
 typedef struct platform_vm {
@@ -17,7 +19,9 @@ typedef struct platform_vm {
     cd_pchain *chain;
     cd_pgenesis genesis;
     cd_platform_service *service;
-    cd_vm_handler handler;
+    cd_warp *warp;
+    cd_warp_service *warp_service;
+    cd_vm_handler handlers[2];
     u64 save_at_ns; /* uptimes, so that a kill costs little */
 } platform_vm;
 
@@ -217,15 +221,31 @@ static void open_service(platform_vm *p)
                                  .users = p->ctx.users,
                                  .pending = service_pending};
     p->service = cd_platform_service_new(&cfg);
-    p->handler = (cd_vm_handler){.route = "", .over = CD_VM_HTTP, .service = cd_platform_service_rpc(p->service)};
+    p->handlers[0] = (cd_vm_handler){.route = "", .over = CD_VM_HTTP, .service = cd_platform_service_rpc(p->service)};
+}
+
+/* --- what it signs for managers of L1s --- */
+
+static i32 judge(void *ctx, const cd_warp_unsigned *m, cd_bytes justification, cd_errinfo *why)
+{
+    const cd_pstate s = cd_pchain_accepted(((platform_vm *)ctx)->chain);
+    return cd_p_claim_judge(&s, m, justification, why);
+}
+
+static void open_warp(platform_vm *p)
+{
+    p->warp = cd_warp_new(&(cd_warp_cfg){.ctx = &p->ctx, .gossip = p->base.gossip, .judge = judge, .judge_ctx = p});
+    p->warp_service = cd_warp_service_new(p->warp);
+    p->handlers[1] =
+        (cd_vm_handler){.route = "/warp", .over = CD_VM_HTTP, .service = cd_warp_service_rpc(p->warp_service)};
 }
 
 /* --- the rest --- */
 
 static const cd_vm_handler *vm_handlers(cd_vm *vm, usize *cnt)
 {
-    *cnt = 1;
-    return &self(vm)->handler;
+    *cnt = CD_COUNT(self(vm)->handlers);
+    return self(vm)->handlers;
 }
 
 static const char *vm_version(cd_vm *vm)
@@ -276,6 +296,7 @@ static u64 vm_wake(cd_vm *vm)
     u64 wait_s = is_due || at_s <= now_s ? 1 : at_s - now_s;
     u64 next = cd_clock_mono_ns(p->ctx.clock) + wait_s * CD_NS_PER_SEC;
     next = cd_min_u64(next, save_uptimes(p));
+    next = cd_min_u64(next, cd_warp_wake(p->warp));
     return cd_min_u64(next, cd_gossip_wake(p->base.gossip));
 }
 
@@ -283,6 +304,8 @@ static void vm_close(cd_vm *vm)
 {
     platform_vm *p = self(vm);
     cd_platform_service_free(p->service);
+    cd_warp_service_free(p->warp_service);
+    cd_warp_free(p->warp);
     cd_gossip_free(p->base.gossip);
     cd_pchain_close(p->chain);
     cd_arena_fini(&p->arena);
@@ -365,6 +388,7 @@ static cd_err open_chain(platform_vm *p, cd_errinfo *why)
     p->base.gossip = cd_gossip_new(&p->ctx);
     cd_platform_gossip_open(&p->gossip, p->base.gossip, p->chain, ctx->host);
     open_service(p);
+    open_warp(p);
     return CD_OK;
 }
 
