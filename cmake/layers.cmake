@@ -54,7 +54,7 @@ set(CD_LAYERS
                             chains/evmchain/tracers chains/evmchain/feed chains/evmchain/rpc"
   "chains/evmchain 12 : base crypto codec store types vm vm/gossip rpc wallet chains/evmchain/core
                         chains/evmchain/atomic chains/evmchain/feed chains/evmchain/rpc chains/evmchain/dev"
-  "node      13 : base num crypto codec store net types p2p rpc vm vm/shared wallet consensus sim plugin/host"
+  "node      13 : base num crypto codec store net types p2p rpc vm vm/shared wallet consensus sim plugin/host finality finality/cert"
   "plugin/guest 14 : base crypto codec consensus grpc net node rpc store types vm plugin/wire"
   "explorer  13 : base num crypto codec store net types evm web chains/evmchain/core chains/evmchain/tracers
                   chains/evmchain/feed"

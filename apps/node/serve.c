@@ -16,6 +16,7 @@
 #include "plugins.h"
 #include "process_file.h"
 #include "report.h"
+#include "stamp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +189,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .plugins = &plugins.cfg,
         .tracked = plugins.has_tracked ? &plugins.tracked : NULL,
     };
-    if (!cd__aliases_load(&cfg, a, mem) || !cd__auth_load(&cfg, a, mem)) {
+    if (!cd__aliases_load(&cfg, a, mem) || !cd__auth_load(&cfg, a, mem) || !cd__stamp_load(&cfg, a, mem, is_kept(a))) {
         return 1;
     }
     cfg.http.all_answers = cd__identity_header(self, mem);
@@ -196,6 +197,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     cfg.staking_port = (u16)cd_args_u64(a, OPT_STAKING_PORT);
     cd_err e = cd_node_open(&n, &cfg, &why);
     cd__auth_forget();
+    cd__stamp_forget();
     if (e != CD_OK) {
         cd__primary_refused(&chains.primary, e);
         return report_open(&chains, mem, &why);

@@ -29,6 +29,7 @@ typedef struct open_block {
     u32 cnt; /* validators of the set */
     bool is_checkpoint;
     bool has_bls;
+    u64 accepted_ns;
     u64 since_ns;
     u64 resend_ns;
     votes shares;
@@ -458,30 +459,35 @@ static void sign_stamp(cd_fin *f, open_block *o, const cd_fin_set *set)
         return;
     }
     const u8 *known = set->validators[place].mldsa; /* what others compare with */
-    if (known != NULL && memcmp(known, f->cfg.mldsa_pk, CD_MLDSA_PK) == 0) {
+    const u8 *own = f->cfg.mldsa_pk;
+    if (known != NULL && own != NULL && memcmp(known, own, CD_MLDSA_PK) == 0) {
         cd_mldsa_sign(sig, f->cfg.mldsa_sk, text_of(m, o), (cd_bytes){0}, none);
         add(&o->stamps, set, place, cd_bytes_of(sig, sizeof sig));
         say(f, o, CD_FIN_STAMP, cd_bytes_of(sig, sizeof sig));
     }
 }
 
-/* Does all that a block is ready for; true: it is done with. */
-static bool go_on(cd_fin *f, open_block *o, const cd_fin_set *set, u64 now_ns)
+static bool is_last(const chain *c, const open_block *o)
+{
+    return c->v[c->cnt - 1] == o;
+}
+
+/* Does all that a block is ready for; true: it is done with. The last block of a chain is kept until it has a child. */
+static bool go_on(cd_fin *f, const chain *c, open_block *o, const cd_fin_set *set, u64 now_ns)
 {
     bool had = o->has_bls;
     try_bls(f, o, set);
     if (!o->has_bls) {
         return false;
     }
-    if (!o->is_checkpoint) {
-        return true;
-    }
     if (!had) {
         o->since_ns = now_ns;
         o->resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC;
+    }
+    if (!had && o->is_checkpoint) {
         sign_stamp(f, o, set);
     }
-    return try_stamps(f, o, set);
+    return try_stamps(f, o, set) || (!o->is_checkpoint && !is_last(c, o));
 }
 
 /* --- hearing --- */
@@ -512,7 +518,7 @@ static bool hear_share(cd_fin *f, chain *c, open_block *o, const cd_fin_message 
         return v->words[place] == SAID;
     }
     if (m->kind == CD_FIN_STAMP) {
-        if (!o->is_checkpoint || era.set->validators[place].mldsa == NULL) {
+        if (era.set->validators[place].mldsa == NULL) {
             return true; /* its key may come later */
         }
         if (!is_right_stamp(o, &era.set->validators[place], m->sig)) {
@@ -522,7 +528,7 @@ static bool hear_share(cd_fin *f, chain *c, open_block *o, const cd_fin_message 
     }
     add(v, era.set, place, m->sig);
     f->counts.shares++;
-    if (go_on(f, o, era.set, now_ns)) {
+    if (go_on(f, c, o, era.set, now_ns)) {
         block_end(f, c, o);
     }
     return true;
@@ -549,14 +555,14 @@ static bool hear_cert(cd_fin *f, chain *c, open_block *o, const cd_fin_message *
     if (cd_fin_is_final(cert.type)) {
         publish(f, o, cert.type, m->cert);
         block_end(f, c, o);
-    } else if (!o->is_checkpoint) {
-        block_end(f, c, o);
-    } else {
-        o->since_ns = now_ns;
+        return true;
+    }
+    o->since_ns = now_ns;
+    if (o->is_checkpoint) {
         sign_stamp(f, o, era.set);
-        if (try_stamps(f, o, era.set)) {
-            block_end(f, c, o);
-        }
+    }
+    if (try_stamps(f, o, era.set) || (!o->is_checkpoint && !is_last(c, o))) {
+        block_end(f, c, o);
     }
     return true;
 }
@@ -691,11 +697,15 @@ void cd_fin_accepted(cd_fin *f, const cd_fin_block *b, u64 now_ns)
         f->counts.given_up++;
         block_end(f, c, c->v[0]);
     }
+    if (c->cnt != 0 && c->v[c->cnt - 1]->has_bls && !c->v[c->cnt - 1]->is_checkpoint) {
+        block_end(f, c, c->v[c->cnt - 1]); /* its child will stand for it */
+    }
     open_block *o = cd_new(open_block);
     *o = (open_block){.b = *b,
                       .era = era.number,
                       .cnt = era.set->cnt,
                       .is_checkpoint = is_checkpoint(b),
+                      .accepted_ns = now_ns,
                       .since_ns = now_ns,
                       .resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC};
     votes_init(&o->shares, o->cnt, CD_BLS_SIG_LEN);
@@ -703,7 +713,7 @@ void cd_fin_accepted(cd_fin *f, const cd_fin_block *b, u64 now_ns)
     c->v[c->cnt++] = o;
     f->counts.open++;
     sign_share(f, o, era.set);
-    if (go_on(f, o, era.set, now_ns)) {
+    if (go_on(f, c, o, era.set, now_ns)) {
         block_end(f, c, o);
     }
     take_early(f, &b->m.block, now_ns);
@@ -716,18 +726,38 @@ void cd_fin_connected(cd_fin *f, const cd_node_id *node)
 
 /* --- time --- */
 
-/* True: the block is given up. */
-static bool wake_block(cd_fin *f, open_block *o, u64 now_ns)
+/* What becomes of a block. */
+typedef enum fate {
+    GOES_ON,
+    DONE,
+    GIVEN_UP,
+} fate;
+
+/* A chain that has stood still for a slot has its last block stamped, so that everything on it becomes final. */
+static fate wake_block(cd_fin *f, const chain *c, open_block *o, u64 now_ns)
 {
     cd_fin_era era;
     if (now_ns >= o->since_ns + CD_FIN_GIVE_UP_S * CD_NS_PER_SEC || !era_of(f, &era, o)) {
-        return true;
+        return GIVEN_UP;
+    }
+    if (o->has_bls && !o->is_checkpoint && is_last(c, o) && now_ns >= o->accepted_ns + CD_FIN_SLOT_S * CD_NS_PER_SEC) {
+        o->is_checkpoint = true;
+        sign_stamp(f, o, era.set);
+        if (try_stamps(f, o, era.set)) {
+            return DONE;
+        }
     }
     if (now_ns >= o->resend_ns) {
         o->resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC;
         say_own(f, o, era.set, o->has_bls ? CD_FIN_STAMP : CD_FIN_SHARE);
     }
-    return false;
+    return GOES_ON;
+}
+
+static u64 next_of(const open_block *o)
+{
+    u64 next = cd_min_u64(o->resend_ns, o->since_ns + CD_FIN_GIVE_UP_S * CD_NS_PER_SEC);
+    return o->has_bls && !o->is_checkpoint ? cd_min_u64(next, o->accepted_ns + CD_FIN_SLOT_S * CD_NS_PER_SEC) : next;
 }
 
 u64 cd_fin_wake(cd_fin *f, u64 now_ns)
@@ -741,12 +771,12 @@ u64 cd_fin_wake(cd_fin *f, u64 now_ns)
     for (usize i = 0; i < f->chain_cnt; i++) {
         chain *c = &f->chains[i];
         for (usize k = c->cnt; k-- > 0;) {
-            if (wake_block(f, c->v[k], now_ns)) {
-                f->counts.given_up++;
-                block_end(f, c, c->v[k]);
+            fate what = wake_block(f, c, c->v[k], now_ns);
+            f->counts.given_up += what == GIVEN_UP;
+            if (what == GOES_ON) {
+                next = cd_min_u64(next, next_of(c->v[k]));
             } else {
-                next = cd_min_u64(next,
-                                  cd_min_u64(c->v[k]->resend_ns, c->v[k]->since_ns + CD_FIN_GIVE_UP_S * CD_NS_PER_SEC));
+                block_end(f, c, c->v[k]);
             }
         }
     }

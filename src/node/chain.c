@@ -6,6 +6,7 @@
 #include "consensus/proposer/proposer.h"
 #include "crypto/hash/sha2.h"
 #include "node/decider.h"
+#include "node/finality.h"
 #include "node/health.h"
 #include "vm/shared/memory.h"
 
@@ -43,7 +44,9 @@ struct cd_node_chain {
     cd_kv *memory_part;
     cd_vm_memory memory;
     cd_buf genesis;
-    cd_vm *vm; /* its own, without the wrapper */
+    cd_vm *outer;    /* the VM that is decided over: the wrapper, or vm */
+    cd_vm *vm;       /* its own, without the wrapper */
+    u64 last_time_s; /* of the last accepted block, as the VM has it; of what is made final */
     bool has_pages;
 };
 
@@ -174,6 +177,36 @@ static cd_err open_vm(cd_node_chain *c, cd_vm **out, const cd_vm_ctx *vm, cd_err
     return c->cfg.is_wrapped ? cd_proposer_open(out, &wrapper, vm, why) : c->cfg.vm(out, vm, why);
 }
 
+/* Blocks of the primary network that are decided with peers become final. */
+static bool is_made_final(const cd_node_chain *c)
+{
+    return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
+}
+
+/* The P-Chain says who signs, and its peers are those who do. */
+static cd_err open_finality(cd_node_chain *c, cd_errinfo *why)
+{
+    cd_hash32 id;
+    u64 height;
+    cd_vm_block *b = NULL;
+    if (!is_made_final(c)) {
+        return CD_OK;
+    }
+    c->vm->ops->last_accepted(c->vm, &id, &height);
+    cd_err e = c->vm->ops->get(c->vm, &b, &id);
+    if (e != CD_OK) {
+        return cd_fail(why, e, "the last accepted block cannot be read: %s", cd_err_str(e));
+    }
+    c->last_time_s = b->time;
+    c->vm->ops->release(c->vm, b);
+    cd_node_finality_chain(c->env->finality, c->cfg.aliases[0], &c->id);
+    if (c->cfg.validators == NULL) {
+        return CD_OK;
+    }
+    cd_node_finality_speak(c->env->finality, cd_decider_sender(c->decider));
+    return cd_node_finality_open(c->env->finality, c->vm, why);
+}
+
 static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
 {
     cd_node_chain *c = ctx;
@@ -220,11 +253,20 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
             return e;
         }
     }
-    cd_decider_vm(c->decider, *out);
+    c->outer = *out;
     c->vm = c->cfg.is_wrapped ? cd_proposer_inner(*out) : *out;
     if (c->cfg.validators != NULL) {
         cd_node_validators_set(env->validators, c->cfg.validators(c->vm));
     }
+    cd_err e = open_finality(c, why);
+    if (e != CD_OK) {
+        (*out)->ops->close(*out);
+        return e;
+    }
+    if (is_made_final(c) && c->cfg.validators != NULL) {
+        cd_decider_ear(c->decider, cd_node_finality_ear(env->finality));
+    }
+    cd_decider_vm(c->decider, *out);
     if (c->cfg.pages != NULL) {
         c->has_pages = true;
         c->cfg.pages->open(c->cfg.pages->ctx, c->vm, &c->hands);
@@ -241,12 +283,36 @@ static cd_err on_accept(void *ctx, cd_kv_batch *batch, const cd_vm_block *b, cd_
     return e == CD_OK ? e : cd_fail(why, e, "the index cannot be read: %s", cd_err_str(e));
 }
 
+/* What was accepted while the chain caught up is final by its descendants. */
+static void make_final(cd_node_chain *c, const cd_vm_block *b)
+{
+    cd_proposer_sight in;
+    if (cd_proposer_look(c->outer, &in, b) != CD_OK) {
+        return;
+    }
+    if (c->cfg.validators != NULL) {
+        cd_node_finality_pblock(c->env->finality, in.inner->height, in.inner->time);
+    }
+    if (cd_decider_is_running(c->decider)) {
+        const cd_fin_block block = {
+            .chain = c->id,
+            .height = in.inner->height,
+            .m = {.block = in.inner->id, .height = in.pchain_height, .time_ns = in.inner->time * CD_NS_PER_SEC},
+            .parent_time_s = c->last_time_s,
+        };
+        cd_node_finality_block(c->env->finality, &block);
+    }
+    c->last_time_s = in.inner->time;
+}
+
 static void on_landed(void *ctx, const cd_vm_block *b)
 {
     cd_node_chain *c = ctx;
-    (void)b;
     if (c->containers != NULL) {
         cd_containers_landed(c->containers);
+    }
+    if (is_made_final(c)) {
+        make_final(c, b);
     }
 }
 
@@ -264,6 +330,9 @@ static void on_ended(void *ctx)
     const cd_node_chain *c = ctx;
     if (c->cfg.validators != NULL) {
         cd_node_validators_set(c->env->validators, NULL);
+        if (c->env->finality != NULL) {
+            cd_node_finality_speak(c->env->finality, NULL);
+        }
     }
     c->events.ended(c->events.ctx);
 }

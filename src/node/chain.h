@@ -85,11 +85,12 @@ typedef struct cd_node_env {
     struct cd_catchup *catchup;
     struct cd_pool *pool;
     struct cd_metrics *metrics;
-    struct cd_loop *loop;        /* NULL: there is no service */
-    cd_budget share;             /* of one chain */
-    const cd_vm_signer *signer;  /* NULL: Warp messages are not signed */
-    struct cd_node_peers *peers; /* with whom chains are decided; NULL: each decides alone */
-    bool has_index;              /* containers of accepted blocks are kept */
+    struct cd_loop *loop;              /* NULL: there is no service */
+    cd_budget share;                   /* of one chain */
+    struct cd_node_finality *finality; /* NULL: blocks are not made final */
+    const cd_vm_signer *signer;        /* NULL: Warp messages are not signed */
+    struct cd_node_peers *peers;       /* with whom chains are decided; NULL: each decides alone */
+    bool has_index;                    /* containers of accepted blocks are kept */
 } cd_node_env;
 
 /* What a chain tells, on its executor; a stepped one on the caller's thread. Neither may be NULL. */

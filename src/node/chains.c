@@ -698,6 +698,16 @@ cd_node_routes *cd_chains_routes(const cd_chains *cs)
     return cs->routes;
 }
 
+const cd_vm_validators *cd_chains_seat(const cd_chains *cs)
+{
+    return &cs->validators.for_vms;
+}
+
+void cd_chains_make_final(cd_chains *cs, struct cd_node_finality *finality)
+{
+    cs->cfg.env.finality = finality;
+}
+
 const cd_vm_validators *cd_chains_validators(const cd_chains *cs)
 {
     for (usize i = 0; i < cs->cnt && !cs->has_ended; i++) {

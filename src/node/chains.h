@@ -20,7 +20,7 @@ typedef struct cd_chains cd_chains;
 
 /* What the chains of a node share, and how many there may be. */
 typedef struct cd_chains_cfg {
-    cd_node_env env;   /* names, validators and catchup: set here */
+    cd_node_env env;   /* names, validators, catchup and finality: set here */
     cd_front *front;   /* NULL: no service */
     cd_health *health; /* NULL: nobody asks */
     u32 max;           /* so many chains may be open at a time */
@@ -57,6 +57,11 @@ cd_node_chain *cd_chains_find_chain(const cd_chains *cs, cd_bytes name);
  * to both). */
 cd_node_names *cd_chains_names(const cd_chains *cs);
 cd_node_routes *cd_chains_routes(const cd_chains *cs);
+
+/* cd_chains_seat is what all chains ask who validates, whoever says it; as long as the chains. cd_chains_make_final has
+ * blocks made final, before any chain is opened. */
+const cd_vm_validators *cd_chains_seat(const cd_chains *cs);
+void cd_chains_make_final(cd_chains *cs, struct cd_node_finality *finality);
 
 /* cd_chains_validators gives who says who validates, until a chain is closed; NULL: no open chain does. */
 const cd_vm_validators *cd_chains_validators(const cd_chains *cs);

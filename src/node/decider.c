@@ -148,6 +148,13 @@ void cd_decider_vm(cd_decider *d, cd_vm *vm)
     }
 }
 
+void cd_decider_ear(cd_decider *d, const cd_inbox_ear *ear)
+{
+    if (d->link != NULL) {
+        cd_link_ear(d->link, ear);
+    }
+}
+
 void cd_decider_join(cd_decider *d)
 {
     if (d->link != NULL) {

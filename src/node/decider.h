@@ -14,6 +14,7 @@
 typedef struct cd_decider cd_decider;
 struct cd_node_peers;
 struct cd_catchup;
+struct cd_inbox_ear;
 
 /* What it is made of; everything is borrowed and outlives it. */
 typedef struct cd_decider_cfg {
@@ -44,6 +45,9 @@ void cd_decider_bind(cd_decider *d, cd_executor *executor);
  * hears them; both on the executor. */
 const cd_vm_sender *cd_decider_sender(const cd_decider *d);
 void cd_decider_vm(cd_decider *d, cd_vm *vm);
+
+/* cd_decider_ear lends an ear to what peers say to the VM; on the executor, before cd_decider_vm. */
+void cd_decider_ear(cd_decider *d, const struct cd_inbox_ear *ear);
 
 /* cd_decider_join has the chain hear peers: any thread, once, when it is open. cd_decider_leave ends that, before the
  * executor ends. */

@@ -3,6 +3,7 @@
 #include "base/mem/mem.h"
 #include "base/table/hmap.h"
 #include "base/table/list.h"
+#include "p2p/sdk.h"
 
 /* One thing to tell. */
 typedef struct item {
@@ -29,6 +30,7 @@ struct cd_inbox {
     cd_inbox_cfg cfg;
     cd_executor *executor;
     cd_vm *vm; /* the executor's, from before the first batch on */
+    const cd_inbox_ear *ear;
     cd_hmap rows;
     cd_list turns; /* rows, the next one first */
     u32 unasked;
@@ -158,10 +160,26 @@ static void tell_request(const cd_inbox *b, const item *x, const cd_p2p_chain_ms
     }
 }
 
+/* True: it was for the ear. */
+static bool tell_ear(const cd_inbox *b, const item *x, cd_bytes message)
+{
+    u64 handler;
+    cd_bytes body;
+    if (b->ear == NULL || x->in->msg.op != CD_P2P_APP_GOSSIP || cd_p2p_app_split(&handler, &body, message) != CD_OK ||
+        handler != b->ear->handler) {
+        return false;
+    }
+    b->ear->heard(b->ear->ctx, &x->node, body);
+    return true;
+}
+
 static void tell_message(const cd_inbox *b, const item *x)
 {
     const cd_vm_app_ops *app = b->vm->ops->app;
     const cd_p2p_chain_msg *m = x->in->msg.body;
+    if (tell_ear(b, x, m->data)) {
+        return;
+    }
     if (x->in->msg.op == CD_P2P_APP_REQUEST) {
         tell_request(b, x, m);
     } else if (app != NULL && x->in->msg.op == CD_P2P_APP_GOSSIP) {
@@ -180,6 +198,9 @@ static void tell_event(const cd_inbox *b, const item *x)
                                         .major = x->version.major,
                                         .minor = x->version.minor,
                                         .patch = x->version.patch};
+    if (x->kind == HELLO && b->ear != NULL) {
+        b->ear->met(b->ear->ctx, &x->node);
+    }
     if (app == NULL) {
         return;
     }
@@ -380,6 +401,11 @@ cd_inbox *cd_inbox_new(const cd_inbox_cfg *cfg)
 void cd_inbox_bind(cd_inbox *b, cd_executor *executor)
 {
     b->executor = executor;
+}
+
+void cd_inbox_ear_set(cd_inbox *b, const cd_inbox_ear *ear)
+{
+    b->ear = ear;
 }
 
 void cd_inbox_vm(cd_inbox *b, cd_vm *vm)

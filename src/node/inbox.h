@@ -27,6 +27,14 @@ enum { CD_INBOX_TIMED_OUT = -1 };
 
 typedef struct cd_inbox cd_inbox;
 
+/* Somebody of this node who hears one handler of a chain's app gossip beside the VM, and who comes; on the executor. */
+typedef struct cd_inbox_ear {
+    u64 handler;
+    void (*heard)(void *ctx, const cd_node_id *from, cd_bytes body);
+    void (*met)(void *ctx, const cd_node_id *node);
+    void *ctx;
+} cd_inbox_ear;
+
 /* What it lies between; all of it outlives the inbox. */
 typedef struct cd_inbox_cfg {
     cd_loop *loop;
@@ -40,6 +48,9 @@ typedef struct cd_inbox_cfg {
 /* cd_inbox_new makes an empty one; cd_inbox_free as cd_link_free, NULL is allowed. */
 cd_inbox *cd_inbox_new(const cd_inbox_cfg *cfg);
 void cd_inbox_free(cd_inbox *b);
+
+/* cd_inbox_ear_set lends an ear, on the executor, before cd_inbox_vm; NULL: there is none. */
+void cd_inbox_ear_set(cd_inbox *b, const cd_inbox_ear *ear);
 
 /* cd_inbox_bind says which executor, before anything is told; cd_inbox_vm which VM, on that executor. cd_inbox_leave
  * drops what waits and takes nothing more. */

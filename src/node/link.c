@@ -344,6 +344,11 @@ const cd_vm_sender *cd_link_sender(const cd_link *l)
     return cd_sender_for_vm(l->sender);
 }
 
+void cd_link_ear(cd_link *l, const cd_inbox_ear *ear)
+{
+    cd_inbox_ear_set(cd_sender_inbox(l->sender), ear);
+}
+
 void cd_link_vm(cd_link *l, cd_vm *vm)
 {
     cd_inbox_vm(cd_sender_inbox(l->sender), vm);

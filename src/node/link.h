@@ -53,6 +53,9 @@ void cd_link_bind(cd_link *l, cd_engine *engine, cd_engine *bootstrap, cd_execut
 const cd_vm_sender *cd_link_sender(const cd_link *l);
 void cd_link_vm(cd_link *l, cd_vm *vm);
 
+/* cd_link_ear lends an ear to what peers say to the VM; on that executor, before cd_link_vm. */
+void cd_link_ear(cd_link *l, const cd_inbox_ear *ear);
+
 /* cd_link_join has the chain hear peers from the loop's next round on: any thread, once, when the chain is open.
  * cd_link_leave ends that, before the executor ends. */
 void cd_link_join(cd_link *l);

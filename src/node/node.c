@@ -15,6 +15,7 @@
 #include "node/api/info.h"
 #include "node/api/keystore.h"
 #include "node/budget.h"
+#include "node/finality.h"
 #include "node/health.h"
 #include "node/holder.h"
 #include "store/kv.h"
@@ -56,8 +57,9 @@ struct cd_node {
     cd_thread loader; /* of the plugins that were there at the start */
     bool has_loader;
     cd_backup_api *backup;
-    cd_keystore_api *keystore; /* NULL: there are no users */
-    cd_auth_api *auth;         /* NULL: everybody may call */
+    cd_node_finality *finality; /* NULL: blocks are not made final */
+    cd_keystore_api *keystore;  /* NULL: there are no users */
+    cd_auth_api *auth;          /* NULL: everybody may call */
     cd_budget budget;
     cd_metrics *metrics;
     cd_loop_task stop_task;
@@ -219,6 +221,49 @@ static void info_versions(void *ctx, cd_json_w *w)
     cd_plugins_put_versions(((const cd_node *)ctx)->plugins, w);
 }
 
+static void put_mark(cd_json_w *w, const char *key, bool is_there, const cd_fin_mark *m)
+{
+    static const char *const types[] = {"bls", "lattice", "both", "mldsa"};
+    cd_json_w_key(w, key);
+    if (!is_there) {
+        cd_json_w_null(w);
+        return;
+    }
+    cd_json_w_obj(w);
+    cd_json_put_id(w, "blockID", &m->block);
+    cd_json_put_dec(w, "height", m->height);
+    cd_json_put_cstr(w, "type", types[m->type]);
+    cd_json_w_obj_end(w);
+}
+
+static bool info_finality(void *ctx, cd_json_w *w, const cd_hash32 *chain)
+{
+    const cd_node_finality *f = ((const cd_node *)ctx)->finality;
+    cd_node_finality_state s;
+    if (f != NULL) {
+        cd_node_finality_get(f, &s, chain);
+        put_mark(w, "signed", s.has_bls, &s.bls);
+        put_mark(w, "final", s.has_final, &s.final);
+    }
+    return f != NULL;
+}
+
+static cd_err info_certificate(void *ctx, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block, u64 height)
+{
+    const cd_node_finality *f = ((const cd_node *)ctx)->finality;
+    if (f == NULL) {
+        return CD_EUNSUPPORTED;
+    }
+    return block != NULL ? cd_node_finality_cert(f, out, chain, block)
+                         : cd_node_finality_cert_at(f, out, chain, height);
+}
+
+static cd_err info_checkpoint(void *ctx, cd_buf *out)
+{
+    cd_node_finality *f = ((const cd_node *)ctx)->finality;
+    return f == NULL ? CD_EUNSUPPORTED : cd_node_finality_checkpoint(f, out);
+}
+
 static void open_api(cd_node *n)
 {
     const cd_info_cfg cfg = {
@@ -233,6 +278,9 @@ static void open_api(cd_node *n)
         .uptime = info_uptime,
         .vms = n->plugins == NULL ? NULL : info_vms,
         .versions = n->plugins == NULL ? NULL : info_versions,
+        .finality = info_finality,
+        .certificate = info_certificate,
+        .checkpoint = info_checkpoint,
         .ctx = n,
     };
     n->api = cd_api_new(n->front);
@@ -482,6 +530,28 @@ static cd_err give_aliases(const cd_node *n, cd_errinfo *why)
     return e;
 }
 
+/* Blocks become final where validators decide them together. */
+static cd_err open_finality(cd_node *n, cd_errinfo *why)
+{
+    const cd_node_finality_cfg cfg = {
+        .store = n->kv,
+        .clock = n->clock,
+        .log = n->cfg.log,
+        .validators = cd_chains_seat(n->chains),
+        .signer = n->cfg.signer,
+        .mldsa_seed = n->cfg.mldsa_seed,
+        .self = n->cfg.node_id,
+        .network_id = n->cfg.network->id,
+        .metrics = n->metrics,
+    };
+    if (!n->cfg.makes_final || n->cfg.staking == NULL || n->peers == NULL) {
+        return CD_OK;
+    }
+    CD_TRY(cd_node_finality_new(&n->finality, &cfg, why));
+    cd_chains_make_final(n->chains, n->finality);
+    return CD_OK;
+}
+
 static cd_err open_chains(cd_node *n, cd_errinfo *why)
 {
     if (n->cfg.prepare != NULL) {
@@ -524,6 +594,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
         .ctx = n,
     };
     n->chains = cd_chains_new(&cfg);
+    CD_TRY(open_finality(n, why));
     CD_TRY(cd_chains_open(n->chains, n->cfg.chains, n->cfg.chain_cnt, why));
     CD_TRY(give_aliases(n, why));
     if (n->admin != NULL) {
@@ -861,8 +932,10 @@ u64 cd_node_close(cd_node *n)
     if (n->has_loader) {
         cd_thread_join(&n->loader);
     }
+    cd_node_finality_stop(n->finality);
     u64 accepted = n->chains == NULL ? 0 : cd_chains_accepted(n->chains);
     cd_chains_free(n->chains);
+    cd_node_finality_free(n->finality);
     close_peers(n);
     cd_timer_free(n->stop_timer);
     cd_timer_free(n->late_timer);

@@ -33,6 +33,8 @@ typedef struct cd_node_cfg {
     cd_node_id node_id;
     cd_bytes bls_key; /* compressed, and a proof that its secret is known; empty: the node signs nothing */
     cd_bytes bls_pop;
+    const u8 *mldsa_seed;       /* 32 bytes of the key that stamps final blocks; NULL: it stamps none */
+    bool makes_final;           /* blocks that are decided with peers are made final */
     const cd_vm_signer *signer; /* signs Warp messages with that key; NULL likewise */
     const char
         *staking_host; /* what info.getNodeIP says without peers: "203.0.113.7", "[2001:db8::7]"; NULL: nothing */

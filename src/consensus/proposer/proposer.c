@@ -354,6 +354,14 @@ cd_err cd_proposer_open(cd_vm **out, const cd_proposer_cfg *cfg, const cd_vm_ctx
     return CD_OK;
 }
 
+cd_err cd_proposer_look(cd_vm *vm, cd_proposer_sight *out, const cd_vm_block *b)
+{
+    const outer_block *o = (const outer_block *)(const void *)b;
+    i64 time;
+    *out = (cd_proposer_sight){.inner = o->inner};
+    return cd__outer_stamp((proposer *)(void *)vm, o, &time, &out->pchain_height);
+}
+
 cd_vm *cd_proposer_inner(cd_vm *vm)
 {
     return ((const proposer *)(const void *)vm)->inner;

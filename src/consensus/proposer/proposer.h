@@ -40,6 +40,15 @@ typedef struct cd_proposer_cfg {
  * wrapper goes on with one. Errors: those of the factory; CD_ECORRUPT when the wrapper's index is behind the VM. */
 cd_err cd_proposer_open(cd_vm **out, const cd_proposer_cfg *cfg, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHECK;
 
+/* What an outer block stands for: the VM's block inside, and the height of the P-Chain that it refers to. */
+typedef struct cd_proposer_sight {
+    const cd_vm_block *inner; /* as long as the outer one */
+    u64 pchain_height;
+} cd_proposer_sight;
+
+/* cd_proposer_look looks into a block of the wrapper. Errors: the store's. */
+cd_err cd_proposer_look(cd_vm *vm, cd_proposer_sight *out, const cd_vm_block *b) CD_CHECK;
+
 /* cd_proposer_inner gives the VM below, for those who look at its chain alone. */
 cd_vm *cd_proposer_inner(cd_vm *vm);
 

@@ -198,6 +198,22 @@ static void test_no_stamps(void **state)
     net_fini(&n);
 }
 
+/* A chain that stands still has its last block made final, whichever second it has. */
+static void test_tail(void **state)
+{
+    (void)state;
+    start(5, 17);
+    n.v[3].role = NET_DEAD;
+    blocks(1, 5, 0); /* 3001 to 3005 */
+    expect_all(5, 1);
+    net_run(&n, 5000);
+    expect_all(5, 2);
+    cd_fin_mark last;
+    assert_int_equal(cd_fin_store_last(n.v[0].store, &last, &net_chain, false), CD_OK);
+    assert_int_equal(last.height, 5);
+    net_fini(&n);
+}
+
 /* One validator cannot fill the memory of others with words for blocks that never come. */
 static void test_flood(void **state)
 {
@@ -255,7 +271,7 @@ int main(void)
         cmocka_unit_test(test_all_honest), cmocka_unit_test(test_a_third_lies), cmocka_unit_test(test_too_many_lie),
         cmocka_unit_test(test_losses),     cmocka_unit_test(test_late_node),    cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_restart),    cmocka_unit_test(test_no_stamps),    cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_store),
+        cmocka_unit_test(test_store),      cmocka_unit_test(test_tail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

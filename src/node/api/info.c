@@ -1,5 +1,6 @@
 #include "node/api/info.h"
 
+#include "base/hex.h"
 #include "base/mem/mem.h"
 #include "base/os/clock.h"
 #include "base/version.h"
@@ -259,6 +260,92 @@ cd_err cd__info_is_bootstrapped(cd_rpc_call *call)
     cd_json_put_bool(call->out, "isBootstrapped", c.is_bootstrapped);
     cd_json_w_obj_end(call->out);
     return CD_OK;
+}
+
+static cd_err fail_without(cd_rpc_call *call)
+{
+    return cd_rpc_fail(call, CD_RPC_SERVER, "blocks are not made final here: this node decides without validators");
+}
+
+static cd_err find_chain(cd_rpc_call *call, cd_info_chain *out, cd_bytes name)
+{
+    const cd_info_cfg *cfg = cfg_of(call);
+    return cfg->chain(cfg->ctx, out, name) ? CD_OK
+                                           : cd_rpc_fail(call, CD_RPC_SERVER, "there is no chain with alias/ID '%.*s'",
+                                                         (int)cd_min_u64(name.n, 200), (const char *)name.p);
+}
+
+cd_err cd__info_finality(cd_rpc_call *call)
+{
+    const cd__info_finality_args *args = call->args;
+    const cd_info_cfg *cfg = cfg_of(call);
+    cd_info_chain c;
+    CD_TRY(find_chain(call, &c, args->chain));
+    cd_json_w_obj(call->out);
+    bool is_there = cfg->finality != NULL && cfg->finality(cfg->ctx, call->out, &c.id);
+    cd_json_w_obj_end(call->out);
+    return is_there ? CD_OK : fail_without(call);
+}
+
+/* A block's ID as CB58, or as 0x and 64 digits: the hash of a header. */
+static cd_err read_block(cd_rpc_call *call, cd_hash32 *out, cd_bytes text)
+{
+    bool is_hex = text.n == 66 && text.p[0] == '0' && text.p[1] == 'x';
+    cd_err e = is_hex ? cd_hex_parse(out->b, cd_bytes_sub(text, 2, 64)) : cd_id_parse(out, text, NULL);
+    return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "couldn't parse argument 'blockID'");
+}
+
+cd_err cd__info_certificate(cd_rpc_call *call)
+{
+    const cd__info_certificate_args *args = call->args;
+    const cd_info_cfg *cfg = cfg_of(call);
+    cd_info_chain c;
+    cd_hash32 block;
+    cd_buf bytes = {0};
+    CD_TRY(find_chain(call, &c, args->chain));
+    if (args->encoding == CD_ENCODING_JSON) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unsupported encoding in this method: json");
+    }
+    CD_TRY(args->block.n == 0 ? CD_OK : read_block(call, &block, args->block));
+    cd_err e = cfg->certificate == NULL
+                   ? CD_EUNSUPPORTED
+                   : cfg->certificate(cfg->ctx, &bytes, &c.id, args->block.n == 0 ? NULL : &block, args->height);
+    if (e == CD_EUNSUPPORTED) {
+        return fail_without(call);
+    }
+    if (e == CD_OK) {
+        cd_json_w_obj(call->out);
+        cd_json_put_encoded(call->out, "certificate", args->encoding, cd_buf_bytes(&bytes));
+        cd_json_put_cstr(call->out, "encoding", cd_encoding_name(args->encoding));
+        cd_json_w_obj_end(call->out);
+    }
+    cd_buf_fini(&bytes);
+    return e == CD_OK
+               ? CD_OK
+               : cd_rpc_fail(call, CD_RPC_SERVER,
+                             e == CD_ENOENT ? "there is no certificate of this block" : "certificates cannot be read");
+}
+
+cd_err cd__info_checkpoint(cd_rpc_call *call)
+{
+    const cd__info_checkpoint_args *args = call->args;
+    const cd_info_cfg *cfg = cfg_of(call);
+    cd_buf bytes = {0};
+    if (args->encoding == CD_ENCODING_JSON) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unsupported encoding in this method: json");
+    }
+    cd_err e = cfg->checkpoint == NULL ? CD_EUNSUPPORTED : cfg->checkpoint(cfg->ctx, &bytes);
+    if (e == CD_OK) {
+        cd_json_w_obj(call->out);
+        cd_json_put_encoded(call->out, "checkpoint", args->encoding, cd_buf_bytes(&bytes));
+        cd_json_put_cstr(call->out, "encoding", cd_encoding_name(args->encoding));
+        cd_json_w_obj_end(call->out);
+    }
+    cd_buf_fini(&bytes);
+    if (e == CD_EUNSUPPORTED) {
+        return fail_without(call);
+    }
+    return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "there is no checkpoint yet");
 }
 
 cd_err cd__info_peers(cd_rpc_call *call)

@@ -41,6 +41,12 @@ typedef struct cd_info_cfg {
      * word of anything that waits. NULL: there are none. */
     void (*vms)(void *ctx, cd_json_w *w);
     void (*versions)(void *ctx, cd_json_w *w);
+    /* finality writes the members of an object about a chain, which has no others; false: blocks are not made final.
+     * certificate appends that of a block, or with block NULL of a height. NULL: no block ever is. */
+    bool (*finality)(void *ctx, cd_json_w *w, const cd_hash32 *chain);
+    cd_err (*certificate)(void *ctx, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block, u64 height);
+    /* checkpoint appends the set of validators that signs now. NULL as above. */
+    cd_err (*checkpoint)(void *ctx, cd_buf *out);
     void *ctx;
 } cd_info_cfg;
 

@@ -1,0 +1,87 @@
+/* node/finality.h - the node's seat of finality: a thread that makes accepted blocks of the primary network final with
+ * other validators, and what is known of it.
+ *
+ *   chains' executors ── blocks ──►┐                        ┌──► sender of the P-Chain ──► peers
+ *   P-Chain's executor ─ messages ►┤ queues ══► thread ─────┤
+ *                                  ┘   (finality/finality)  └──► store ──► info.finality, info.getCertificate
+ *
+ * Chains never wait for it: what finds no room among CD_NODE_FINALITY_ITEMS and CD_NODE_FINALITY_BYTES is dropped, and
+ * said again by whoever wants an answer. Threading: shared, but for what says otherwise. [spec:finality#6] */
+#ifndef CD_NODE_FINALITY_H
+#define CD_NODE_FINALITY_H
+
+#include "base/log/metrics.h"
+#include "finality/finality.h"
+#include "node/inbox.h"
+
+enum {
+    CD_NODE_FINALITY_ITEMS = 8192,
+    CD_NODE_FINALITY_BYTES = 16 << 20,
+    CD_NODE_FINALITY_PBLOCKS = 1 << 20, /* blocks of the P-Chain that wait to be looked at, while it catches up */
+};
+
+typedef struct cd_node_finality cd_node_finality;
+
+/* What it stands on; all of it outlives it. */
+typedef struct cd_node_finality_cfg {
+    cd_kv *store;
+    const cd_clock *clock;
+    cd_logger *log;
+    const cd_vm_validators *validators;
+    const cd_vm_signer *signer; /* NULL: the node signs nothing, and only collects */
+    const u8 *mldsa_seed;       /* CD_MLDSA_SEED bytes; NULL: it has no stamp */
+    cd_node_id self;
+    u32 network_id;
+    cd_metrics *metrics; /* NULL: none are kept */
+} cd_node_finality_cfg;
+
+/* cd_node_finality_new starts the thread. _stop ends it, once, while the chains are still there. _free: after the
+ * chains, NULL is allowed. Errors: those of cd_fin_epochs_open, CD_EAGAIN. */
+cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *cfg, cd_errinfo *why) CD_CHECK;
+void cd_node_finality_stop(cd_node_finality *f);
+void cd_node_finality_free(cd_node_finality *f);
+
+/* --- of the P-Chain, on its executor --- */
+
+/* cd_node_finality_speak says through whom the thread speaks: NULL before that ends. cd_node_finality_ear is what hears
+ * peers. */
+void cd_node_finality_speak(cd_node_finality *f, const cd_vm_sender *sender);
+const cd_inbox_ear *cd_node_finality_ear(const cd_node_finality *f);
+
+/* cd_node_finality_open tells all accepted blocks that were not told yet; cd_node_finality_pblock one more. Errors: the
+ * VM's. */
+cd_err cd_node_finality_open(cd_node_finality *f, cd_vm *vm, cd_errinfo *why) CD_CHECK;
+void cd_node_finality_pblock(cd_node_finality *f, u64 height, u64 time_s);
+
+/* --- of any chain --- */
+
+/* cd_node_finality_chain has checkpoints name a chain; any thread. */
+void cd_node_finality_chain(cd_node_finality *f, const char *name, const cd_hash32 *id);
+
+/* cd_node_finality_block has a block that was accepted just now made final. */
+void cd_node_finality_block(cd_node_finality *f, const cd_fin_block *b);
+
+/* --- what is known --- */
+
+/* How things stand for a chain. */
+typedef struct cd_node_finality_state {
+    bool has_bls;
+    bool has_final;
+    cd_fin_mark bls;   /* highest with a certificate */
+    cd_fin_mark final; /* highest that is final */
+} cd_node_finality_state;
+
+/* cd_node_finality_get tells how things stand for a chain. Any thread. */
+void cd_node_finality_get(const cd_node_finality *f, cd_node_finality_state *out, const cd_hash32 *chain);
+
+/* cd_node_finality_checkpoint appends what somebody needs to check certificates by himself: the newest epoch with its
+ * set (finality/cert/epoch.h). Errors: CD_ENOENT while there is none. */
+cd_err cd_node_finality_checkpoint(cd_node_finality *f, cd_buf *out) CD_CHECK;
+
+/* cd_node_finality_cert appends the certificate of a block, _cert_at that of a height. Errors: CD_ENOENT, the
+ * store's. */
+cd_err cd_node_finality_cert(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain,
+                             const cd_hash32 *block) CD_CHECK;
+cd_err cd_node_finality_cert_at(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain, u64 height) CD_CHECK;
+
+#endif
