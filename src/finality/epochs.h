@@ -4,8 +4,8 @@
  *   announcements ──► ML-DSA keys ─────────────────────┘
  *
  * An epoch begins with the first block that is CD_FIN_EPOCH_S after the start of the one before and whose set differs
- * from that one's; so every node finds the same. The last CD_FIN_EPOCHS_KEPT have sets. What is kept in the store can be
- * found again from the blocks. Threading: confined. [spec:finality#1] [spec:finality#5] */
+ * from that one's; so every node finds the same. The last CD_FIN_EPOCHS_KEPT have sets. What is kept in the store can
+ * be found again from the blocks. Threading: confined. [spec:finality#1] [spec:finality#5] */
 #ifndef CD_FINALITY_EPOCHS_H
 #define CD_FINALITY_EPOCHS_H
 

@@ -6,9 +6,10 @@
  *
  * Pure: blocks, messages, time and keys come in, messages and certificates go out. Nothing here delays a chain or takes
  * a block back. A block that is a checkpoint is so by the times of blocks alone, the same for all: the first of its
- * CD_FIN_SLOT_S, and the last one of a chain that stands still for as long. Who says what it must not say loses that word for the block; each node speaks for itself only, once of
- * each kind for a block. Bounds: CD_FIN_OPEN_MAX blocks of a chain under way, CD_FIN_EARLY_MAX words of a node for blocks
- * that are not here yet, CD_FIN_EARLY_BYTES of all. Threading: confined. [spec:finality#1] [spec:finality#6] */
+ * CD_FIN_SLOT_S, and the last one of a chain that stands still for as long. Who says what it must not say loses that
+ * word for the block; each node speaks for itself only, once of each kind for a block. Bounds: CD_FIN_OPEN_MAX blocks of
+ * a chain under way, CD_FIN_EARLY_MAX words of a node for blocks that are not here yet, CD_FIN_EARLY_BYTES of all.
+ * Threading: confined. [spec:finality#1] [spec:finality#6] */
 #ifndef CD_FINALITY_FINALITY_H
 #define CD_FINALITY_FINALITY_H
 

@@ -2,8 +2,8 @@
 
 #include "base/mem/mem.h"
 
-/* 'c' ‖ chain ‖ block: certificate. 'h' ‖ chain ‖ height: block, type. 'f' ‖ chain ‖ number: block, height of a final one.
- * 'l' ‖ chain, 'b' ‖ chain: the last final one with its number, the last of any type; as under 'h', height in front. */
+/* 'c' ‖ chain ‖ block: certificate. 'h' ‖ chain ‖ height: block, type. 'f' ‖ chain ‖ number: block and height of a
+ * final one. 'l' ‖ chain, 'b' ‖ chain: the last final one with its number, the last of any type; as under 'h', height in front. */
 enum { HEAD = 1 + 32, MARK = 8 + 32 + 1, KEY_MAX = HEAD + 32 };
 
 struct cd_fin_store {
