@@ -16,6 +16,7 @@ set(CD_LAYERS
   "services/webhook 6 : services/common base num crypto codec types store net web"
   "services/adx 6 : services/common base num crypto codec types store net web"
   "finality/cert 5 : base codec crypto"
+  "finality/wasm 6 : base crypto finality/cert"
   "p2p        6 : base num crypto codec net types"
   "rpc        6 : base num crypto codec net"
   "vm         7 : base num codec net store types rpc"

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 build_packages="build-essential ninja-build cmake pkg-config perl python3 ccache ca-certificates
 libuv1-dev libc-ares-dev libnghttp2-dev libssl-dev libhiredis-dev libsqlite3-dev libpq-dev librocksdb-dev libgmp-dev libsodium-dev libargon2-dev libzxcvbn-dev libcmocka-dev
 libexpat1-dev libzstd-dev zlib1g-dev"
-test_packages="clang libclang-rt-14-dev clang-tidy clang-format valgrind doxygen graphviz curl openssl
+test_packages="clang lld libclang-rt-14-dev clang-tidy clang-format valgrind doxygen graphviz curl openssl
 nghttp2-client redis-tools postgresql systemd testssl.sh wrk chromium libxml2-utils"
 
 packages="$build_packages"

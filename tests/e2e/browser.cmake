@@ -10,8 +10,10 @@ add_test(NAME e2e/browser-index
 add_test(NAME e2e/browser-webhooks
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py webhooks $<TARGET_FILE:candela-webhooks>
                  --node $<TARGET_FILE:candela>)
+add_test(NAME e2e/browser-finality
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py finality $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-project
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py project $<TARGET_FILE:candela>)
-set_tests_properties(e2e/browser-adx e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
+set_tests_properties(e2e/browser-adx e2e/browser-finality e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
                      PROPERTIES LABELS e2e TIMEOUT 1200)
 set_tests_properties(e2e/browser-project PROPERTIES LABELS "e2e;full" TIMEOUT 1200)

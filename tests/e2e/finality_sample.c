@@ -1,13 +1,15 @@
 /* Writes what a network would have: a checkpoint, a year of daily set changes, and certificates of blocks.
  *
- * usage: finality_sample DIR VALIDATORS DAYS
+ * usage: finality_sample DIR VALIDATORS DAYS [BLOCK]
  *
  *   network.checkpoint                 epoch 0, with a threshold key
  *   year.changes                       one validator replaced each day; changes pass over as many days as two
  *                                      thirds of the set stay
  *   day.changes                        the same, one change a day, by BLS alone
- *   type0.cert … type3.cert            a block of epoch 0, on the chain "C"
+ *   type0.cert … type3.cert            a block of epoch 0, on the chain "C": the one with the ID BLOCK, 64 digits, when
+ *                                      that is given
  *   last.cert                          a block of the last epoch, of type 3 */
+#include "base/hex.h"
 #include "finality/cert/test/years.h"
 
 #include <stdio.h>
@@ -69,8 +71,11 @@ int main(int argc, char **argv)
 {
     static year_epoch first;
     static year_epoch last;
-    if (argc != 4) {
-        (void)fprintf(stderr, "usage: finality_sample DIR VALIDATORS DAYS\n");
+    cd_hash32 block = {{0xb1, 0x0c}};
+    bool is_given = argc == 5;
+    if ((argc != 4 && argc != 5) ||
+        (is_given && (strlen(argv[4]) != 64 || cd_hex_parse(block.b, cd_bytes_str(argv[4])) != CD_OK))) {
+        (void)fprintf(stderr, "usage: finality_sample DIR VALIDATORS DAYS [BLOCK]\n");
         return 2;
     }
     u32 members = (u32)strtoul(argv[2], NULL, 10); // NOLINT(cert-err34-c)
@@ -101,7 +106,8 @@ int main(int argc, char **argv)
     for (u32 type = 0; type <= CD_FIN_MLDSA; type++) {
         world_parts parts = {0};
         char name[16];
-        cd_fin_msg m = {.block = {{0xb1, 0x0c, (u8)type}}, .height = 142, .time_ns = 1700000000000000000ull};
+        cd_fin_msg m = {.block = block, .height = 142, .time_ns = 1700000000000000000ull};
+        m.block.b[2] = is_given ? block.b[2] : (u8)type;
         cd_fin_cert c = world_certify(group, &parts, (cd_fin_type)type, &m, members / 10);
         cd_fin_cert_put(&out, &c);
         (void)snprintf(name, sizeof name, "type%u.cert", type);

@@ -4,6 +4,7 @@
 #include "crypto/hash/ripemd160.h"
 #include "crypto/hash/sha1.h"
 #include "crypto/hash/sha2.h"
+#include "crypto/hash/shake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,33 @@ static u8 *input(usize n)
         p[i] = (u8)(i * 251 + n * 7);
     }
     return p;
+}
+
+/* Checks both SHAKEs in uneven pieces, with results over several blocks, against OpenSSL. */
+static void check_shake(void)
+{
+    const EVP_MD *const kinds[] = {EVP_shake128(), EVP_shake256()};
+    for (usize n = 0; n <= INPUT_MAX; n++) {
+        u8 *in = input(n);
+        for (usize k = 0; k < 2; k++) {
+            u8 got[INPUT_MAX];
+            u8 want[INPUT_MAX];
+            EVP_MD_CTX *e = EVP_MD_CTX_new();
+            assert_int_equal(EVP_DigestInit_ex(e, kinds[k], NULL), 1);
+            assert_int_equal(EVP_DigestUpdate(e, in, n), 1);
+            assert_int_equal(EVP_DigestFinalXOF(e, want, sizeof want), 1);
+            EVP_MD_CTX_free(e);
+            cd_shake s;
+            cd_shake_init(&s, k == 0 ? CD_SHAKE128_RATE : CD_SHAKE256_RATE);
+            cd_shake_update(&s, cd_bytes_of(in, n / 3));
+            cd_shake_update(&s, cd_bytes_of(in + n / 3, n - n / 3));
+            cd_shake_end(&s);
+            cd_shake_fill(&s, got, n);
+            cd_shake_fill(&s, got + n, sizeof got - n);
+            assert_memory_equal(got, want, sizeof want);
+        }
+        free(in);
+    }
 }
 
 /* Checks cd_sha256 and its streaming form on every length against OpenSSL. */
@@ -61,6 +89,12 @@ static void sha256_without_sha_instructions(void **state)
     cd__cpu.sha = false;
     check_sha256();
     cd__cpu.sha = had;
+}
+
+static void shake_matches_openssl(void **state)
+{
+    (void)state;
+    check_shake();
 }
 
 /* FIPS 180-4 example values and a million letters. */
@@ -223,6 +257,7 @@ int main(void)
         cmocka_unit_test(sha256_published),        cmocka_unit_test(sha1_vectors),
         cmocka_unit_test(ripemd160_published),     cmocka_unit_test(ripemd160_padding_never_reads_past_the_end),
         cmocka_unit_test(blake2b_matches_openssl), cmocka_unit_test(blake2f_rounds),
+        cmocka_unit_test(shake_matches_openssl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,8 @@ async function checkKeyboard(page, say) {
 }
 
 // name is for messages and pictures; then(page, say) looks at the page's own facts, once per width and theme.
-export async function visit(browser, url, {name, shots, status = 200, then, width, theme, cookies = []} = {}) {
+// meta: the policy stands in the page itself.
+export async function visit(browser, url, {name, shots, status = 200, then, width, theme, cookies = [], meta = false} = {}) {
   const found = [];
   for (const w of width ? [width] : WIDTHS) {
     for (const t of theme ? [theme] : THEMES) {
@@ -61,7 +62,8 @@ export async function visit(browser, url, {name, shots, status = 200, then, widt
       });
       const answer = await page.goto(url, {waitUntil: 'load'});
       if (answer.status() !== status) say(`status ${answer.status()}, not ${status}`);
-      if (!(answer.headers()['content-security-policy'] ?? '').includes("default-src 'self'")) say('no content security policy');
+      if (!meta && !(answer.headers()['content-security-policy'] ?? '').includes("default-src 'self'")) say('no content security policy');
+      if (meta && !(await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute('content')).startsWith("default-src 'none'")) say('no content security policy');
       const sideways = await page.evaluate(() => ({
         page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
         tables: [...document.querySelectorAll('.panel table, .panel .tree, .panel svg')].filter((x) =>

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py adx|pricing|explorer|index|project|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
+usage: tests/e2e/browser/run.py adx|pricing|explorer|index|project|finality|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
-PROGRAM is for adx the candela-adx program; for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
+PROGRAM is for finality the candela program, beside which ../web/finality.html is; for adx the candela-adx program; for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
 index and project the candela program (project: a Hardhat project has deployed and used contracts); for webhooks
 candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
 import atexit
+import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -17,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import types
 
 sys.dont_write_bytecode = True
@@ -102,7 +105,74 @@ def serve_adx(program):
     return x.process, f"http://127.0.0.1:{x.port}"
 
 
-SERVE = {"adx": serve_adx, "pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
+def serve_finality(program):
+    """The page, a block of a development network with its proofs, a network's certificates of that block, and somebody who
+    answers as a node would."""
+    build = pathlib.Path(program).resolve().parent.parent
+    page = build / "web" / "finality.html"
+    if not page.is_file():
+        raise harness.Skip("the page is not built: it needs clang and lld")
+    node, origin = serve_explorer(program)
+    try:
+        facts = chain_facts(harness.Rpc("127.0.0.1", int(origin.rsplit(":", 1)[1].split("/")[0]), "/v1/bc/C/rpc"))
+    finally:
+        node.terminate()
+        node.wait()
+    folder = WORK / "finality"
+    folder.mkdir(exist_ok=True)
+    subprocess.run([build / "test" / "finality_sample", folder, "21", "365", facts["hash"][2:]], check=True, capture_output=True)
+    # the same block in that of a proposer, which has an ID of its own
+    inner = bytes.fromhex(facts["block"][2:])
+    unsigned = bytes(6) + b"\x07" * 32 + bytes(7) + b"\1" + bytes(7) + b"\x2a" + bytes(4) + len(inner).to_bytes(4, "big") + inner
+    facts["wrapped"] = "0x" + (unsigned + (3).to_bytes(4, "big") + b"sig").hex()
+    outer = WORK / "finality-outer"
+    outer.mkdir(exist_ok=True)
+    subprocess.run([build / "test" / "finality_sample", outer, "4", "1", hashlib.sha256(unsigned).hexdigest()], check=True, capture_output=True)
+    (WORK / "finality.json").write_text(json.dumps({"folder": str(folder), "outer": str(outer), **facts}))
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self, kind, data):
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self):  # noqa: N802 - the base class's name
+            self.answer("text/html; charset=utf-8", page.read_bytes())
+
+        def do_POST(self):  # noqa: N802
+            ask = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            same = {"platform.getFinalityCertificate": ("certificate", "type2.cert"), "platform.getFinalityChanges": ("changes", "year.changes")}
+            key, name = same[ask["method"]]
+            self.answer("application/json", json.dumps({"result": {key: "0x" + (folder / name).read_bytes().hex()}}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return types.SimpleNamespace(terminate=server.shutdown, wait=server.server_close), f"http://127.0.0.1:{server.server_address[1]}"
+
+
+def chain_facts(ask):
+    """A block with a payment and a contract that has stored something, its header, and the proofs of both."""
+    sender = ask("eth_accounts")[0]
+    code = "0x602a60005560016000f3"  # stores 42 in slot 0 and leaves one byte of code
+    made = ask("eth_sendTransaction", {"from": sender, "data": code, "gas": "0x20000"})
+    for _ in range(100):
+        receipt = ask("eth_getTransactionReceipt", made)
+        if receipt:
+            break
+        time.sleep(0.05)
+    number = receipt["blockNumber"]
+    return {"hash": receipt["blockHash"], "header": ask("debug_getRawHeader", number), "block": ask("debug_getRawBlock", number),
+            "receiptRaw": ask("debug_getRawReceipts", number), "index": receipt["transactionIndex"],
+            "account": ask("eth_getProof", sender, [], number), "contract": ask("eth_getProof", receipt["contractAddress"], ["0x0", "0x1"], number),
+            "nobody": ask("eth_getProof", "0x" + "12" * 20, [], number)}
+
+
+SERVE = {"finality": serve_finality, "adx": serve_adx, "pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
 
 
 def main():
@@ -129,7 +199,11 @@ def main():
         server, origin = stack.service, stack.url
         os.environ["WEBHOOK_KEY"] = stack.keys["b"]
     else:
-        server, origin = SERVE[opt.page](opt.program)
+        try:
+            server, origin = SERVE[opt.page](opt.program)
+        except harness.Skip as why:
+            print(f"SKIP {why}\n0 passed, 0 failed")
+            return 0
     try:
         shots = [str(pathlib.Path(opt.shots).resolve())] if opt.shots else []
         p = subprocess.run(["node", f"{opt.page}.mjs", origin, extent, *shots], cwd=WORK,
