@@ -7,7 +7,7 @@
 #include "base/os/rng.h"
 #include "finality/cert/verify.h"
 
-enum { WORLD_MAX = 128 };
+enum { WORLD_MAX = 160 };
 
 /* Validators and their secrets; a group of all of them when n is 3 or more. */
 typedef struct world {
