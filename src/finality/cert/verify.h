@@ -3,9 +3,9 @@
  *   set (known to the caller) + certificate (from anybody) ──► good, or what is wrong
  *
  * Weights are added up from the set, never taken from the certificate. Verifying takes no memory but the caller's room
- * and 96 KiB of the stack, reads and writes nothing else, and keeps nothing (the tables of the lattice transform are
+ * and 64 KiB of the stack, reads and writes nothing else, and keeps nothing (the tables of the lattice transform are
  * made once per process); only the ML-DSA code under it takes 1 KiB of the heap per signature while it runs.
- * For programs of others: link cd_finality_cert, include this file alone; docs/finality.md shows one.
+ * Programs of others start from finality/cert/book.h, which makes sets out of checkpoints.
  * Threading: pure; the set is frozen, the room confined. [spec:finality#2] */
 #ifndef CD_FINALITY_VERIFY_H
 #define CD_FINALITY_VERIFY_H

@@ -1,0 +1,1 @@
+cd_fuzz(finality DEPS finality_cert)
