@@ -1,6 +1,6 @@
-/* Certificates, checkpoints and set changes from anybody, beside a network of four: what is read is written again to the
- * last byte, a certificate is good only for the block that was signed, and the book leaves its epoch only for the one
- * that was signed. Checkpoints get a sum that fits. */
+/* Certificates, checkpoints and set changes from anybody, beside a network of four: what is read is written again to
+ * the last byte, a certificate is good only for the block that was signed, and the book leaves its epoch only for the
+ * one that was signed. Checkpoints get a sum that fits. */
 #include "crypto/hash/sha2.h"
 #include "finality/cert/test/years.h"
 

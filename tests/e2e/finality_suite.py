@@ -175,6 +175,18 @@ def test_decode(env):
     match(err, "no certificate")
 
 
+def test_example_program(env):
+    folder = sample(env)
+    program = env.binary.parent / "is-final"
+    for args, code, text in ((["type2.cert"], 0, "final: good"), (["type0.cert"], 1, "not final: good"),
+                             (["last.cert"], 1, "not final: the total weight is not that of the set"),
+                             (["last.cert", "year.changes"], 0, "final: good"),
+                             (["last.cert", "day.changes"], 1, "not final: good"),
+                             (["year.changes"], 1, "not final: the version is not 0")):
+        p = subprocess.run([program, "network.checkpoint", *args], cwd=folder, capture_output=True, text=True, timeout=60)
+        same((p.returncode, p.stdout, p.stderr), (code, text + "\n", ""), str(args))
+
+
 def test_examples_of_the_document(env):
     """Each `$ candela-cli …` of docs/finality.md prints what stands below it, beside the sample."""
     folder = sample(env)
