@@ -9,7 +9,9 @@
 
 #define USAGE                                                                                                          \
     "candela-cli finality verify CERTIFICATE --checkpoint=FILE [--changes=FILE]\n"                                     \
-    "candela-cli finality decode FILE|-   a certificate, a checkpoint, or a list of set changes"
+    "candela-cli finality decode FILE|-   a certificate, a checkpoint, or a list of set changes\n"                     \
+    "exit code of verify: 0 final, 1 refused, 2 wrong arguments,\n"                                                    \
+    "3 the signatures hold but do not make the block final"
 
 // clang-format off
 #define OPTIONS(X)                                                                                                     \
@@ -183,8 +185,7 @@ int cd__finality_cmd(int argc, char **argv)
 {
     static const cd__cmd cmd = {
         .program = "candela-cli finality",
-        .purpose = "checks that a block is final, trusting nobody but a checkpoint. Exit code: 0 final, 1 refused, "
-                   "2 wrong arguments, 3 the signatures hold but do not make it final",
+        .purpose = "checks that a block is final, trusting nobody but a checkpoint",
         .usage = USAGE,
         .example = "candela-cli finality verify block.cert --checkpoint=network.checkpoint --changes=year.changes",
         .options = options,

@@ -1,6 +1,6 @@
 #include "crypto/lattice/poly.h"
 
-#include <pthread.h>
+#include "crypto/lattice/roots_priv.h"
 
 enum { N = CD_LPOLY_N, DOT_MAX = 64 };
 
@@ -37,41 +37,12 @@ u64 cd_lmod_inv(u64 a)
 
 /* --- the transform --- */
 
-/* Powers of a root of order 512 and of its inverse, in the order of the reversed bits of their exponents; and 1/256.
- * All are times 2^64. */
-static u64 roots[N];
-static u64 roots_back[N];
-static u64 one_256th;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static u32 reversed(u32 k)
-{
-    u32 out = 0;
-    for (u32 bit = 1; bit < N; bit <<= 1) {
-        out = out << 1 | (k & 1);
-        k >>= 1;
-    }
-    return out;
-}
-
-static void make_roots(void)
-{
-    u64 root = power(cd_lmod_mont(11), (q - 1) / 512); /* 11 generates the multiplicative group modulo q */
-    u64 back = cd_lmod_inv(root);
-    for (u32 k = 0; k < N; k++) {
-        roots[k] = power(root, reversed(k));
-        roots_back[k] = power(back, reversed(k));
-    }
-    one_256th = cd_lmod_inv(cd_lmod_mont(N));
-}
-
 void cd_lpoly_ntt(cd_lpoly *p)
 {
-    CD_ASSERT(pthread_once(&once, make_roots) == 0);
     u64 *c = p->c;
     for (u32 m = 1, t = N / 2; m < N; m *= 2, t /= 2) {
         for (u32 i = 0; i < m; i++) {
-            u64 root = roots[m + i];
+            u64 root = lattice_roots[m + i];
             for (u32 j = 2 * i * t; j < 2 * i * t + t; j++) {
                 u64 v = cd_lmod_mul(c[j + t], root);
                 c[j + t] = cd_lmod_sub(c[j], v);
@@ -83,11 +54,10 @@ void cd_lpoly_ntt(cd_lpoly *p)
 
 void cd_lpoly_intt(cd_lpoly *p)
 {
-    CD_ASSERT(pthread_once(&once, make_roots) == 0);
     u64 *c = p->c;
     for (u32 m = N / 2, t = 1; m >= 1; m /= 2, t *= 2) {
         for (u32 i = 0; i < m; i++) {
-            u64 root = roots_back[m + i];
+            u64 root = lattice_roots_back[m + i];
             for (u32 j = 2 * i * t; j < 2 * i * t + t; j++) {
                 u64 v = cd_lmod_sub(c[j], c[j + t]);
                 c[j] = cd_lmod_add(c[j], c[j + t]);
@@ -95,7 +65,7 @@ void cd_lpoly_intt(cd_lpoly *p)
             }
         }
     }
-    cd_lpoly_scale(p, p, one_256th);
+    cd_lpoly_scale(p, p, lattice_one_256th);
 }
 
 void cd_lpoly_to_mont(cd_lpoly *p)

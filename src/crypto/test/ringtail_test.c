@@ -3,6 +3,7 @@
 
 #include "base/mem/mem.h"
 #include "base/os/rng.h"
+#include "crypto/lattice/roots_priv.h"
 #include "crypto/lattice/sample.h"
 
 #include <math.h>
@@ -355,11 +356,43 @@ static void bell(void **state)
     cd_free(drawn);
 }
 
+/* Gives a to the power of e; both numbers are times 2^64. */
+static u64 power(u64 a, u64 e)
+{
+    u64 out = cd_lmod_mont(1);
+    for (; e != 0; e >>= 1) {
+        out = (e & 1) != 0 ? cd_lmod_mul(out, a) : out;
+        a = cd_lmod_mul(a, a);
+    }
+    return out;
+}
+
+/* The tables of the transform, computed: 11 generates the multiplicative group modulo q. */
+static void roots(void **state)
+{
+    (void)state;
+    u64 root = power(cd_lmod_mont(11), (CD_LPOLY_Q - 1) / 512);
+    for (u32 k = 0; k < CD_LPOLY_N; k++) {
+        u32 reversed = 0;
+        for (u32 bit = 0; bit < 8; bit++) {
+            reversed |= (k >> bit & 1) << (7 - bit);
+        }
+        assert_int_equal(lattice_roots[k], power(root, reversed));
+        assert_int_equal(lattice_roots_back[k], power(cd_lmod_inv(root), reversed));
+    }
+    assert_int_equal(lattice_one_256th, cd_lmod_inv(cd_lmod_mont(CD_LPOLY_N)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_set_signs), cmocka_unit_test(changed_bits), cmocka_unit_test(one_answer),
-        cmocka_unit_test(liars),         cmocka_unit_test(sets),         cmocka_unit_test(shares_are_written),
+        cmocka_unit_test(roots),
+        cmocka_unit_test(any_set_signs),
+        cmocka_unit_test(changed_bits),
+        cmocka_unit_test(one_answer),
+        cmocka_unit_test(liars),
+        cmocka_unit_test(sets),
+        cmocka_unit_test(shares_are_written),
         cmocka_unit_test(bell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
  *   set (known to the caller) + certificate (from anybody) ──► good, or what is wrong
  *
  * Weights are added up from the set, never taken from the certificate. Verifying takes no memory but the caller's room
- * and 64 KiB of the stack, reads and writes nothing else, and keeps nothing (the tables of the lattice transform are
- * made once per process); only the ML-DSA code under it takes 1 KiB of the heap per signature while it runs.
+ * and 64 KiB of the stack, reads and writes nothing else, and keeps nothing; only the ML-DSA code under it takes 1 KiB
+ * of the heap per signature while it runs.
  * Programs of others start from finality/cert/book.h, which makes sets out of checkpoints.
  * Threading: pure; the set is frozen, the room confined. [spec:finality#2] */
 #ifndef CD_FINALITY_VERIFY_H
