@@ -1,6 +1,6 @@
 /* crypto/lattice/roots_priv.h - powers of the root 11^((q - 1) / 512) of order 512 and of its inverse, in the order of
- * the reversed bits of their exponents, for the transform in poly.c; and 1/256. All are times 2^64. The test computes them
- * again. Threading: pure. [spec:finality#3] */
+ * the reversed bits of their exponents, for the transform in poly.c; and 1/256. All are times 2^64. The test computes
+ * them again. Threading: pure. [spec:finality#3] */
 #ifndef CD_CRYPTO_LATTICE_ROOTS_PRIV_H
 #define CD_CRYPTO_LATTICE_ROOTS_PRIV_H
 
