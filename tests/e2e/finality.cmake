@@ -1,6 +1,12 @@
-# What the tests of checking certificates look at: a network's checkpoint, set changes and certificates.
-add_executable(finality_sample ${CMAKE_CURRENT_LIST_DIR}/finality_sample.c)
-set_target_properties(finality_sample PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-target_compile_options(finality_sample PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
-target_link_options(finality_sample PRIVATE ${CD_LDFLAGS})
-target_link_libraries(finality_sample PRIVATE cd_finality_cert cd_crypto cd_base)
+# A network's checkpoint, set changes and certificates, for the tests that check them; and many of them at once.
+foreach(what sample many)
+  add_executable(finality_${what} ${CMAKE_CURRENT_LIST_DIR}/finality_${what}.c)
+  set_target_properties(finality_${what} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  target_compile_options(finality_${what} PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+  target_link_options(finality_${what} PRIVATE ${CD_LDFLAGS})
+  target_link_libraries(finality_${what} PRIVATE cd_finality_cert cd_crypto cd_base)
+endforeach()
+add_test(NAME e2e/finality-many COMMAND finality_many 200 4000)
+set_tests_properties(e2e/finality-many PROPERTIES LABELS e2e TIMEOUT 600)
+add_test(NAME full/finality-many COMMAND finality_many 10000 100000)
+set_tests_properties(full/finality-many PROPERTIES LABELS "e2e;full" TIMEOUT 7200)
