@@ -1,5 +1,5 @@
-/* Many certificates: threshold signatures of groups of 3 to 21 with parties absent at random, all of which are good, and
- * single bits of certificates of every type changed, all of which are refused.
+/* Many certificates: threshold signatures of groups of 3 to 21 with parties absent at random, all of which are
+ * good; and single bits of certificates of every type changed, all of which are refused.
  *
  * usage: finality_many SIGNATURES CHANGES */
 #include "finality/cert/test/world.h"

@@ -213,6 +213,16 @@ static void wrong_changes(void **state)
     change(t, 0, 1, CD_FIN_MLDSA);
     assert_int_equal(follow(t, UINT64_MAX), CD_FLAW_CHANGE_BASE);
     t->epochs[1].epoch.set.from = 200;
+    /* somebody leaves who was not there */
+    year_epoch crowd;
+    year_make(&crowd, t->pool, 0, 0, MEMBERS + 2);
+    cd_buf_clear(&t->changes);
+    cd_fin_changes_begin(&t->changes);
+    cd_buf_clear(&cert);
+    year_certify(&cert, t->pool, &t->epochs[0], &t->epochs[1], &t->epochs[0], CD_FIN_MLDSA);
+    cd_fin_change_put(&t->changes, &crowd.epoch, &t->epochs[1].epoch, false, cd_buf_bytes(&cert));
+    assert_int_equal(follow(t, UINT64_MAX), CD_FLAW_CHANGE_SET);
+    is_at(t, 0);
     /* the certificate of another set */
     cd_buf_clear(&t->changes);
     cd_fin_changes_begin(&t->changes);

@@ -156,6 +156,7 @@ static void malformed(void **state)
     bytes_at(w, &bytes, BITS_AT, "\0\0\2\1", 4, CD_FLAW_BITS);
     bytes_at(w, &bytes, BIT_BYTES_AT, "\0", 1, CD_FLAW_BITS);
     bytes_at(w, &bytes, BIT_BYTES_AT, "\x3f", 1, CD_FLAW_STRANGER);
+    bytes_at(w, &bytes, BODY_AT + 4, "\0\0\0\x61", 4, CD_FLAW_BODY);
     bytes_at(w, &bytes, PARTIES_AT, "\0\0\0\0", 4, CD_FLAW_BODY);
     bytes_at(w, &bytes, PARTIES_AT, "\0\0\0\x81", 4, CD_FLAW_BODY);
     bytes_at(w, &bytes, PARTIES_AT, "\xff\xff\xff\xff", 4, CD_FLAW_BODY);
@@ -224,6 +225,18 @@ static void claims(void **state)
     c.bits = cd_bytes_str("\x1f");
     c.signed_by = w->set.total - w->validators[5].weight;
     assert_int_equal(verdict(w, &c), CD_FLAW_STRANGER);
+    c.parties = cd_bytes_sub(good.parties, CD_FIN_NODE_BYTES, (usize)5 * CD_FIN_NODE_BYTES);
+    assert_int_equal(verdict(w, &c), CD_FLAW_STRANGER);
+    c.bits = good.bits;
+    c.signed_by = good.signed_by;
+    assert_int_equal(verdict(w, &c), CD_FLAW_STRANGER);
+
+    /* nobody at all */
+    c.parties = (cd_bytes){0};
+    assert_int_equal(verdict(w, &c), CD_FLAW_BODY);
+    c = good;
+    c.type = CD_FIN_MLDSA;
+    assert_int_equal(verdict(w, &c), CD_FLAW_BODY);
     world_parts_fini(&parts);
     world_free(w);
 }
