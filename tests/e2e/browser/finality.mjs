@@ -133,6 +133,11 @@ await wants('good', balance, facts.wrapped, facts.account);
 await wants('refused', 'not the one of the certificate', flip(facts.wrapped, 40), facts.account);
 await wants('refused', 'not the one of the certificate', facts.block, facts.account);
 await wants('refused', 'ends too early', facts.wrapped.slice(0, -2), facts.account);
+// and as the original makes them
+for (const b of facts.proposers) {
+  const got = await page.evaluate((hex) => { const w = unwrap(fromHex(hex, 'Block')); return [toHex(w.id), toHex(w.inner)]; }, b.hex);
+  if (got[0] !== `0x${b.id}` || got[1] !== `0x${b.inner}`) say(`proposer's block ${b.name}: ${got}`);
+}
 check(found.splice(0));
 
 // from a disk, with no network at all

@@ -128,6 +128,8 @@ def serve_finality(program):
     outer = WORK / "finality-outer"
     outer.mkdir(exist_ok=True)
     subprocess.run([build / "test" / "finality_sample", outer, "4", "1", hashlib.sha256(unsigned).hexdigest()], check=True, capture_output=True)
+    vectors = pathlib.Path(os.environ.get("CANDELA_TESTDATA", harness.ROOT.parent / "shared" / "testdata")) / "p2p" / "proposervm_blocks.json"
+    facts["proposers"] = json.loads(vectors.read_text())["blocks"] if vectors.is_file() else []
     (WORK / "finality.json").write_text(json.dumps({"folder": str(folder), "outer": str(outer), **facts}))
 
     class Handler(http.server.BaseHTTPRequestHandler):
