@@ -1,7 +1,9 @@
 /* `finality`: checks certificates of final blocks, and shows what they and checkpoints say. */
 #include "base/mem/mem.h"
+#include "base/os/fileio.h"
 #include "codec/api_json.h"
 #include "commands.h"
+#include "finality_fetch.h"
 #include "finality_show.h"
 #include "input.h"
 
@@ -9,6 +11,7 @@
 
 #define USAGE                                                                                                          \
     "candela-cli finality verify CERTIFICATE --checkpoint=FILE [--changes=FILE]\n"                                     \
+    "candela-cli finality verify CHAIN/HEIGHT|CHAIN/BLOCK --checkpoint=FILE   asks a node\n"                           \
     "candela-cli finality decode FILE|-   a certificate, a checkpoint, or a list of set changes\n"                     \
     "exit code of verify: 0 final, 1 refused, 2 wrong arguments,\n"                                                    \
     "3 the signatures hold but do not make the block final"
@@ -21,6 +24,8 @@
       .help = "how the set changed since then; from anybody")                                                          \
     X(OPT_CHAIN, .name = "chain", .type = CD_ARG_STR, .dflt = "C", .meta = "NAME|ID",                                  \
       .help = "the chain that the block is of: a name that the checkpoint has, or an ID")                              \
+    X(OPT_RPC, .name = "rpc", .type = CD_ARG_STR, .dflt = "http://127.0.0.1:9650", .meta = "URL",                      \
+      .help = "a node to ask, which need not be trusted")                                                              \
     X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "one line of JSON, errors too")
 // clang-format on
 
@@ -43,6 +48,8 @@ typedef struct verdict {
     cd_fin_flaw flaw;
     const char *of; /* what the flaw is of */
     bool is_read;   /* cert says something */
+    bool is_asked;  /* a node gave it, for the query */
+    cd__fin_query query;
     cd_fin_cert cert;
     cd_fin_book *book;
 } verdict;
@@ -68,26 +75,27 @@ static cd_err chain_of(cd_hash32 *out, const cd_fin_book *b, const char *word, c
     }
     return cd_id_parse(out, cd_bytes_str(word), NULL) == CD_OK
                ? CD_OK
-               : cd_fail(why, CD_EINVAL, "--chain: \"%.60s\" is neither an ID nor a name that the checkpoint has",
+               : cd_fail(why, CD_EINVAL, "\"%.60s\" is neither an ID nor a name of a chain that the checkpoint has",
                          word);
 }
 
-static cd_err verify(verdict *v, const cd_args *a, cd_arena *mem, const char *file, cd_errinfo *why)
+/* Reads the certificate and the changes: files, or what a node says. */
+static cd_err read_claims(verdict *v, cd_bytes *cert, cd_bytes *changes, const cd_args *a, cd_arena *mem,
+                          const char *word, cd_errinfo *why)
 {
-    cd_bytes bytes;
-    cd_bytes checkpoint;
-    cd_bytes changes = {0};
-    cd_hash32 chain;
-    if (cd_args_str(a, OPT_CHECKPOINT)[0] == '\0') {
-        return cd_fail(why, CD_EINVAL, "--checkpoint is missing: a certificate says nothing without a set to trust");
+    const char *list = cd_args_str(a, OPT_CHANGES);
+    v->is_asked = cd_fs_stat_get(cd_fs_real(), &(cd_fs_stat){0}, word, NULL) != CD_OK &&
+                  cd__fin_query_parse(&v->query, mem, word);
+    if (v->is_asked) {
+        return cd__fin_fetch(cert, changes, mem, cd_args_str(a, OPT_RPC), &v->query, v->book->epoch.number, why);
     }
-    CD_TRY(read_bytes(&checkpoint, mem, cd_args_str(a, OPT_CHECKPOINT), why));
-    CD_TRY(read_bytes(&bytes, mem, file, why));
-    if (cd_args_str(a, OPT_CHANGES)[0] != '\0') {
-        CD_TRY(read_bytes(&changes, mem, cd_args_str(a, OPT_CHANGES), why));
-    }
-    CD_TRY(cd__fin_book_open(&v->book, checkpoint, why));
-    CD_TRY(chain_of(&chain, v->book, cd_args_str(a, OPT_CHAIN), why));
+    CD_TRY(read_bytes(cert, mem, word, why));
+    return list[0] != '\0' ? read_bytes(changes, mem, list, why) : CD_OK;
+}
+
+/* Finds out what is wrong with the claims, if anything is. */
+static void judge(verdict *v, cd_bytes bytes, cd_bytes changes, const cd_hash32 *chain)
+{
     v->of = "certificate";
     v->flaw = cd_fin_cert_parse(&v->cert, bytes);
     v->is_read = v->flaw == CD_FLAW_NONE;
@@ -96,7 +104,26 @@ static cd_err verify(verdict *v, const cd_args *a, cd_arena *mem, const char *fi
         v->of = v->flaw != CD_FLAW_NONE ? "set changes" : v->of;
     }
     if (v->flaw == CD_FLAW_NONE) {
-        v->flaw = cd_fin_book_verify(v->book, &v->cert, bytes, &chain);
+        v->flaw = cd_fin_book_verify(v->book, &v->cert, bytes, chain);
+    }
+}
+
+static cd_err verify(verdict *v, const cd_args *a, cd_arena *mem, const char *word, cd_errinfo *why)
+{
+    cd_bytes bytes = {0};
+    cd_bytes checkpoint;
+    cd_bytes changes = {0};
+    cd_hash32 chain;
+    if (cd_args_str(a, OPT_CHECKPOINT)[0] == '\0') {
+        return cd_fail(why, CD_EINVAL, "--checkpoint is missing: a certificate says nothing without a set to trust");
+    }
+    CD_TRY(read_bytes(&checkpoint, mem, cd_args_str(a, OPT_CHECKPOINT), why));
+    CD_TRY(cd__fin_book_open(&v->book, checkpoint, why));
+    CD_TRY(read_claims(v, &bytes, &changes, a, mem, word, why));
+    CD_TRY(chain_of(&chain, v->book, v->is_asked ? v->query.chain : cd_args_str(a, OPT_CHAIN), why));
+    judge(v, bytes, changes, &chain);
+    if (v->is_read && v->is_asked && v->query.height == NULL && !cd_hash32_eq(&v->query.block, &v->cert.msg.block)) {
+        return cd_fail(why, CD_EPROTO, "the node gave the certificate of another block");
     }
     return CD_OK;
 }
@@ -137,6 +164,9 @@ static void print_verdict(const verdict *v)
     (void)printf("Epoch %llu, %u set changes behind the checkpoint; signers weigh %llu of %llu.\n",
                  (unsigned long long)v->book->epoch.number, v->book->changes, (unsigned long long)v->cert.signed_by,
                  (unsigned long long)v->cert.total);
+    if (v->is_asked && v->query.height != NULL) {
+        (void)printf("That its height is %s is the node's word: compare the ID.\n", v->query.height);
+    }
     if (!v->book->is_quantum_final) {
         (void)printf("A set change on the way is signed by BLS alone: this is not safe against quantum computers.\n");
     }

@@ -1,17 +1,17 @@
 """candela-cli finality: certificates checked by somebody who has a checkpoint and trusts nothing else, and what is wrong
 with wrong ones. [spec:finality#2] [spec:finality#5]"""
+import http.server
 import json
 import pathlib
 import re
 import shlex
 import subprocess
+import threading
 
 from cli_suite import run
 from harness import ROOT, match, same
-from network_suite import Network, ask, wait_for
 
 VALIDATORS, DAYS = 7, 34
-EWOQ = "56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027"
 
 
 def sample(env):
@@ -89,65 +89,75 @@ def test_tampered(env):
     same(verify(env, folder, "type2.cert", "--chain=X")[1]["reason"], "CHAIN")
 
 
-def test_a_network_makes_its_blocks_final(env):
-    """Five validators sign over the network; two of them are dead for a while; a stranger checks what comes of it."""
-    def final(node, chain, height):
-        state = ask(node, "/ext/info", "info.finality", chain=chain)["final"]
-        return state is not None and int(state["height"]) >= height
+class Liar:
+    """Answers as a node would, with what it is given; asked: what it was asked for."""
 
-    with Network(env) as net:
-        nodes = net.nodes("up", "--nodes=5")
-        key = pathlib.Path(env.dir()) / "key.txt"
-        key.write_text(EWOQ)
+    def __init__(self, answers):
+        self.asked = []
+        liar = self
 
-        def pay():
-            code, out, err = run(env, "send", "--chain=C", "--to=0x1111111111111111111111111111111111111111", "--amount=1",
-                                 f"--key-file={key}", f"--rpc={nodes['node1']['uri']}", "--json")
-            same(code, 0, err)
-            return int(ask(nodes["node1"], "/ext/info", "info.finality", chain="C")["signed"]["height"]
-                       if ask(nodes["node1"], "/ext/info", "info.finality", chain="C")["signed"] else 0)
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # noqa: N802 - the base class's name
+                ask = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                liar.asked.append((self.path, ask["method"], ask["params"]))
+                text = json.dumps({"jsonrpc": "2.0", "id": ask["id"], "result": answers[ask["method"]]}).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
 
-        pay()
-        for node in nodes.values():
-            wait_for("the first block is final", lambda: final(node, "C", 1))
-        state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
-        same(state["type"], "mldsa")
-        # Who trusts node1's checkpoint needs to believe nobody about node2's certificate.
-        folder = pathlib.Path(env.dir())
-        (folder / "network.checkpoint").write_text(
-            ask(nodes["node1"], "/ext/info", "info.getCheckpoint", encoding="hexnc")["checkpoint"])
-        (folder / "block.cert").write_text(ask(nodes["node2"], "/ext/info", "info.getCertificate", chain="C",
-                                               blockID=state["blockID"], encoding="hexnc")["certificate"])
-        code, got = verify(env, folder, "block.cert")
-        same((code, got["verdict"], got["type"]), (0, "final", 3))
-        code, out, err = run(env, "finality", "verify", "block.cert", "--checkpoint=network.checkpoint", "--chain=X",
-                             cwd=folder)
-        same(code, 1, "a certificate is for its chain")
-        # One of five is dead: four fifths go on. Back again, it hears of what it missed.
-        net.do("kill", "node5")
-        pay()
-        wait_for("a block without node5 is final", lambda: final(nodes["node3"], "C", 2))
-        net.nodes("up")
-        back = net.nodes()["node5"]
-        pay()
-        wait_for("node5 has it final, too", lambda: final(back, "C", 3))
-        match(str(ask(back, "/ext/info", "info.getCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
-def test_without_validators(env):
-    node = env.start("--sybil-protection-enabled=false", network="local")
-    at = {"uri": node.url}
+def test_a_node_that_need_not_be_trusted(env):
+    folder = sample(env)
+    data = {name: "0x" + (folder / name).read_bytes().hex() for name in ("last.cert", "type2.cert", "year.changes")}
+    answers = {"platform.getFinalityCertificate": {"certificate": data["last.cert"]},
+               "platform.getFinalityChanges": {"changes": data["year.changes"]}}
+    node = Liar(answers)
     try:
-        ask(at, "/ext/info", "info.finality", chain="C")
-        raise RuntimeError("a lone node made something final")
-    except AssertionError as e:
-        match(str(e), "this node decides without validators")
+        ask = lambda word: verify(env, folder, word, f"--rpc={node.url}")  # noqa: E731
+        block = json.loads(run(env, "finality", "decode", "last.cert", "--json", cwd=folder)[1])
+        same(ask("C/77")[1]["verdict"], "final")
+        same([a[1:] for a in node.asked], [("platform.getFinalityCertificate", {"chain": "C", "height": "77"}),
+                                           ("platform.getFinalityChanges", {"epoch": "0"})])
+        for name in (block["blockID"], block["blockHash"]):
+            same(ask(f"C/{name}")[0], 0)
+            same(node.asked[-2][2], {"chain": "C", "blockID": block["blockHash"]})
+        same(ask("X/77")[1]["reason"], "CHAIN")
+        code, out, err = run(env, "finality", "verify", "C/77", "--checkpoint=network.checkpoint", f"--rpc={node.url}", cwd=folder)
+        match(out, "the node's word")
+        # it gives the certificate of another block, or other bytes
+        answers["platform.getFinalityCertificate"] = {"certificate": data["type2.cert"]}
+        code, out, err = run(env, "finality", "verify", f"C/{block['blockID']}", "--checkpoint=network.checkpoint",
+                             f"--rpc={node.url}", cwd=folder)
+        same((code, out), (1, ""))
+        match(err, "another block")
+        answers["platform.getFinalityCertificate"] = {"certificate": data["last.cert"][:-1] + ("1" if data["last.cert"][-1] == "0" else "0")}
+        same(ask("C/77")[0], 1)
+        for wrong in ({}, {"certificate": "zz"}, {"certificate": 7}, None):
+            answers["platform.getFinalityCertificate"] = wrong
+            code, out, err = run(env, "finality", "verify", "C/77", "--checkpoint=network.checkpoint", f"--rpc={node.url}", cwd=folder)
+            same((code, out), (1, ""))
+            match(err, "^error: ")
+    finally:
+        node.close()
 
 
 def test_arguments(env):
     folder = sample(env)
     for args, text in ((["verify", "type2.cert"], "--checkpoint is missing"), (["verify"], "that command goes"),
-                       (["verify", "type2.cert", "--checkpoint=network.checkpoint", "--chain=Y"], "neither an ID nor a name")):
+                       (["verify", "type2.cert", "--checkpoint=network.checkpoint", "--chain=Y"], "neither an ID nor a name of a chain")):
         code, out, err = run(env, "finality", *args, cwd=folder)
         same((code, out), (2, ""))
         match(err, text)

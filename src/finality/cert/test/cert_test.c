@@ -237,6 +237,14 @@ static void claims(void **state)
     c = good;
     c.type = CD_FIN_MLDSA;
     assert_int_equal(verdict(w, &c), CD_FLAW_BODY);
+
+    /* more parties than a group may have */
+    static const u8 crowd[(CD_RT_PARTIES_MAX + 1) * CD_FIN_NODE_BYTES];
+    c = good;
+    c.parties = cd_bytes_of(crowd, sizeof crowd);
+    assert_int_equal(verdict(w, &c), CD_FLAW_BODY);
+    c.parties.n -= CD_FIN_NODE_BYTES;
+    assert_int_equal(verdict(w, &c), CD_FLAW_STRANGER);
     world_parts_fini(&parts);
     world_free(w);
 }

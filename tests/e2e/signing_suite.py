@@ -1,0 +1,62 @@
+"""Validators make blocks final over the network, and give strangers what they need to check it. [spec:finality#6]"""
+import pathlib
+
+from cli_suite import run
+from finality_suite import verify
+from harness import match, same
+from network_suite import Network, ask, wait_for
+
+EWOQ = "56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027"
+
+
+def test_a_network_makes_its_blocks_final(env):
+    """Five validators sign over the network, one of them is dead for a while; a stranger checks what comes of it."""
+    def final(node, chain, height):
+        state = ask(node, "/ext/info", "info.finality", chain=chain)["final"]
+        return state is not None and int(state["height"]) >= height
+
+    with Network(env) as net:
+        nodes = net.nodes("up", "--nodes=5")
+        key = pathlib.Path(env.dir()) / "key.txt"
+        key.write_text(EWOQ)
+
+        def pay():
+            code, out, err = run(env, "send", "--chain=C", "--to=0x1111111111111111111111111111111111111111", "--amount=1",
+                                 f"--key-file={key}", f"--rpc={nodes['node1']['uri']}", "--json")
+            same(code, 0, err)
+
+        pay()
+        for node in nodes.values():
+            wait_for("the first block is final", lambda: final(node, "C", 1))
+        state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
+        same(state["type"], "mldsa")
+        # Who trusts node1's checkpoint needs to believe nobody about node2's certificate.
+        folder = pathlib.Path(env.dir())
+        (folder / "network.checkpoint").write_text(
+            ask(nodes["node1"], "/ext/info", "info.getCheckpoint", encoding="hexnc")["checkpoint"])
+        (folder / "block.cert").write_text(ask(nodes["node2"], "/ext/info", "info.getCertificate", chain="C",
+                                               blockID=state["blockID"], encoding="hexnc")["certificate"])
+        code, got = verify(env, folder, "block.cert")
+        same((code, got["verdict"], got["type"]), (0, "final", 3))
+        code, out, err = run(env, "finality", "verify", "block.cert", "--checkpoint=network.checkpoint", "--chain=X",
+                             cwd=folder)
+        same(code, 1, "a certificate is for its chain")
+        # One of five is dead: four fifths go on. Back again, it hears of what it missed.
+        net.do("kill", "node5")
+        pay()
+        wait_for("a block without node5 is final", lambda: final(nodes["node3"], "C", 2))
+        net.nodes("up")
+        back = net.nodes()["node5"]
+        pay()
+        wait_for("node5 has it final, too", lambda: final(back, "C", 3))
+        match(str(ask(back, "/ext/info", "info.getCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
+
+
+def test_without_validators(env):
+    node = env.start("--sybil-protection-enabled=false", network="local")
+    at = {"uri": node.url}
+    try:
+        ask(at, "/ext/info", "info.finality", chain="C")
+        raise RuntimeError("a lone node made something final")
+    except AssertionError as e:
+        match(str(e), "this node decides without validators")
