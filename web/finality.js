@@ -215,7 +215,7 @@ async function run() {
     show('says', [['Type', `${c.type}, ${TYPES[c.type]}`], ['Block', toHex(c.block)], ['P-Chain height', group(c.height)], ['Block time', when(c.time)],
       ['Signers', `${c.signers} of ${f.validators}`], ['Weight', `${group(c.weight)} of ${group(c.total)}`]]);
     show('trust', [['Checkpoint', toHex(f.sum)], ['Network', String(f.network)], ['Epoch now', group(f.epoch)], ['Set changes', group(f.changes)]]);
-    const took = `Checked in ${f.ms.toFixed(1)} ms, ${f.verifyMs.toFixed(1)} ms of it for the signatures; nothing was sent anywhere.`;
+    const took = `Checked in ${f.ms.toFixed(1)} ms, ${f.verifyMs.toFixed(1)} ms of it for the signatures; nothing of it was sent anywhere.`;
     const weak = f.quantum ? '' : ' A set change on the way is signed by BLS alone, which a quantum computer could forge.';
     if (f.state === 'final') say('final', 'Final', `Signed by ${TYPES[c.type]}, and every signature holds. ${took}`);
     else if (f.state === 'bls-final') say('bls-final', 'Final by BLS alone', `The signatures hold.${weak || ' No signature stands beside BLS that a quantum computer cannot forge.'} ${took}`);
@@ -241,11 +241,14 @@ async function fetchAll() {
     need(checkpoint.length, 'There is no checkpoint.');
     good('checkpoint', wasm.open(...put(checkpoint)));
     const epoch = String(BigInt.asUintN(64, wasm.epoch())), node = $('node').value;
-    const got = await rpc(node, 'platform.getFinalityCertificate', {chain: $('chain').value.trim(), height: $('height').value});
+    const which = $('height').value.trim(), isHeight = /^[0-9]{1,20}$/.test(which), id = isHeight ? null : fromHex(which, 'ID of the block');
+    const got = await rpc(node, 'platform.getFinalityCertificate', {chain: $('chain').value.trim(), ...(isHeight ? {height: which} : {blockID: toHex(id)})});
     const changes = await rpc(node, 'platform.getFinalityChanges', {epoch});
     $('certificate-file').value = ''; $('changes-file').value = '';
     $('certificate').value = String(got.certificate); $('changes').value = String(changes.changes);
     await run();
+    if (last && id && !same(id, last.cert.block)) { last = null; say('refused', 'Refused', 'The node gave the certificate of another block.'); }
+    if (last && isHeight) $('why').textContent += ` That its height is ${group(which)} is the node’s word: compare the ID.`;
   } catch (e) { say('error', 'Not checked', e instanceof Refused ? `The ${e.of}: ${e.message}.` : e.message); }
 }
 

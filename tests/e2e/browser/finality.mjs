@@ -35,10 +35,11 @@ function changed(name, at, by = 1) {
   writeFileSync(path, b);
   return path;
 }
+const flip = (hex, at) => hex.slice(0, at) + (hex[at] === '0' ? '1' : '0') + hex.slice(at + 1);
 const is = (say, got, state, text = '') => { if (got.state !== state || !(got.title + got.why).includes(text)) say(`${JSON.stringify(got)}, not ${state} ${text}`); };
 
 check(await visit(browser, origin, {name: 'finality', meta: true, shots, then: async (page, say) => {
-  is(say, await ask(page, {certificate: file('type2.cert')}), 'final', 'nothing was sent');
+  is(say, await ask(page, {certificate: file('type2.cert')}), 'final', 'nothing of it was sent');
   if (!(await page.locator('#says').innerText()).includes(facts.hash)) say('the block is not told');
 }}));
 
@@ -86,6 +87,13 @@ await page.fill('#node', origin);
 await page.fill('#height', '1');
 await page.locator('#fetch button').click();
 await page.locator('#verdict[data-state=final]').waitFor({timeout: 60000}).catch(async () => say(JSON.stringify(await answer(page))));
+if (!(await answer(page)).why.includes('the node’s word')) say('nothing is said of the height');
+await page.fill('#height', facts.hash);
+await page.locator('#fetch button').click();
+await page.locator('#verdict[data-state=final]').waitFor({timeout: 60000}).catch(async () => say(JSON.stringify(await answer(page))));
+await page.fill('#height', flip(facts.hash, 9));
+await page.locator('#fetch button').click();
+await page.locator('#why:has-text("another block")').waitFor({timeout: 60000}).catch(async () => say(JSON.stringify(await answer(page))));
 await page.route('**/v1/bc/P', async (route) => {
   const r = await route.fetch(), text = await r.text();
   await route.fulfill({response: r, body: text.replace(/(.{3000})(.)/, (_, a, b) => a + (b === '0' ? '1' : '0'))});
@@ -108,7 +116,6 @@ const rlpBytes = (hex) => { const b = Buffer.from(hex.slice(2), 'hex'), n = b.le
 const rlpList = (...items) => { const b = Buffer.concat(items), n = b.length; return '0x' + Buffer.concat([n < 56 ? Buffer.of(0xc0 + n) : n < 256 ? Buffer.of(0xf8, n) : Buffer.of(0xf9, n >> 8, n & 255), b]).toString('hex'); };
 const receipt = {index: facts.index, receiptProof: [rlpList(rlpBytes('0x2080'), rlpBytes(facts.receiptRaw[0]))]};
 const edit = (o, change) => { const c = structuredClone(o); change(c); return c; };
-const flip = (hex, at) => hex.slice(0, at) + (hex[at] === '0' ? '1' : '0') + hex.slice(at + 1);
 const wants = async (state, text, block, proof) => { const got = await prove(block, proof); if (got.state !== state || !got.text.includes(text)) say(`${JSON.stringify(got)}, not ${state} ${text}`); };
 await wants('refused', 'final first', facts.header, facts.account);
 is(say, await ask(page, {certificate: file('type2.cert')}), 'final');
