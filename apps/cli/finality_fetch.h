@@ -1,4 +1,5 @@
-/* apps/cli/finality_fetch.h - certificates and set changes from a node that is not trusted. Threading: the main thread. */
+/* apps/cli/finality_fetch.h - certificates and set changes from a node that is not trusted. Threading: the main
+ * thread. */
 #ifndef CD_APPS_CLI_FINALITY_FETCH_H
 #define CD_APPS_CLI_FINALITY_FETCH_H
 
