@@ -1,5 +1,6 @@
 #include "precompile/warp_verify.h"
 
+#include "base/thread/pool.h"
 #include "precompile/module_priv.h"
 
 cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *config, cd_warp_host *host, u64 height,
@@ -54,12 +55,37 @@ bool cd_predicates_has(const cd_schedule *s, u64 time, const cd_tx *tx)
     return false;
 }
 
-static bool passes(const cd_access_tuple *t, const cd_module_config *config, cd_warp_host *host, u64 height)
+/* A predicate, and what came of it. */
+typedef struct verdict {
+    const cd_access_tuple *tuple;
+    const cd_module_config *config;
+    cd_err err;
+    cd_errinfo why;
+} verdict;
+
+/* Those of several transactions, in the order of their bits. */
+typedef struct verdicts {
+    const cd_predicates_ctx *ctx;
+    verdict *v;
+    usize cnt;
+} verdicts;
+
+static void judge(void *arg, usize i, u32 slot)
 {
+    const verdicts *all = arg;
+    verdict *v = &all->v[i];
     cd_bytes bytes;
     cd_warp_message m;
-    return cd_predicate_unpack(&bytes, t->keys, t->key_cnt, NULL) == CD_OK && cd_warp_message_dec(&m, bytes) == CD_OK &&
-           cd_warp_check_signed(&m, config, host, height, NULL) == CD_OK;
+    (void)slot;
+    bool is_message = cd_predicate_unpack(&bytes, v->tuple->keys, v->tuple->key_cnt, NULL) == CD_OK &&
+                      cd_warp_message_dec(&m, bytes) == CD_OK;
+    v->err = is_message ? cd_warp_check_signed(&m, v->config, all->ctx->host, all->ctx->height, &v->why) : CD_EINVAL;
+}
+
+/* What the host could not tell now is no verdict. */
+static bool is_verdict(cd_err e)
+{
+    return e == CD_OK || e == CD_EINVAL || e == CD_ESIG || e == CD_ENOENT;
 }
 
 /* next_addr gives the lowest address with predicates above a bound (NULL: none); false when there is no
@@ -78,44 +104,105 @@ static bool next_addr(cd_addr20 *out, const cd_precompile_table *table, const cd
     return found;
 }
 
-/* check_addr checks the predicates addressed to one precompile and gives their bits: 1 = failed. */
-static cd_bytes check_addr(cd_arena *a, const cd_module_config *config, const cd_tx *tx, const cd_addr20 *addr,
-                           cd_warp_host *host, u64 height)
+/* each_addr calls visit for the addresses of a transaction that have predicates, ascending. */
+static void each_addr(const cd_predicates_ctx *ctx, const cd_tx *tx,
+                      void (*visit)(void *arg, const cd_addr20 *addr, const cd_module_config *config), void *arg)
 {
-    bool *failed = cd_arena_array(a, bool, tx->access_cnt);
-    usize cnt = 0;
-    for (usize i = 0; i < tx->access_cnt; i++) {
-        if (cd_addr20_eq(&tx->access[i].addr, addr)) {
-            failed[cnt++] = !passes(&tx->access[i], config, host, height);
-        }
+    const cd_precompile_table *table = cd_schedule_table(ctx->schedule, ctx->time);
+    cd_addr20 addr;
+    cd_addr20 last;
+    for (bool is_first = true; next_addr(&addr, table, tx, is_first ? NULL : &last); is_first = false) {
+        cd_module_id module;
+        bool found = cd_schedule_find(ctx->schedule, &module, &addr, ctx->time);
+        CD_ASSERT(found);
+        visit(arg, &addr, cd_schedule_active(ctx->schedule, module, ctx->time));
+        last = addr;
     }
-    cd_buf bits = {0};
-    cd_bits_put(&bits, failed, cnt);
-    cd_bytes kept = cd_arena_dup(a, cd_buf_bytes(&bits));
-    cd_buf_fini(&bits);
-    return kept;
 }
 
-void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time, const cd_tx *tx,
-                         cd_warp_host *host, u64 height)
-{
-    const cd_precompile_table *table = cd_schedule_table(s, time);
+/* One pass over a transaction: predicates are listed, then their verdicts become bits, in the same order. */
+typedef struct pass {
+    verdicts *all;
+    const cd_tx *tx;
+    cd_arena *a;
     cd_predicate_bits items[2]; /* Warp has at most two addresses */
-    cd_addr20 addr;
+    usize cnt;
+    usize next; /* verdict */
+} pass;
+
+static void list_addr(void *arg, const cd_addr20 *addr, const cd_module_config *config)
+{
+    const pass *p = arg;
+    for (usize i = 0; i < p->tx->access_cnt; i++) {
+        if (cd_addr20_eq(&p->tx->access[i].addr, addr)) {
+            p->all->v[p->all->cnt++] = (verdict){.tuple = &p->tx->access[i], .config = config};
+        }
+    }
+}
+
+static void bits_of_addr(void *arg, const cd_addr20 *addr, const cd_module_config *config)
+{
+    pass *p = arg;
+    bool *failed = cd_arena_array(p->a, bool, p->tx->access_cnt);
     usize cnt = 0;
-    while (next_addr(&addr, table, tx, cnt == 0 ? NULL : &items[cnt - 1].addr)) {
-        cd_module_id module;
-        bool found = cd_schedule_find(s, &module, &addr, time);
-        CD_ASSERT(found && cnt < CD_COUNT(items));
-        items[cnt].addr = addr;
-        items[cnt].failed = check_addr(a, cd_schedule_active(s, module, time), tx, &addr, host, height);
-        cnt++;
+    cd_buf bits = {0};
+    (void)config;
+    for (usize i = 0; i < p->tx->access_cnt; i++) {
+        if (cd_addr20_eq(&p->tx->access[i].addr, addr)) {
+            failed[cnt++] = p->all->v[p->next++].err != CD_OK;
+        }
     }
-    if (cnt != 0) {
-        cd_predicate_bits *kept = cd_arena_array(a, cd_predicate_bits, cnt);
-        memcpy(kept, items, cnt * sizeof *kept);
-        cd_predicate_results_add(out, a, &(cd_predicate_tx){.hash = tx->hash, .items = kept, .cnt = cnt});
+    cd_bits_put(&bits, failed, cnt);
+    CD_ASSERT(p->cnt < CD_COUNT(p->items));
+    p->items[p->cnt++] = (cd_predicate_bits){.addr = *addr, .failed = cd_arena_dup(p->a, cd_buf_bytes(&bits))};
+    cd_buf_fini(&bits);
+}
+
+static void add_results(cd_predicate_results *out, verdicts *all, cd_arena *a, const cd_tx *txs, usize cnt)
+{
+    pass p = {.all = all, .a = a};
+    for (usize i = 0; i < cnt; i++) {
+        p.tx = &txs[i];
+        p.cnt = 0;
+        each_addr(all->ctx, p.tx, bits_of_addr, &p);
+        if (p.cnt != 0) {
+            cd_predicate_bits *kept = cd_arena_array(a, cd_predicate_bits, p.cnt);
+            memcpy(kept, p.items, p.cnt * sizeof *kept);
+            cd_predicate_results_add(out, a, &(cd_predicate_tx){.hash = p.tx->hash, .items = kept, .cnt = p.cnt});
+        }
     }
+}
+
+cd_err cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_predicates_ctx *ctx, const cd_tx *txs,
+                           usize cnt, cd_errinfo *why)
+{
+    cd_arena scratch = {0};
+    verdicts all = {.ctx = ctx};
+    pass p = {.all = &all};
+    usize max = 0;
+    cd_err e = CD_OK;
+    for (usize i = 0; i < cnt; i++) {
+        max += txs[i].access_cnt;
+    }
+    if (max == 0) {
+        return CD_OK;
+    }
+    all.v = cd_arena_array(&scratch, verdict, max);
+    for (usize i = 0; i < cnt; i++) {
+        p.tx = &txs[i];
+        each_addr(ctx, p.tx, list_addr, &p);
+    }
+    cd_pool_for(ctx->pool, all.cnt, judge, &all);
+    for (usize i = 0; i < all.cnt && e == CD_OK; i++) {
+        if (!is_verdict(all.v[i].err)) {
+            e = cd_fail(why, all.v[i].err, "%s", all.v[i].why.msg);
+        }
+    }
+    if (e == CD_OK) {
+        add_results(out, &all, a, txs, cnt);
+    }
+    cd_arena_fini(&scratch);
+    return e;
 }
 
 /* --- messages of this chain --- */

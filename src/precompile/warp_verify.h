@@ -6,7 +6,7 @@
  *                                      cd_warp_host: who validates a subnet at a P-chain height
  *
  * Predicates are checked once a block, before execution; contracts then read messages whose bit is clear.
- * Threading: confined to the host; transactions of a block may be checked side by side.
+ * Threading: pure, but for the host.
  * [spec:warp#5] [spec:precompiles-core#9] */
 #ifndef CD_PRECOMPILE_WARP_VERIFY_H
 #define CD_PRECOMPILE_WARP_VERIFY_H
@@ -16,16 +16,18 @@
 #include "types/tx.h"
 #include "types/warp_set.h"
 
-/* Knows the validators of subnets; implemented by the node. */
+struct cd_pool;
+
+/* Knows the validators of subnets; implemented by the node; any thread. */
 typedef struct cd_warp_host cd_warp_host;
 
 struct cd_warp_host {
     u32 network_id;
     cd_hash32 subnet; /* of the receiving chain; zero: the primary network */
-    /* subnet_of gives the subnet that validates a chain. Errors: CD_ENOENT. */
+    /* subnet_of gives the subnet that validates a chain. Errors: CD_ENOENT; others as below. */
     cd_err (*subnet_of)(cd_warp_host *h, cd_hash32 *out, const cd_hash32 *chain);
     /* validators gives the canonical set of a subnet at a P-chain height; it lies in the arena or lives as
-     * long as the host. Errors: CD_ENOENT. */
+     * long as the host. Errors: CD_ENOENT: nobody validates it; others: it cannot be told now. */
     cd_err (*validators)(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet, u64 height);
 };
 
@@ -37,11 +39,20 @@ cd_err cd_warp_check_signed(const cd_warp_message *m, const cd_module_config *co
 /* cd_predicates_has says whether a transaction carries predicates that a block of that time checks. */
 bool cd_predicates_has(const cd_schedule *s, u64 time, const cd_tx *tx);
 
-/* cd_predicates_check checks all predicates of a transaction and adds the result under its hash; nothing
- * is added when there are none. height is the P-chain height in the block's context. A predicate that
- * fails sets its bit and is no error. */
-void cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time, const cd_tx *tx,
-                         cd_warp_host *host, u64 height);
+/* What predicates are checked with. */
+typedef struct cd_predicates_ctx {
+    const cd_schedule *schedule;
+    u64 time; /* of the block */
+    cd_warp_host *host;
+    u64 height;           /* P-chain height of the block's context */
+    struct cd_pool *pool; /* NULL: one after the other */
+} cd_predicates_ctx;
+
+/* cd_predicates_check checks all predicates of cnt transactions, beside each other, and adds the results under their
+ * hashes; nothing is added for a transaction without. A predicate that fails sets its bit and is no error. Errors:
+ * those of the host but CD_ENOENT: what it cannot tell now says nothing about a message. */
+cd_err cd_predicates_check(cd_predicate_results *out, cd_arena *a, const cd_predicates_ctx *ctx, const cd_tx *txs,
+                           usize cnt, cd_errinfo *why) CD_CHECK;
 
 /* cd_warp_sent recognises the log of a message that a contract sent and borrows the unsigned message from
  * it; false for any other log. [spec:precompiles-core#9] */

@@ -507,6 +507,13 @@ static cd_bytes encoded(vec *v, const cd_predicate_results *r)
     return b;
 }
 
+static void check(vec *v, cd_predicate_results *out, const cd_schedule *s, const cd_tx *tx, cd_warp_host *host,
+                  u64 height)
+{
+    const cd_predicates_ctx ctx = {.schedule = s, .host = host, .height = height};
+    vec_check(v, cd_predicates_check(out, &v->arena, &ctx, tx, 1, NULL) == CD_OK, "checks predicates");
+}
+
 static void run_block(vec *v, cd_json j, cd_evm *evm, cd_state *st)
 {
     enum { WINDOW = 80 };
@@ -525,15 +532,15 @@ static void run_block(vec *v, cd_json j, cd_evm *evm, cd_state *st)
     cd_predicate_results bad = {0};
     cd_bytes extra = hex(v, cd_json_get(j, "extraData"));
     vec_check(v, cd_predicates_has(s, 0, &tx), "%s: no predicates seen", name);
-    cd_predicates_check(&good, &v->arena, s, 0, &tx, &host.host, host.height);
+    check(v, &good, s, &tx, &host.host, host.height);
     vec_check(v, cd_bytes_eq(encoded(v, &good), cd_bytes_sub(extra, WINDOW, extra.n - WINDOW)),
               "%s: results in the header", name);
     /* Nobody there to vouch for the message: its bit is set. */
-    cd_predicates_check(&bad, &v->arena, s, 0, &tx, NULL, host.height);
+    check(v, &bad, s, &tx, NULL, host.height);
     vec_check(v, cd_predicate_failed(&bad, &tx.hash, &LEGACY, 0), "%s: passes without host", name);
     bad = (cd_predicate_results){0};
     host.height++;
-    cd_predicates_check(&bad, &v->arena, s, 0, &tx, &host.host, host.height - 1);
+    check(v, &bad, s, &tx, &host.host, host.height - 1);
     vec_check(v, cd_predicate_failed(&bad, &tx.hash, &LEGACY, 0), "%s: passes at any height", name);
 
     cd_block_env env = {.chain_id = tx.chain_id, .predicates = &good};

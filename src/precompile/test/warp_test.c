@@ -1,5 +1,6 @@
 /* Warp beyond the conformance data: canonical sets, every way a message fails, which validators are asked,
  * bits of several predicates, messages sent and configured. [spec:warp#5] [spec:precompiles-core#9] */
+#include "base/thread/pool.h"
 #include "evm/test/empty_source.h"
 #include "precompile/warp_verify.h"
 
@@ -285,6 +286,68 @@ static cd_access_tuple tuple_of(committee *c, const cd_addr20 *addr, const cd_wa
     return t;
 }
 
+static cd_err check(cd_predicate_results *out, cd_arena *a, const cd_schedule *s, u64 time, const cd_tx *tx,
+                    cd_warp_host *host)
+{
+    const cd_predicates_ctx ctx = {.schedule = s, .time = time, .host = host, .height = HEIGHT};
+    return cd_predicates_check(out, a, &ctx, tx, 1, NULL);
+}
+
+static cd_err cannot_tell(cd_warp_host *h, cd_warp_set *out, cd_arena *a, const cd_hash32 *subnet, u64 height)
+{
+    (void)h;
+    (void)out;
+    (void)a;
+    (void)subnet;
+    (void)height;
+    return CD_ERANGE;
+}
+
+/* A node whose P-Chain is behind says neither yes nor no; and many transactions are checked as each alone is. */
+static void predicates_of_a_block(void **state)
+{
+    (void)state;
+    enum { TXS = 20 };
+    committee c;
+    cd_pool *pool;
+    cd_errinfo why = {0};
+    cd_predicate_results alone = {0};
+    cd_predicate_results together = {0};
+    cd_buf a = {0};
+    cd_buf b = {0};
+    open_committee(&c);
+    cd_schedule *s = primary_schedule();
+    const cd_addr20 *own = cd_schedule_addr(s, CD_MODULE_WARP);
+    fake_host f = host_with(&c.set);
+    f.of_source = OTHER_SUBNET;
+    cd_warp_message good = sign(&c, 0x07, &CHAIN);
+    cd_warp_message weak = sign(&c, 0x03, &CHAIN);
+    const cd_access_tuple tuples[] = {tuple_of(&c, own, &good), tuple_of(&c, own, &weak), tuple_of(&c, own, &good)};
+    cd_tx txs[TXS] = {{.access = NULL}};
+    for (usize i = 0; i < TXS; i++) {
+        txs[i].hash.b[0] = (u8)(TXS - i);
+        txs[i].access = &tuples[i % 3];
+        txs[i].access_cnt = i % (4 - i % 3);
+        assert_int_equal(check(&alone, &c.arena, s, 5, &txs[i], &f.host), CD_OK);
+    }
+    assert_int_equal(cd_pool_new(&pool, 2, 8, "worker", NULL), CD_OK);
+    cd_predicates_ctx ctx = {.schedule = s, .time = 5, .host = &f.host, .height = HEIGHT, .pool = pool};
+    assert_int_equal(cd_predicates_check(&together, &c.arena, &ctx, txs, TXS, NULL), CD_OK);
+    cd_predicate_results_enc(&a, &alone);
+    cd_predicate_results_enc(&b, &together);
+    assert_true(a.n > 100 && cd_bytes_eq(cd_buf_bytes(&a), cd_buf_bytes(&b)));
+    usize cnt = together.cnt;
+    f.host.validators = cannot_tell;
+    assert_int_equal(cd_predicates_check(&together, &c.arena, &ctx, txs, TXS, &why), CD_ERANGE);
+    assert_memory_equal(why.msg, "cannot retrieve validator set: ", 31);
+    assert_int_equal(together.cnt, cnt);
+    cd_buf_fini(&a);
+    cd_buf_fini(&b);
+    cd_pool_free(pool);
+    cd_schedule_free(s);
+    close_committee(&c);
+}
+
 static void bits_of_several_predicates(void **state)
 {
     (void)state;
@@ -307,16 +370,16 @@ static void bits_of_several_predicates(void **state)
     cd_predicate_results r = {0};
     assert_true(cd_predicates_has(s, 5, &tx));
     assert_false(cd_predicates_has(s, 4, &tx));
-    cd_predicates_check(&r, &c.arena, s, 4, &tx, &f.host, HEIGHT);
+    assert_int_equal(check(&r, &c.arena, s, 4, &tx, &f.host), CD_OK);
     assert_int_equal(r.cnt, 0); /* not in force: nothing to check */
-    cd_predicates_check(&r, &c.arena, s, 5, &tx, &f.host, HEIGHT);
+    assert_int_equal(check(&r, &c.arena, s, 5, &tx, &f.host), CD_OK);
     assert_int_equal(r.cnt, 1);
     assert_int_equal(r.txs[0].cnt, 2);
     assert_true(cd_addr20_eq(&r.txs[0].items[0].addr, own)); /* ascending */
     assert_true(cd_bytes_eq(r.txs[0].items[0].failed, cd_bytes_str("\x0a")));
     assert_true(cd_bytes_eq(r.txs[0].items[1].failed, cd_bytes_str("\x01")));
     const cd_tx plain = {.hash = {.b = {8}}, .access = &tuples[2], .access_cnt = 1};
-    cd_predicates_check(&r, &c.arena, s, 5, &plain, &f.host, HEIGHT);
+    assert_int_equal(check(&r, &c.arena, s, 5, &plain, &f.host), CD_OK);
     assert_int_equal(r.cnt, 1);
     cd_schedule_free(s);
     close_committee(&c);
@@ -445,6 +508,7 @@ int main(void)
         cmocka_unit_test(quorum_and_signature),
         cmocka_unit_test(the_set_that_is_asked_for),
         cmocka_unit_test(bits_of_several_predicates),
+        cmocka_unit_test(predicates_of_a_block),
         cmocka_unit_test(sent_messages_are_found_in_logs),
         cmocka_unit_test(off_chain_messages),
     };

@@ -50,22 +50,30 @@ static void choose(build *x, const cd_pool_tx *t)
     x->size += t->tx.raw.n;
 }
 
-/* Checks the predicates of t; *before is what to go back to when t is not included after all. */
-static void check_predicates(build *x, cd_predicate_results *before, const cd_tx *tx)
+/* Checks the predicates of t; *before is what to go back to when t is not included after all. False: who validates
+ * cannot be told now. */
+static bool check_predicates(build *x, cd_predicate_results *before, const cd_tx *tx)
 {
     cd_arena *a = &x->b->arena;
     const cd_schedule *s = x->c->rules.schedule;
     cd_predicate_results *r = &x->run.predicates;
     *before = *r;
     if (!cd_predicates_has(s, x->run.env.time, tx)) {
-        return;
+        return true;
     }
     cd_predicate_tx *own = cd_arena_array(a, cd_predicate_tx, r->cnt);
     if (r->cnt != 0) {
         memcpy(own, r->txs, r->cnt * sizeof *own);
     }
     *r = (cd_predicate_results){.txs = own, .cnt = r->cnt, .cap = r->cnt};
-    cd_predicates_check(r, a, s, x->run.env.time, tx, x->c->cfg.warp, x->cfg->pchain_height);
+    const cd_predicates_ctx ctx = {
+        .schedule = s,
+        .time = x->run.env.time,
+        .host = x->c->cfg.warp,
+        .height = x->cfg->pchain_height,
+        .pool = x->c->cfg.pool,
+    };
+    return cd_predicates_check(r, a, &ctx, tx, 1, NULL) == CD_OK;
 }
 
 static bool try_one(build *x, const cd_pool_tx *t)
@@ -75,7 +83,11 @@ static bool try_one(build *x, const cd_pool_tx *t)
         x->last_invalid = CD_TX_GAS_LIMIT_REACHED;
         return false;
     }
-    check_predicates(x, &before, &t->tx);
+    if (!check_predicates(x, &before, &t->tx)) {
+        x->run.predicates = before;
+        x->last_invalid = CD_TX_GAS_LIMIT_REACHED; /* as one that does not fit: another block may take it */
+        return false;
+    }
     cd__chain_watch_tx(x->c, x->cnt);
     cd_tx_invalid bad =
         t->is_impersonated ? cd_block_exec_tx_as(&x->run.exec, &t->tx) : cd_block_exec_tx(&x->run.exec, &t->tx);

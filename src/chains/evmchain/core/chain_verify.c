@@ -160,10 +160,14 @@ static cd_err check_predicates(const cd_chain *c, cd_predicate_results *out, cd_
     cd_buf enc = {0};
     cd_buf want = {0};
     cd_buf have = {0};
-    for (usize i = 0; i < b->block.tx_cnt; i++) {
-        cd_predicates_check(&local, &b->arena, c->rules.schedule, h->time, &b->block.txs[i], c->cfg.warp,
-                            b->pchain_height);
-    }
+    const cd_predicates_ctx ctx = {
+        .schedule = c->rules.schedule,
+        .time = h->time,
+        .host = c->cfg.warp,
+        .height = b->pchain_height,
+        .pool = c->cfg.pool,
+    };
+    CD_TRY(cd_predicates_check(&local, &b->arena, &ctx, b->block.txs, b->block.tx_cnt, why));
     usize front = cd_chain_rules_prefix(&c->rules, h->time);
     cd_bytes given = cd_bytes_sub(h->extra, front, h->extra.n - front);
     if (c->rules.config.durango.is_set && h->time >= c->rules.config.durango.at) {
