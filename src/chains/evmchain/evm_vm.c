@@ -13,6 +13,7 @@
 #include "chains/evmchain/rpc/keys.h"
 #include "chains/evmchain/rpc/seat.h"
 #include "chains/evmchain/vm_metrics.h"
+#include "chains/evmchain/warp.h"
 #include "types/network.h"
 #include "wallet/keystore.h"
 
@@ -25,6 +26,7 @@ typedef struct cd_evm_vm {
     cd_gossip_vm base; /* first: the node is given its address */
     cd_vm_ctx ctx;
     cd_evm_gossip gossip;
+    cd_evm_warp warp;
     cd_vm_config config;
     cd_arena config_arena; /* memory of what config and pool borrow */
     cd_api api;            /* the methods' object, which knows the chain, its pool and its feed */
@@ -33,7 +35,7 @@ typedef struct cd_evm_vm {
     cd_dev *dev;       /* NULL everywhere but on a development network */
     u64 ask_ns;        /* monotonic: when the engine is asked again for a block */
     bool is_started;   /* true once the engine has said that the chain is in state NORMAL */
-    cd_vm_handler handlers[5];
+    cd_vm_handler handlers[6];
     usize handlers_cnt;
     cd__vm_metrics metrics;
 } cd_evm_vm;
@@ -205,6 +207,7 @@ static u64 vm_wake(cd_vm *vm)
     cd__vm_metrics_follow(&e->metrics, &e->api);
     u64 next = e->dev == NULL ? ask_again(e) : cd_dev_wake(e->dev);
     next = cd_min_u64(next, cd_gossip_wake(e->base.gossip));
+    next = cd_min_u64(next, cd_warp_wake(e->warp.warp));
     return e->api.keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->api.keystore));
 }
 
@@ -217,6 +220,7 @@ static void vm_close(cd_vm *vm)
     }
     cd_txpool_free(e->api.pool);
     cd_api_close(&e->api);
+    cd_evm_warp_close(&e->warp);
     if (e->api.chain != NULL) {
         cd_world_source_fini(&e->api.head.world);
     }
@@ -278,6 +282,9 @@ static cd_err open_service(cd_evm_vm *e, cd_errinfo *why)
     if (e->atomic != NULL) {
         add_route(e, "/lux", CD_VM_HTTP, cd_atomic_service(e->atomic));
         add_route(e, "/avax", CD_VM_HTTP, cd_atomic_service(e->atomic));
+    }
+    if (e->config.warp_api) {
+        add_route(e, "/warp", CD_VM_HTTP, cd_warp_service_rpc(e->warp.service));
     }
     return CD_OK;
 }
@@ -441,6 +448,7 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         .trie_bytes = e->ctx.trie_bytes,
         .cache_bytes = e->ctx.cache_bytes,
         .ext = e->atomic == NULL ? NULL : cd_atomic_ext(e->atomic),
+        .warp = e->ctx.is_dev ? NULL : &e->warp.host,
     };
     if (c->airdrop.n != 0) {
         cd_buf file = {0};
@@ -458,6 +466,8 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         cfg.fee_recipient = &fee_recipient;
     }
     CD_TRY(cd_chain_open(&e->api.chain, &cfg, why));
+    cd_evm_warp_use(&e->warp, e->api.chain);
+    e->api.warp = e->warp.warp;
     if (e->atomic != NULL) {
         cd_atomic_use(e->atomic, e->api.chain);
     }
@@ -510,6 +520,7 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
         open_atomic(e);
         cd_evm_gossip_open(&e->gossip, e->base.gossip, e->api.pool, e->atomic, ctx->host);
     }
+    err = err != CD_OK ? err : cd_evm_warp_open(&e->warp, &e->ctx, e->base.gossip, &e->config, why);
     err = err != CD_OK ? err : open_chain(e, why);
     if (err == CD_OK) {
         e->blocks.chain = e->api.chain;

@@ -81,6 +81,9 @@ static cd_err enable(cd_api *e, cd_errinfo *why)
     for (usize i = 0; e->is_dev && i < CD_COUNT(of_dev); i++) {
         CD_TRY(cd_rpc_table_enable(t, cd_bytes_str(of_dev[i]), why));
     }
+    if (e->config->warp_api) {
+        CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("warp"), why));
+    }
     if (e->service.cfg.is_product && cd_rpc_table_is_on(t, "internal-eth")) {
         CD_TRY(cd_rpc_table_enable(t, cd_bytes_str("c-chain"), why));
     }
