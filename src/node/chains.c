@@ -3,6 +3,7 @@
 #include "base/mem/mem.h"
 #include "base/table/list.h"
 #include "base/version.h"
+#include "codec/json.h"
 #include "node/catchup.h"
 
 enum {
@@ -458,6 +459,29 @@ static void on_index(void *ctx, cd_http_req *req)
     }
 }
 
+/* "/v1/warp": the service of the chain that the parameters name; they are an object, or an array with one. */
+static void on_warp(void *ctx, cd_http_req *req)
+{
+    enum { BODY_MAX = 256 << 10 };
+    cd_arena a = {0};
+    cd_json all = {0};
+    cd_bytes name = {0};
+    cd_service *s = NULL;
+    if (cd_json_parse(&all, &a, cd_http_req_body(req), BODY_MAX, NULL) == CD_OK) {
+        cd_json params = cd_json_get(all, "params");
+        params = cd_json_kind_of(params) == CD_JSON_ARR ? cd_json_at(params, 0) : params;
+        if (cd_json_str(&name, cd_json_get(params, "chain"), NULL) == CD_OK) {
+            s = cd_chains_find(ctx, name);
+        }
+    }
+    if (s == NULL) {
+        cd_http_reply_error(req, 404, "\"chain\" among the parameters is the name or id of a chain that runs here");
+    } else {
+        cd_service_serve(s, req, cd_bytes_str("/warp"));
+    }
+    cd_arena_fini(&a);
+}
+
 /* "/v1/P": the same as "/v1/bc/P"; or what an operator has given an endpoint as another path, whose route then stands
  * in front of the rest, in text. */
 static cd_service *find_direct(const cd_chains *cs, cd_bytes path, cd_bytes *route, cd_buf *text)
@@ -596,12 +620,15 @@ static void add_routes(cd_chains *cs)
     static const char *const roots[] = {"/v1/bc/*", "/ext/bc/*"};
     static const char *const directs[] = {"/v1/*", "/ext/*"};
     static const char *const indices[] = {"/v1/index/*", "/ext/index/*"};
+    static const char *const warps[] = {"/v1/warp", "/ext/warp"};
     const cd_chains_cfg *cfg = &cs->cfg;
     cd_http_server *http = cd_front_server(cfg->front);
     for (usize i = 0; i < CD_COUNT(roots); i++) {
         const cd_http_route chain = {
             .path = roots[i], .methods = CD_HTTP_ANY, .handler = on_chain, .ctx = cs, .body_max_of = chain_body_max};
         cd_http_server_route(http, &chain);
+        const cd_http_route warp = {.path = warps[i], .methods = CD_HTTP_POST, .handler = on_warp, .ctx = cs};
+        cd_http_server_route(http, &warp);
         if (cfg->env.has_index) {
             const cd_http_route index = {.path = indices[i], .methods = CD_HTTP_ANY, .handler = on_index, .ctx = cs};
             cd_http_server_route(http, &index);

@@ -1,6 +1,6 @@
 /* node/chains.h - the chains of a node: found by id and alias, opened and closed while the node runs.
  *
- *   /v1/bc/<alias or id>/…  /ext/bc/…  ─┐
+ *   /v1/bc/<alias or id>/…  /ext/bc/…  ─┐   /v1/warp: by the parameter "chain"
  *   /  /openrpc.json                    ├─► row ─► service of the chain        opening ─► open ─► leaving ─► ending
  *   /explorer…                         ─┘                                                  └ names are known here only
  *
