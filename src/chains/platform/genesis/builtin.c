@@ -44,13 +44,15 @@ static const char upstream_c[] =
     "0\"}},\"number\":\"0x0\",\"gasUsed\":\"0x0\",\"parentHash\":\"0x000000000000000000000000000000000000"
     "0000000000000000000000000000\"}";
 
-/* That of the product's networks; left open are chain id and lowest base fee in wei. [spec:decisions#D40] */
+/* That of the product's networks; left open are chain id and lowest base fee in wei. Warp is on from the
+ * beginning, as everything is. [spec:decisions#D40] [spec:decisions#D5] */
 static const char product_c[] =
     "{\"config\":{\"chainId\":%llu,\"homesteadBlock\":0,\"eip150Block\":0,\"eip155Block\":0,\"eip158Block\":0,"
     "\"byzantiumBlock\":0,\"constantinopleBlock\":0,\"petersburgBlock\":0,\"istanbulBlock\":0,\"muirGlacierBlock\":0,"
     "\"berlinBlock\":0,\"londonBlock\":0,\"shanghaiTime\":0,\"cancunTime\":0,\"feeConfig\":{\"gasLimit\":8000000,"
     "\"targetBlockRate\":2,\"minBaseFee\":%llu,\"targetGas\":15000000,\"baseFeeChangeDenominator\":36,"
-    "\"minBlockGasCost\":0,\"maxBlockGasCost\":1000000,\"blockGasCostStep\":200000}},\"nonce\":\"0x0\","
+    "\"minBlockGasCost\":0,\"maxBlockGasCost\":1000000,\"blockGasCostStep\":200000},\"warpConfig\":{\"blockTimestamp\":"
+    "0}},\"nonce\":\"0x0\","
     "\"timestamp\":\"0x5FCB13D0\",\"extraData\":\"0x00\",\"gasLimit\":\"0x7a1200\",\"difficulty\":\"0x0\","
     "\"alloc\":{\"8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC\":{\"balance\":\"0x295BE96E64066972000000\"}}}";
 
