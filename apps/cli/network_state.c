@@ -182,6 +182,16 @@ static cd_err make_keys(const cd__net *n, cd__net_node *x, cd_errinfo *why)
     return e;
 }
 
+/* The C-Chain's methods about Warp messages are on: nobody but the network's owner asks its nodes. */
+static cd_err configure(const cd__net *n, const cd__net_node *x, cd_errinfo *why)
+{
+    static const char text[] = "{\"warp-api-enabled\": true}\n";
+    const char *dir = cd__net_path(n, x, "configs/chains/C");
+    CD_TRY(cd_fs_mkdirs(cd_fs_real(), dir, DIR_MODE, why));
+    return cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(n->mem, "%s/config.json", dir), cd_bytes_str(text), FILE_MODE,
+                              why);
+}
+
 cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinfo *why)
 {
     for (usize i = 0; i < cnt; i++) {
@@ -194,6 +204,7 @@ cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinf
                             .validates = validate,
                             .group = n->nodes[0].group};
         CD_TRY(make_keys(n, x, why));
+        CD_TRY(configure(n, x, why));
     }
     return CD_OK;
 }

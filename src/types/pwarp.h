@@ -92,6 +92,7 @@ typedef struct cd_p_justification {
     cd_bytes message;      /* a payload of type REGISTER */
 } cd_p_justification;
 
+/* The table of cd_p_justification, for cd_proto_parse and cd_proto_put. */
 extern const cd_proto_type cd_p_justification_table;
 
 /* cd_p_payload_of makes a payload of a struct of that type, which is borrowed. */

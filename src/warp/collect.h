@@ -1,4 +1,5 @@
-/* warp/collect.h - collects signatures of a message from the validators of a net, until enough of its weight has signed.
+/* warp/collect.h - collects signatures of a message from the validators of a net, until enough of its weight has
+ * signed.
  *
  *   want ──► set at the P-Chain's height ──► own signature ──► others, heaviest first ──► enough? ──► one check of all
  *              │                                                   ▲     │ not yet              │ wrong

@@ -1,5 +1,5 @@
-/* chains/evmchain/warp.h - an EVM chain's seat at Warp: messages of its accepted blocks, which of its blocks it attests,
- * and whose validators vouch for messages that come to it.
+/* chains/evmchain/warp.h - an EVM chain's seat at Warp: messages of its accepted blocks, which of its blocks it
+ * attests, and whose validators vouch for messages that come to it.
  *
  *   accepted block ─ logs of the precompile ─► rows beside the block ─► warp/warp.h signs, collects
  *   block to be verified ─ predicates ─► cd_warp_host ─► warp/sets.h ◄─ P-Chain

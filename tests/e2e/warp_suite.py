@@ -1,0 +1,251 @@
+"""Warp: messages that the C-Chain of five nodes sends, what their validators sign, and messages that come back to
+contracts. [spec:warp] [spec:precompiles-core#9] [spec:eth-rpc#8]"""
+import hashlib
+import json
+import time
+import urllib.request
+
+import evm
+import txs
+from harness import Rpc, RpcError, match, same
+from network_suite import Network, ask, wait_for
+
+ME = bytes.fromhex("8db97c7cece249c2b98bdc0226cc4c2a57bf52fc")
+OWN = bytes.fromhex("0000000000000000000000000000000000016201")
+LEGACY = bytes.fromhex("0200000000000000000000000000000000000005")
+SENT = "0x56600c567728a800c0aa927500f831cb451df66a7af570eb4df4dfbf4674887d"
+SEND, GET_ID, GET, GET_HASH = (bytes.fromhex(s) for s in ("ee5b48eb", "4213cf78", "6f825350", "ce7f5929"))
+STRANGER = "2JVSBoinj9C2J33VntvzYtVJNZdN2NKiwwKjcumHUWEb5DbBrm"
+
+
+def rpc_of(node):
+    host, port = node["uri"].removeprefix("http://").split(":")
+    return Rpc(host, int(port), "/v1/bc/C/rpc")
+
+
+def word(n):
+    return n.to_bytes(32, "big")
+
+
+def abi_bytes(data):
+    return word(32) + word(len(data)) + data + b"\0" * (-len(data) % 32)
+
+
+class Sender:
+    """The funded account of the C-Chain."""
+
+    def __init__(self, node):
+        self.rpc = rpc_of(node)
+        self.chain = int(self.rpc("eth_chainId"), 16)
+
+    def send(self, to, data, access=(), gas=2_000_000):
+        nonce = int(self.rpc("eth_getTransactionCount", "0x" + ME.hex(), "pending"), 16)
+        raw = evm.transaction(self.chain, nonce, to, data, gas, 500_000_000_000, access)
+        tx = self.rpc("eth_sendRawTransaction", raw)
+        wait_for(f"receipt of {tx}", lambda: self.rpc("eth_getTransactionReceipt", tx) is not None)
+        return self.rpc("eth_getTransactionReceipt", tx)
+
+    def say(self, what, through=OWN):
+        """Sends a message; its ID as logs have it, and the unsigned message."""
+        receipt = self.send(through, SEND + abi_bytes(what))
+        same(receipt["status"], "0x1")
+        log = next(x for x in receipt["logs"] if x["topics"][0] == SENT)
+        data = bytes.fromhex(log["data"][2:])
+        message = data[64:64 + int.from_bytes(data[32:64], "big")]
+        same(log["topics"][2], "0x" + hashlib.sha256(message).hexdigest())
+        return log["topics"][2], message, receipt
+
+
+def on_all(nodes, mid):
+    for node in nodes.values():
+        wait_for("the message everywhere", lambda: has(node, mid))
+
+
+def has(node, mid):
+    try:
+        return rpc_of(node)("warp_getMessage", mid) is not None
+    except RpcError:
+        return False
+
+
+def refused(call, pattern):
+    try:
+        call()
+    except RpcError as e:
+        match(e.message, pattern)
+        return
+    raise AssertionError(f"taken: {pattern}")
+
+
+def collects(rpc, mid, quorum=67, net=""):
+    return bytes.fromhex(rpc("warp_getMessageAggregateSignature", mid, quorum, net)[2:])
+
+
+def signers(message):
+    """How many bits of a signed message are set."""
+    n = int.from_bytes(message[38:42], "big")
+    rest = message[42 + n:]
+    size = int.from_bytes(rest[4:8], "big")
+    same(len(rest), 8 + size + 96)
+    return bin(int.from_bytes(rest[8:8 + size], "big")).count("1")
+
+
+# A contract that stores what getVerifiedWarpMessage(0) says: the hash of the answer at slot 0, the last word of it at
+# slot 1 when the call data is empty; it passes its call data on to the precompile at the address in the first word.
+def reader():
+    """Runtime: to = word 0 of the call data, the rest is the input; slot 0: keccak of the result; slot 1: its size;
+    slot 2: success."""
+    code = bytes.fromhex(
+        "60203603" "6020" "6000" "37"      # memory[0..] = calldata[32..]   (size, source, destination)
+        "6000" "6000" "60203603" "6000" "6000" "600035" "5a" "f1"  # call(gas, word 0, 0, 0, size - 32, 0, 0)
+        "600255"                           # slot 2 = success
+        "3d" "6000" "6000" "3e"            # memory[0..] = result
+        "3d" "600155"                      # slot 1 = size
+        "3d" "6000" "20" "600055" "00")    # slot 0 = keccak(result)
+    init = bytes.fromhex("60") + bytes([len(code)]) + bytes.fromhex("600c60003960") + bytes([len(code)]) + \
+        bytes.fromhex("6000f3")
+    return init + code
+
+
+def call_through(contract, sender, to, data, access):
+    receipt = sender.send(contract, b"\0" * 12 + to + data, access)
+    same(receipt["status"], "0x1")
+    at = "0x" + contract.hex()
+    slots = [sender.rpc("eth_getStorageAt", at, hex(i), receipt["blockNumber"]) for i in range(3)]
+    return slots, receipt
+
+
+def valid_answer(chain, payload):
+    tuple_ = chain + b"\0" * 12 + ME + word(96) + word(len(payload)) + payload + b"\0" * (-len(payload) % 32)
+    return word(64) + word(1) + tuple_
+
+
+def test_messages_are_signed_and_come_back(env):
+    with Network(env) as net:
+        nodes = net.nodes("up", "--nodes=5")
+        first = nodes["node1"]
+        sender = Sender(first)
+        rpc = sender.rpc
+        chain_id = sender.rpc("eth_call", {"to": "0x" + OWN.hex(), "data": "0x" + GET_ID.hex()}, "latest")
+        chain = bytes.fromhex(chain_id[2:])
+
+        # sent from both addresses, known everywhere, signed by each node
+        for through in (OWN, LEGACY):
+            mid, message, receipt = sender.say(b"hello from " + through[-2:], through)
+            same(message[6:38], chain)
+            on_all(nodes, mid)
+            same(rpc("warp_getMessage", mid), "0x" + message.hex())
+            one = {n["name"]: rpc_of(n)("warp_getMessageSignature", mid) for n in nodes.values()}
+            same(len(set(one.values())), 5)
+
+        # collected: at the quorum, or from all
+        start = time.monotonic()
+        signed = collects(rpc, mid)
+        print(f"collected from five validators: {(time.monotonic() - start) * 1000:.0f} ms")
+        same(signed[:len(message)], message)
+        assert 4 <= signers(signed) <= 5, signers(signed)
+        whole = collects(rpc, mid, 100)
+        same(signers(whole), 5)
+        same(rpc_of(nodes["node3"])("warp_getMessageAggregateSignature", mid, 100, ""), "0x" + whole.hex())
+        times = []
+        for i in range(20):
+            other, _, _ = sender.say(b"measured %d" % i) if i == 0 else (mid, None, None)
+            start = time.monotonic()
+            collects(rpc, mid, 60 + i)
+            times.append((time.monotonic() - start) * 1000)
+        print(f"collecting, p50 of 20: {sorted(times)[10]:.1f} ms")
+
+        # by the node's service, the same bytes
+        same(ask(first, "/v1/warp", "warp.getMessageAggregateSignature", chain="C", messageID=cb58_of(mid),
+                 quorumNum=100)["message"], "0x" + whole.hex())
+        same(ask(first, "/v1/warp", "warp.getMessage", chain="C", messageID=cb58_of(mid))["message"],
+             "0x" + message.hex())
+
+        # refusals in the original's words
+        for method in ("warp_getMessage", "warp_getMessageSignature"):
+            refused(lambda: rpc(method, STRANGER), f"failed to get message {STRANGER} with error not found")
+        refused(lambda: rpc("warp_getBlockSignature", STRANGER),
+                f"failed to get signature for block {STRANGER} with error failed to validate block message: 2: "
+                f"failed to get block {STRANGER}: not found")
+        refused(lambda: rpc("warp_getMessageAggregateSignature", mid, 67, "nonsense"),
+                'failed to parse subnetID: "nonsense"')
+        refused(lambda: rpc("warp_getMessageAggregateSignature", mid, 67, STRANGER),
+                r"cannot aggregate signatures from network with no validators \(SubnetID: " + STRANGER)
+        refused(lambda: rpc("warp_getMessageAggregateSignature", mid, 101, ""), "quorum")
+
+        # an accepted block is attested
+        block = receipt["blockHash"]
+        attested = bytes.fromhex(rpc("warp_getBlockAggregateSignature", block, 67, "")[2:])
+        same(attested[48:80].hex(), block[2:])
+        assert len(bytes.fromhex(rpc("warp_getBlockSignature", block)[2:])) == 96
+
+        # it comes back to a contract, by both addresses; a message that was changed does not
+        made = sender.send(b"", reader())
+        contract = bytes.fromhex(made["contractAddress"][2:])
+        payload = b"hello from " + LEGACY[-2:]
+        for at in (OWN, LEGACY):
+            slots, receipt = call_through(contract, sender, at, GET + word(0), [(at, evm.words(signed))])
+            same(slots[2], "0x" + word(1).hex())
+            same(slots[0], "0x" + evm.keccak(valid_answer(chain, payload)).hex())
+            forged = bytearray(signed)
+            forged[len(message) - 1] ^= 1
+            slots, bad = call_through(contract, sender, at, GET + word(0), [(at, evm.words(bytes(forged)))])
+            same(slots[2], "0x" + word(1).hex())
+            assert slots[0] != "0x" + evm.keccak(valid_answer(chain, payload)).hex()
+            assert results_of(rpc, bad) not in (b"", results_of(rpc, receipt)), "the header says which failed"
+            slots, _ = call_through(contract, sender, at, GET_HASH + word(0), [(at, evm.words(attested))])
+            same(slots[0], "0x" + evm.keccak(chain + bytes.fromhex(block[2:]) + word(1)).hex())
+
+        # every node has the same blocks
+        head = rpc("eth_blockNumber")
+        for node in nodes.values():
+            wait_for("the same head", lambda: rpc_of(node)("eth_blockNumber") == head)
+        same(len({rpc_of(n)("eth_getBlockByNumber", head, False)["hash"] for n in nodes.values()}), 1)
+
+        # a quorum without one node, none without two of five
+        net.do("kill", "node5")
+        mid, message, _ = sender.say(b"four are enough")
+        assert signers(collects(rpc, mid, 80)) == 4
+        refused(lambda: rpc("warp_getMessageAggregateSignature", mid, 81, ""),
+                "failed to aggregate signatures: signature weight is insufficient: 81")
+        net.nodes("start", "node5")
+        on_all(net.nodes(), mid)
+        same(signers(collects(rpc, mid, 100)), 5)  # what it missed, it signs
+
+
+def results_of(rpc, receipt):
+    """The part of a header's extra data behind the fee window."""
+    block = rpc("eth_getBlockByNumber", receipt["blockNumber"], False)
+    return bytes.fromhex(block["extraData"][2:])[80:]
+
+
+def cb58_of(mid):
+    data = bytes.fromhex(mid[2:])
+    number, text = int.from_bytes(data + hashlib.sha256(data).digest()[-4:], "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = txs.ALPHABET[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def test_the_p_chain_signs_what_is_so(env):
+    """Without an L1 there is nothing true to say to its manager: refused by each validator with the original's code."""
+    with Network(env) as net:
+        nodes = net.nodes("up", "--nodes=2")
+        node = nodes["node1"]
+        inner = bytes.fromhex("0000" "00000003") + b"\7" * 32 + (2).to_bytes(8, "big") + (9).to_bytes(8, "big")
+        payload = bytes.fromhex("0000" "00000001" "00000000") + len(inner).to_bytes(4, "big") + inner
+        message = bytes(2) + (1337).to_bytes(4, "big") + bytes(32) + len(payload).to_bytes(4, "big") + payload
+        reply = post(node, "/v1/warp", "warp.getMessageSignature", chain="P", message="0x" + message.hex())
+        match(reply["error"]["message"], r'failed to get signature with error 11: validation "\w+" does not exist')
+        reply = post(node, "/v1/bc/P/warp", "warp.getMessageAggregateSignature", message="0x" + message.hex())
+        match(reply["error"]["message"], r"signature weight is insufficient: 67\*\d+ > 100\*0; last refusal: NodeID-")
+        reply = post(node, "/v1/warp", "warp.getMessage", chain="P", messageID=STRANGER)
+        match(reply["error"]["message"], "not found")
+
+
+def post(node, path, method, **params):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    req = urllib.request.Request(node["uri"] + path, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(req, timeout=60) as r:
+        return json.loads(r.read())
