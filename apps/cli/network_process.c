@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -68,6 +69,7 @@ cd_err cd__process_spawn(u64 *pid, const char *const *words, const char *log, cd
     int error = errno;
     if (child == 0) {
         (void)setsid();
+        (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would stay so: a node could not wait for its plugins */
         if (dup2(null, 0) >= 0 && dup2(fd, 1) >= 0 && dup2(fd, 2) >= 0) {
             (void)execvp(words[0], (char *const *)(usize)words);
         }
