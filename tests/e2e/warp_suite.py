@@ -2,25 +2,31 @@
 contracts. [spec:warp] [spec:precompiles-core#9] [spec:eth-rpc#8]"""
 import hashlib
 import json
+import os
+import pathlib
+import shutil
+import subprocess
 import time
 import urllib.request
 
 import evm
 import txs
-from harness import Rpc, RpcError, match, same
+from harness import Rpc, RpcError, Skip, match, same
 from network_suite import Network, ask, wait_for
+from plugin_suite import L1_GENESIS, vm_id
 
 ME = bytes.fromhex("8db97c7cece249c2b98bdc0226cc4c2a57bf52fc")
 OWN = bytes.fromhex("0000000000000000000000000000000000016201")
 LEGACY = bytes.fromhex("0200000000000000000000000000000000000005")
 SENT = "0x56600c567728a800c0aa927500f831cb451df66a7af570eb4df4dfbf4674887d"
 SEND, GET_ID, GET, GET_HASH = (bytes.fromhex(s) for s in ("ee5b48eb", "4213cf78", "6f825350", "ce7f5929"))
+DURANGO = 0x5fcb13d0  # from when on Warp can be on, on networks of one's own
 STRANGER = "2JVSBoinj9C2J33VntvzYtVJNZdN2NKiwwKjcumHUWEb5DbBrm"
 
 
-def rpc_of(node):
+def rpc_of(node, chain=None):
     host, port = node["uri"].removeprefix("http://").split(":")
-    return Rpc(host, int(port), "/v1/bc/C/rpc")
+    return Rpc(host, int(port), f"/v1/bc/{chain or 'C'}/rpc")
 
 
 def word(n):
@@ -34,8 +40,8 @@ def abi_bytes(data):
 class Sender:
     """The funded account of the C-Chain."""
 
-    def __init__(self, node):
-        self.rpc = rpc_of(node)
+    def __init__(self, node, chain=None):
+        self.rpc = rpc_of(node, chain)
         self.chain = int(self.rpc("eth_chainId"), 16)
 
     def send(self, to, data, access=(), gas=2_000_000):
@@ -61,9 +67,9 @@ def on_all(nodes, mid):
         wait_for("the message everywhere", lambda: has(node, mid))
 
 
-def has(node, mid):
+def has(node, mid, chain=None):
     try:
-        return rpc_of(node)("warp_getMessage", mid) is not None
+        return rpc_of(node, chain)("warp_getMessage", mid) is not None
     except RpcError:
         return False
 
@@ -249,3 +255,93 @@ def post(node, path, method, **params):
     req = urllib.request.Request(node["uri"] + path, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(req, timeout=60) as r:
         return json.loads(r.read())
+
+
+# --- two chains: the C-Chain, and an L1 whose EVM is a plugin ---
+
+def l1_genesis():
+    genesis = json.loads(L1_GENESIS)
+    genesis["timestamp"] = hex(DURANGO)
+    genesis["config"]["warpConfig"] = {"blockTimestamp": DURANGO}
+    return json.dumps(genesis)
+
+
+class TwoChains:
+    """A net of three validators with a chain of its own, beside the C-Chain."""
+
+    def __init__(self, env, net):
+        self.env, self.net = env, net
+        self.dir = net.dir
+        self.folder = pathlib.Path(env.binary).parent
+        if not (self.folder / "candela-evm").exists():
+            raise Skip("candela-evm is not built")
+        nodes = net.nodes("up", "--nodes=3")
+        (self.dir / "key.txt").write_text(f"{txs.SECRET:064x}")
+        self.uri = nodes["node1"]["uri"]
+        self.subnet = self.tx("create-net")
+        for n in nodes.values():
+            self.tx("add-net-validator", f"--net-id={self.subnet}", f"--node-id={n['nodeID']}", "--weight=20",
+                    "--duration=25h")
+        (self.dir / "l1.json").write_text(l1_genesis())
+        self.chain = self.tx("create-chain", f"--net-id={self.subnet}", "--name=mine", f"--vm-id={vm_id('subnetevm')}",
+                             f"--genesis-file={self.dir / 'l1.json'}")
+        for name in nodes:
+            plugins = self.dir / name / "plugins"
+            plugins.mkdir(exist_ok=True)
+            shutil.copy(self.folder / "candela-evm", plugins / vm_id("subnetevm"))
+            config = self.dir / name / "configs" / "chains" / self.chain
+            config.mkdir(parents=True)
+            (config / "config.json").write_text('{"warp-api-enabled": true}')
+        net.do("down")
+        os.environ["CANDELA_TRACK_SUBNETS"] = self.subnet
+        try:
+            self.nodes = net.nodes("up")
+        finally:
+            del os.environ["CANDELA_TRACK_SUBNETS"]
+        for n in self.nodes.values():
+            wait_for("the chain of the plugin", lambda: self.answers(n))
+
+    def tx(self, kind, *flags):
+        p = subprocess.run([str(self.folder / "candela-cli"), "tx", "run", kind, *flags, f"--rpc={self.uri}",
+                            f"--key-file={self.dir / 'key.txt'}", "--json"], capture_output=True, text=True, timeout=120)
+        same((p.returncode, p.stderr), (0, ""), kind)
+        return json.loads(p.stdout)["txID"]
+
+    def answers(self, node):
+        try:
+            return rpc_of(node, self.chain)("eth_chainId") == hex(99999)
+        except (AssertionError, OSError, ValueError):
+            return False
+
+
+def test_messages_between_two_chains(env):
+    """A message of the C-Chain is vouched for by the validators of the chain that receives it, one of the L1 by its own:
+    both ways through plugins, which sign, collect and check by way of their nodes."""
+    with Network(env) as net:
+        two = TwoChains(env, net)
+        c, l1 = Sender(two.nodes["node1"]), Sender(two.nodes["node2"], two.chain)
+        ids = {s: bytes.fromhex(s.rpc("eth_call", {"to": "0x" + a.hex(), "data": "0x" + GET_ID.hex()}, "latest")[2:])
+               for s, a in ((c, OWN), (l1, OWN))}
+        readers = {s: bytes.fromhex(s.send(b"", reader())["contractAddress"][2:]) for s in (c, l1)}
+        # (who sends, who receives, whose validators sign)
+        for source, target, subnet in ((c, l1, two.subnet), (l1, c, two.subnet)):
+            what = b"from " + ids[source][:4]
+            mid, message, _ = source.say(what)
+            same(message[6:38], ids[source])
+            chain = None if source is c else two.chain
+            for node in two.nodes.values():
+                wait_for("the message everywhere", lambda: has(node, mid, chain))
+            signed = collects(source.rpc, mid, 100, subnet)
+            same(signers(signed), 3)
+            slots, receipt = call_through(readers[target], target, OWN, GET + word(0), [(OWN, evm.words(signed))])
+            same(slots[0], "0x" + evm.keccak(valid_answer(ids[source], what)).hex())
+            # Signed by too few, it is no message, which the header of the block says.
+            weak = collects(source.rpc, mid, 30, subnet)
+            if signers(weak) == 1:
+                slots, bad = call_through(readers[target], target, OWN, GET + word(0), [(OWN, evm.words(weak))])
+                assert slots[0] != "0x" + evm.keccak(valid_answer(ids[source], what)).hex()
+                assert results_of(target.rpc, bad) != results_of(target.rpc, receipt)
+        head = l1.rpc("eth_blockNumber")
+        for node in two.nodes.values():
+            wait_for("the same head", lambda: rpc_of(node, two.chain)("eth_blockNumber") == head)
+        same(len({rpc_of(n, two.chain)("eth_getBlockByNumber", head, False)["hash"] for n in two.nodes.values()}), 1)

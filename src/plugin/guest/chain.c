@@ -292,6 +292,9 @@ static void fill_ctx(cd_guest *g)
         .clock = cd_clock_real(),
         .rng = &g->rng,
         .shared = &g->shared.shared,
+        .sender = &g->world.sender,
+        .validators = &g->world.validators,
+        .signer = &g->world.signer,
         .primary = &g->primary,
         .genesis = m->genesis_bytes,
         .config = m->config_bytes,
@@ -320,6 +323,14 @@ static void fill_ctx(cd_guest *g)
 
 /* --- on the executor --- */
 
+static void on_unsent(void *ctx, const cd_node_id *to, u32 request_id, i32 code, cd_bytes message)
+{
+    const cd_guest *g = ctx;
+    if (g->vm != NULL && g->vm->ops->app != NULL) {
+        g->vm->ops->app->failed(g->vm, to, request_id, code, message);
+    }
+}
+
 static cd_err open_store(cd_guest *g, cd_errinfo *why)
 {
     const cd__guest_settings *s = &g->settings;
@@ -342,6 +353,9 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
 {
     cd_guest *g = ctx;
     cd__guest_shared_init(&g->shared, g->services);
+    cd__guest_world_init(&g->world, g->services, g->init.public_key);
+    g->world.failed = on_unsent;
+    g->world.ctx = g;
     CD_TRY(open_store(g, why));
     g->ctx.kv = g->kv;
     CD_TRY(g->cfg->vm(out, &g->ctx, why));

@@ -5,6 +5,7 @@
  *   service   the methods of vm.VM; summary: those about state summaries
  *   db        the node's database as a kv
  *   shared    the node's shared memory
+ *   world     validators, the node's signature, messages to other nodes
  *   tunnel    HTTP that comes through the node
  *   gather    metrics as messages
  *
@@ -20,6 +21,7 @@
 #include "node/front.h"
 #include "plugin/guest/guest.h"
 #include "plugin/guest/shared_priv.h"
+#include "plugin/guest/world_priv.h"
 #include "plugin/wire/wire.h"
 #include "types/network.h"
 
@@ -82,6 +84,7 @@ struct cd_guest {
     cd_vm *vm;
     cd_kv *kv;
     cd__guest_shared shared;
+    cd__guest_world world;
     cd_kv_batch batch;
     cd_buf open_answer; /* the result of opening, from the executor to the loop */
     cd_err open_err;
