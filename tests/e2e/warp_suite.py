@@ -10,6 +10,7 @@ import time
 import urllib.request
 
 import evm
+import gonode
 import txs
 from harness import Rpc, RpcError, Skip, match, same
 from network_suite import Network, ask, wait_for
@@ -26,7 +27,7 @@ STRANGER = "2JVSBoinj9C2J33VntvzYtVJNZdN2NKiwwKjcumHUWEb5DbBrm"
 
 def rpc_of(node, chain=None):
     host, port = node["uri"].removeprefix("http://").split(":")
-    return Rpc(host, int(port), f"/v1/bc/{chain or 'C'}/rpc")
+    return Rpc(host, int(port), f"/ext/bc/{chain or 'C'}/rpc")
 
 
 def word(n):
@@ -345,3 +346,35 @@ def test_messages_between_two_chains(env):
         for node in two.nodes.values():
             wait_for("the same head", lambda: rpc_of(node, two.chain)("eth_blockNumber") == head)
         same(len({rpc_of(n, two.chain)("eth_getBlockByNumber", head, False)["hash"] for n in two.nodes.values()}), 1)
+
+
+def test_with_nodes_of_the_original(env):
+    """Two of five nodes run the original's program: each side signs for the other, collects from the other, and takes
+    the other's blocks with predicates."""
+    program = gonode.build("avalanchego", f"{gonode.MODULE}/main")
+    with Network(env) as net:
+        nodes = net.nodes("up", "--nodes=5", "--go=2", f"--go-program={program}")
+        go = next(n for n in nodes.values() if n["program"] != "candela")
+        ours = next(n for n in nodes.values() if n["program"] == "candela")
+        for sends, collecting in ((ours, go), (go, ours), (ours, ours), (go, go)):
+            sender = Sender(sends)
+            what = b"%s %s" % (sends["name"].encode(), collecting["name"].encode())
+            mid, message, _ = sender.say(what, LEGACY)
+            for n in nodes.values():
+                wait_for("the message everywhere", lambda: has(n, cb58_of(mid)))
+            signed = collects(rpc_of(collecting), cb58_of(mid), 100)
+            same(signers(signed), 5)
+            same(signed[:len(message)], message)
+            chain = message[6:38]
+            made = sender.send(b"", reader())
+            contract = bytes.fromhex(made["contractAddress"][2:])
+            back = Sender(collecting)
+            wait_for("the contract", lambda: back.rpc("eth_getCode", "0x" + contract.hex(), "latest") != "0x")
+            slots, _ = call_through(contract, back, LEGACY, GET + word(0), [(LEGACY, evm.words(signed))])
+            same(slots[0], "0x" + evm.keccak(valid_answer(chain, what)).hex())
+            forged = signed[:-1] + bytes([signed[-1] ^ 1])
+            call_through(contract, back, LEGACY, GET + word(0), [(LEGACY, evm.words(forged))])
+        head = Sender(go).rpc("eth_blockNumber")
+        for n in nodes.values():
+            wait_for("the same head", lambda: rpc_of(n)("eth_blockNumber") == head)
+        same(len({rpc_of(n)("eth_getBlockByNumber", head, False)["hash"] for n in nodes.values()}), 1)
