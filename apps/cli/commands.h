@@ -26,6 +26,8 @@ int cd__completion_cmd(int argc, char **argv);
 
 /* `finality`: checks certificates of final blocks. */
 int cd__finality_cmd(int argc, char **argv);
+/* `warp`: messages between chains. */
+int cd__warp_cmd(int argc, char **argv);
 
 /* cd__command_name gives the name of the i-th command; NULL: there are fewer commands. */
 const char *cd__command_name(usize i);

@@ -38,6 +38,28 @@ def abi_bytes(data):
     return word(32) + word(len(data)) + data + b"\0" * (-len(data) % 32)
 
 
+class Cli:
+    """candela-cli warp, by way of a node."""
+
+    def __init__(self, env, node):
+        self.cli, self.uri = env.binary.parent / "candela-cli", node["uri"]
+
+    def run(self, command, *words):
+        rpc = () if command == "decode" else (f"--rpc={self.uri}",)
+        return subprocess.run([str(self.cli), "warp", command, *words, *rpc, "--json"], capture_output=True, text=True,
+                              timeout=60)
+
+    def __call__(self, *words):
+        p = self.run(*words)
+        same((p.returncode, p.stderr), (0, ""), str(words))
+        return json.loads(p.stdout)
+
+    def fails(self, *words):
+        p = self.run(*words)
+        assert p.returncode != 0 and p.stdout == "", f"{words} was taken"
+        return json.loads(p.stderr)["error"]
+
+
 class Sender:
     """The funded account of the C-Chain."""
 
@@ -167,6 +189,19 @@ def test_messages_are_signed_and_come_back(env):
                  quorumNum=100)["message"], "0x" + whole.hex())
         same(ask(first, "/v1/warp", "warp.getMessage", chain="C", messageID=cb58_of(mid))["message"],
              "0x" + message.hex())
+
+        # from the command line
+        cli = Cli(env, first)
+        same(cli("sign", mid, "--quorum=100")["message"], "0x" + whole.hex())
+        same(cli("sign", "0x" + message.hex(), "--chain=C", "--quorum=100")["message"], "0x" + whole.hex())
+        same(cli("verify", "0x" + whole.hex())["signers"], 5)
+        match(cli.fails("verify", "0x" + whole[:-1].hex() + "00"), "signature")
+        match(cli.fails("verify", "0x" + signed.hex(), "--net-id=" + STRANGER), "unknown validator")
+        match(cli.fails("sign", "0x00"), "failed to parse warp unsigned message")
+        match(cli.fails("sign", STRANGER), "not found")
+        same(cli("decode", "0x" + whole.hex())["kind"], "warp-message")
+        key = net.dir / "node1" / "staking" / "signer.key"
+        same(cli("sign", "0x" + message.hex(), f"--signer-key-file={key}")["signature"], one["node1"])
 
         # refusals in the original's words
         for method in ("warp_getMessage", "warp_getMessageSignature"):
