@@ -1,5 +1,6 @@
 /* Messages in blocks: what a block's header says of its predicates is worked out again by every node, which refuses a
- * block that says otherwise; and ten thousand messages that were changed pass nowhere. [spec:warp#5] [spec:evm-chain#2] */
+ * block that says otherwise; and ten thousand messages that were changed pass nowhere. [spec:warp#5]
+ * [spec:evm-chain#2] */
 #include "base/mem/mem.h"
 #include "base/thread/pool.h"
 #include "chains/evmchain/core/test/fixture.h"
