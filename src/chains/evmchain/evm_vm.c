@@ -546,6 +546,16 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     return CD_OK;
 }
 
+bool cd_evm_vm_is(const cd_vm *vm)
+{
+    return vm->ops == &ops;
+}
+
+const cd_atomic *cd_evm_vm_atomic(cd_vm *vm)
+{
+    return self(vm)->atomic;
+}
+
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm)
 {
     return self(vm)->api.chain;

@@ -12,6 +12,13 @@
 /* cd_evm_vm_open is a cd_vm_factory: opens the chain in ctx->kv, or makes it of ctx->genesis. */
 cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why) CD_CHECK;
 
+/* cd_evm_vm_is tells whether a VM is one that cd_evm_vm_open made: what follows is for those alone. */
+bool cd_evm_vm_is(const cd_vm *vm);
+
+/* cd_evm_vm_atomic borrows the imports and exports; NULL: its blocks have none. */
+struct cd_atomic;
+const struct cd_atomic *cd_evm_vm_atomic(cd_vm *vm);
+
 /* cd_evm_vm_chain borrows the chain of a VM that cd_evm_vm_open made, for who reads its views (view.h). */
 struct cd_chain;
 struct cd_chain *cd_evm_vm_chain(cd_vm *vm);

@@ -6,6 +6,7 @@
 #include "chains/platform/gossip.h"
 #include "chains/platform/service/service.h"
 #include "chains/platform/state/nets.h"
+#include "chains/platform/view.h"
 #include "warp/service.h"
 
 /* The VM with all that it owns. */
@@ -424,4 +425,25 @@ cd_err cd_platform_vm_issue(cd_vm *vm, cd_hash32 *id, cd_bytes tx, cd_errinfo *w
         cd_platform_gossip_own(&self(vm)->gossip, id);
     }
     return CD_OK;
+}
+
+/* --- pages --- */
+
+cd_err cd_platform_view_open(cd_platform_view *out, cd_vm *vm)
+{
+    platform_vm *p = self(vm);
+    *out = (cd_platform_view){
+        .network = &p->network,
+        .rules = cd_pchain_rules(p->chain),
+        .shared = p->ctx.shared,
+        .uptime = cd_pchain_uptime(p->chain),
+    };
+    CD_TRY(cd_kv_snapshot(&out->state.kv, p->ctx.kv));
+    cd_err e = cd_pstate_last_get(&out->state, &out->last);
+    e = e != CD_OK ? e : cd_pstate_num_get(&out->state, &out->height, CD_PSTATE_LAST_HEIGHT);
+    e = e != CD_OK ? e : cd_pstate_num_get(&out->state, &out->time, CD_PSTATE_TIME);
+    if (e != CD_OK) {
+        cd_platform_view_close(out);
+    }
+    return e;
 }

@@ -89,6 +89,34 @@ cd_err cd_xvm_get_asset(cd_kv *kv, u8 *fxs, const cd_hash32 *id)
     return get_fixed(kv, fxs, 1, id_key(key, ASSET, id));
 }
 
+cd_err cd_xvm_assets(cd_kv *kv, cd_hash32 **out, usize *cnt, bool *more, cd_arena *a, const cd_hash32 *after, usize max)
+{
+    u8 key[33];
+    cd_kv_iter *it;
+    const cd_kv_range range = {
+        .prefix = cd_bytes_of(&(u8){ASSET}, 1),
+        .start = after == NULL ? (cd_bytes){0} : id_key(key, ASSET, after),
+    };
+    cd_hash32 *v = cd_arena_array(a, cd_hash32, max);
+    *cnt = 0;
+    *more = false;
+    CD_TRY(cd_kv_iter_new(&it, kv, &range));
+    while (!*more && cd_kv_iter_next(it)) {
+        cd_bytes k = cd_kv_iter_key(it);
+        if (k.n != sizeof key || (after != NULL && memcmp(k.p + 1, after->b, sizeof after->b) == 0)) {
+            continue;
+        }
+        *more = *cnt == max;
+        if (!*more) {
+            memcpy(v[(*cnt)++].b, k.p + 1, sizeof v->b);
+        }
+    }
+    cd_err e = cd_kv_iter_err(it);
+    cd_kv_iter_free(it);
+    *out = v;
+    return e;
+}
+
 cd_err cd_xvm_get_alias(cd_kv *kv, cd_hash32 *out, cd_bytes alias)
 {
     u8 key[1 + ALIAS_MAX];

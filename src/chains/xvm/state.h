@@ -27,6 +27,11 @@ cd_err cd_xvm_has_tx(cd_kv *kv, bool *found, const cd_hash32 *id) CD_CHECK;
 /* cd_xvm_get_asset gives the extensions that an asset allows. Errors: CD_ENOENT, the store's. */
 cd_err cd_xvm_get_asset(cd_kv *kv, u8 *fxs, const cd_hash32 *id) CD_CHECK;
 
+/* cd_xvm_assets gives at most max assets, ascending by ID, those behind `after` (NULL: from the first), in a. more
+ * tells whether there are others. Errors: the store's. */
+cd_err cd_xvm_assets(cd_kv *kv, cd_hash32 **out, usize *cnt, bool *more, cd_arena *a, const cd_hash32 *after,
+                     usize max) CD_CHECK;
+
 /* cd_xvm_get_alias finds an asset of the genesis by its alias, cd_xvm_get_name appends the alias of one. */
 cd_err cd_xvm_get_alias(cd_kv *kv, cd_hash32 *out, cd_bytes alias) CD_CHECK;
 cd_err cd_xvm_get_name(cd_kv *kv, cd_buf *out, const cd_hash32 *id) CD_CHECK;
