@@ -58,8 +58,10 @@ set(CD_LAYERS
   "node      13 : base num crypto codec store net types p2p rpc vm vm/shared wallet consensus sim plugin/host
                   finality finality/cert"
   "plugin/guest 14 : base crypto codec consensus grpc net node rpc store types vm plugin/wire"
-  "explorer  13 : base num crypto codec store net types evm web chains/evmchain/core chains/evmchain/tracers
-                  chains/evmchain/feed"
+  "explorer/primary 13 : base num crypto codec store net types web vm chains/utxo chains/platform/fees
+                         chains/platform/state chains/platform/txs chains/platform chains/xvm"
+  "explorer  14 : base num crypto codec store net types evm web chains/utxo chains/evmchain/core
+                  chains/evmchain/tracers chains/evmchain/feed chains/evmchain/atomic explorer/primary"
   "lab       13 : base num crypto codec store types evm precompile vm chains/evmchain/core chains/evmchain/tracers"
 )
 

@@ -152,5 +152,11 @@ bool cd__chains_load(cd__chains *out, const cd_args *a, cd_arena *mem, const cd_
         }
         cfg_of(&out->cfgs[i == 0 ? 0 : i + 2], c, mem, pages, i == 0, net->is_dev);
     }
-    return load_primary(out, a, mem, net);
+    bool is_good = load_primary(out, a, mem, net);
+    if (is_good && pages != NULL) {
+        cd_primary_ids(pages->primary, &out->primary.ids);
+        out->primary.p->pages = cd__primary_pages(mem, pages->primary, CD_PRIMARY_P);
+        out->primary.x->pages = cd__primary_pages(mem, pages->primary, CD_PRIMARY_X);
+    }
+    return is_good;
 }

@@ -6,6 +6,7 @@
 #include "chains/evmchain/core/config/check.h"
 #include "config.h"
 #include "explorer/labels.h"
+#include "explorer/primary/primary.h"
 #include "node/node.h"
 
 /* cd__findings_print reports findings in a file: errors, and the rest if with_warnings. */
@@ -44,10 +45,14 @@ typedef struct cd__explorer_cfg {
     bool has_index;     /* with an index of addresses */
     bool is_index_anew; /* the index is made anew */
     const cd_labels *labels;
+    cd_primary *primary; /* the pages of P and X */
 } cd__explorer_cfg;
 
 /* cd__explorer_pages makes the pages of a chain; chain NULL: the C-Chain. */
 const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *cfg, const char *chain);
+
+/* cd__primary_pages makes those of the P- or the X-Chain. */
+const cd_node_pages *cd__primary_pages(cd_arena *mem, cd_primary *primary, cd_primary_chain chain);
 
 /* The banner of a node that is ready, and its last line. [design:terminal.txt] */
 typedef struct cd__banner {

@@ -71,6 +71,9 @@ static void open_index(pages *p)
 static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
 {
     pages *p = ctx;
+    if (!cd_evm_vm_is(vm)) {
+        return; /* nobody here reads its blocks: each page says so */
+    }
     p->vm = vm;
     p->hands = *hands;
     open_index(p);
@@ -83,6 +86,8 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .rpc = p->rpc,
         .index = p->index,
         .labels = p->cfg.labels,
+        .primary = p->chain == NULL ? p->cfg.primary : NULL,
+        .atomic = cd_evm_vm_atomic(vm),
         .loop = hands->loop,
         .run = on_run,
         .with_pool = on_pool,
@@ -95,17 +100,27 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
 
 static bool on_serve_here(void *ctx, cd_http_req *req)
 {
-    return cd_explorer_serve_here(((pages *)ctx)->x, req);
+    const pages *p = ctx;
+    return p->x != NULL && cd_explorer_serve_here(p->x, req);
 }
 
 static void on_serve(void *ctx, cd_http_req *req)
 {
-    cd_explorer_serve(((pages *)ctx)->x, req);
+    const pages *p = ctx;
+    if (p->x == NULL) {
+        const cd_primary_cfg site = {.network = p->cfg.name, .root = CD_EXPLORER_ROOT};
+        cd_primary_no_pages(&site, p->chain == NULL ? "C" : p->chain, req);
+    } else {
+        cd_explorer_serve(p->x, req);
+    }
 }
 
 static void on_leave(void *ctx)
 {
-    cd_explorer_leave(((pages *)ctx)->x);
+    const pages *p = ctx;
+    if (p->x != NULL) {
+        cd_explorer_leave(p->x);
+    }
 }
 
 static void on_close(void *ctx)
@@ -144,6 +159,57 @@ const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *c
         .serve = on_serve,
         .leave = on_leave,
         .close = on_close,
+        .ctx = p,
+    };
+    return &p->pub;
+}
+
+/* --- the P- and X-Chain --- */
+
+/* The pages of one of them. */
+typedef struct primary_pages {
+    cd_primary *all;
+    cd_primary_chain chain;
+    cd_node_pages pub;
+} primary_pages;
+
+static void primary_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
+{
+    const primary_pages *p = ctx;
+    (void)hands;
+    cd_primary_enter(p->all, p->chain, vm, NULL);
+}
+
+static bool primary_serve_here(void *ctx, cd_http_req *req)
+{
+    (void)ctx;
+    (void)req;
+    return false;
+}
+
+static void primary_serve(void *ctx, cd_http_req *req)
+{
+    const primary_pages *p = ctx;
+    cd_primary_serve(p->all, p->chain, req);
+}
+
+static void primary_leave(void *ctx)
+{
+    const primary_pages *p = ctx;
+    cd_primary_leave(p->all, p->chain);
+}
+
+const cd_node_pages *cd__primary_pages(cd_arena *mem, cd_primary *primary, cd_primary_chain chain)
+{
+    primary_pages *p = cd_arena_zalloc(mem, sizeof *p);
+    *p = (primary_pages){.all = primary, .chain = chain};
+    p->pub = (cd_node_pages){
+        .root = chain == CD_PRIMARY_P ? CD_EXPLORER_ROOT "/P" : CD_EXPLORER_ROOT "/X",
+        .open = primary_open,
+        .serve_here = primary_serve_here,
+        .serve = primary_serve,
+        .leave = primary_leave,
+        .close = primary_leave,
         .ctx = p,
     };
     return &p->pub;

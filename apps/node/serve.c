@@ -116,7 +116,7 @@ static bool check_files(const cd_args *a, cd_arena *mem)
     return true;
 }
 
-static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger *log, const cd_labels *labels,
+static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger *log, const cd__explorer_cfg *pages,
                const cd_p2p_identity *self, const cd_staking *staking)
 {
     cd_errinfo why = {0};
@@ -125,18 +125,11 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     u64 start = cd_clock_mono_ns(cd_clock_real());
     bool is_person = isatty(STDOUT_FILENO) && strcmp(cd_args_str(a, OPT_LOG_FORMAT), "json") != 0;
     cd__chains chains;
-    const cd__explorer_cfg pages = {
-        .name = net->name,
-        .log = log,
-        .has_index = cd_args_bool(a, OPT_INDEX),
-        .is_index_anew = cd_args_bool(a, OPT_INDEX_ANEW),
-        .labels = labels,
-    };
     bool has_pages = has_explorer(a, net);
     if (!check_files(a, mem)) {
         return 1;
     }
-    if (!cd__chains_load(&chains, a, mem, net, has_pages ? &pages : NULL, is_person)) {
+    if (!cd__chains_load(&chains, a, mem, net, has_pages ? pages : NULL, is_person)) {
         return 1;
     }
     chains.primary.dir = dir;
@@ -248,7 +241,17 @@ static int run_with_labels(const cd_args *a, cd_arena *mem, const cd_network *ne
     int code = 1;
     if (is_good) {
         cd_staking *staking = cd_cert_staking_new(cd_buf_bytes(&self.cert), self.key);
-        code = run(a, mem, net, log, labels, &self, staking);
+        const cd_primary_cfg site = {.clock = cd_clock_real(), .network = net->name, .root = CD_EXPLORER_ROOT};
+        const cd__explorer_cfg pages = {
+            .name = net->name,
+            .log = log,
+            .has_index = cd_args_bool(a, OPT_INDEX),
+            .is_index_anew = cd_args_bool(a, OPT_INDEX_ANEW),
+            .labels = labels,
+            .primary = cd_primary_new(&site),
+        };
+        code = run(a, mem, net, log, &pages, &self, staking);
+        cd_primary_free(pages.primary);
         cd_cert_staking_free(staking);
     }
     cd_p2p_identity_close(&self);

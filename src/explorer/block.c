@@ -177,4 +177,5 @@ void cd__xp_block(cd__xp *p, cd_bytes rest)
     cd_html_put(h, "</section>");
     details(p, b);
     cd_html_put(h, "</div>");
+    cd__xp_atomic_rows(p, b);
 }

@@ -19,6 +19,8 @@ static void make_site(cd_explorer *x)
         [CD__TAB_TOKENS] = {.name = "Tokens", .href = "/tokens", .key = "t"},
         [CD__TAB_POOL] = {.name = "Pool", .href = "/pool", .key = "p"},
         [CD__TAB_NODE] = {.name = "Node", .href = "/node", .key = "n"},
+        [CD__TAB_P] = {.name = "P-Chain", .href = "/P", .key = "v"},
+        [CD__TAB_X] = {.name = "X-Chain", .href = "/X", .key = "x"},
     };
     for (usize i = 0; i < CD__TABS; i++) {
         x->tabs[i] = tabs[i];
@@ -29,7 +31,7 @@ static void make_site(cd_explorer *x)
         .home = x->root,
         .assets = cd_arena_fmt(&x->mem, "%s/assets/", x->root),
         .tabs = x->tabs,
-        .tabs_cnt = CD__TABS,
+        .tabs_cnt = x->cfg.primary == NULL ? CD__TAB_P : CD__TABS,
         .foot = foot,
         .foot_cnt = CD_COUNT(foot),
         .search_action = cd_arena_fmt(&x->mem, "%s/search", x->root),
@@ -47,13 +49,14 @@ cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
     make_site(x);
     cd__known_init(x);
     x->live = cfg->loop == NULL ? NULL : cd__live_new(x);
+    cd__atomic_enter(x);
     return x;
 }
 
 bool cd_explorer_has_page(const char *name)
 {
-    static const char *const names[] = {"assets", "blocks", "tokens",   "pool", "node",    "search",
-                                        "block",  "tx",     "contract", "live", "address", "token"};
+    static const char *const names[] = {"assets",   "blocks", "tokens",  "pool",  "node", "search", "block", "tx",
+                                        "contract", "live",   "address", "token", "P",    "X",      "C"};
     bool has = false;
     for (usize i = 0; i < CD_COUNT(names); i++) {
         has = has || strcmp(names[i], name) == 0;
@@ -65,6 +68,9 @@ void cd_explorer_leave(cd_explorer *x)
 {
     if (x->live != NULL) {
         cd__live_leave(x->live);
+    }
+    if (x->cfg.primary != NULL) {
+        cd_primary_leave(x->cfg.primary, CD_PRIMARY_C);
     }
 }
 
@@ -209,6 +215,10 @@ void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
     cd_bytes path = path_of(x, r);
     cd_bytes asset = behind(path, "assets");
     if (asset.p != NULL && cd_web_reply_asset(r, asset)) {
+        return;
+    }
+    if (x->cfg.primary != NULL && behind(path, "C").p != NULL) {
+        cd_primary_serve(x->cfg.primary, CD_PRIMARY_C, r);
         return;
     }
     cd__xp *p = cd__xp_open(x, r);

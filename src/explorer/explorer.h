@@ -13,6 +13,7 @@
 #include "chains/evmchain/core/view.h"
 #include "explorer/index.h"
 #include "explorer/labels.h"
+#include "explorer/primary/primary.h"
 #include "net/http/server.h"
 #include "net/loop.h"
 
@@ -22,13 +23,15 @@ typedef struct cd_explorer cd_explorer;
 typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
-    const char *network;     /* "dev", for the top bar */
-    const char *root;        /* the path below which everything lies; NULL: CD_EXPLORER_ROOT */
-    const char *chain_name;  /* NULL: "C" */
-    const char *rpc;         /* where the chain's methods are, for pages of a development network; NULL: "/" */
-    const cd_labels *labels; /* names of addresses; NULL: none */
-    cd_index *index;         /* NULL: there is none */
-    cd_loop *loop;           /* of the HTTP service; NULL: no live rows */
+    const char *network;            /* "dev", for the top bar */
+    const char *root;               /* the path below which everything lies; NULL: CD_EXPLORER_ROOT */
+    const char *chain_name;         /* NULL: "C" */
+    const char *rpc;                /* where the chain's methods are, for pages of a development network; NULL: "/" */
+    const cd_labels *labels;        /* names of addresses; NULL: none */
+    cd_index *index;                /* NULL: there is none */
+    cd_primary *primary;            /* the pages of P and X, of the first chain alone; NULL: there are none */
+    const struct cd_atomic *atomic; /* imports and exports; NULL: its blocks have none */
+    cd_loop *loop;                  /* of the HTTP service; NULL: no live rows */
 
     /* What the explorer asks of the process, each with ctx; NULL: it cannot be had, and a page says so.
      * run calls job(arg) on a thread that may take its time (CD_EFULL, CD_ECLOSED: not called).

@@ -77,6 +77,13 @@ void cd__xp_missing(cd__xp *p, const char *what, cd_foreign text, const char *ad
 /* cd__xp_broken makes it say that the chain's data could not be read. */
 void cd__xp_broken(cd__xp *p, cd_err e);
 
+/* --- the primary network (atomic.c) --- */
+
+/* cd__atomic_enter tells the pages of the primary network of the C-Chain; cd__xp_atomic_rows shows the imports and
+ * exports of a block, or nothing. */
+void cd__atomic_enter(cd_explorer *x);
+void cd__xp_atomic_rows(cd__xp *p, const cd_accepted *b);
+
 /* --- live rows (live.c) --- */
 
 /* cd__live_new: x has a loop. cd__live_listen takes a request that listens, cd__live_leave cuts off all who do, for
@@ -172,7 +179,7 @@ typedef struct cd__known {
 enum { CD__KNOWN_MAX = 96 };
 
 /* The sections, in the order of the bar. */
-enum { CD__TAB_HOME, CD__TAB_BLOCKS, CD__TAB_TOKENS, CD__TAB_POOL, CD__TAB_NODE, CD__TABS };
+enum { CD__TAB_HOME, CD__TAB_BLOCKS, CD__TAB_TOKENS, CD__TAB_POOL, CD__TAB_NODE, CD__TAB_P, CD__TAB_X, CD__TABS };
 
 struct cd_explorer {
     cd_explorer_cfg cfg;

@@ -87,6 +87,11 @@ bool cd__xp_search(cd__xp *p)
         go(p, "", t);
         return true;
     }
+    const char *to = p->x->cfg.primary == NULL ? NULL : cd_primary_search(p->x->cfg.primary, CD_PRIMARY_C, &p->a, t);
+    if (to != NULL) {
+        cd_web_redirect(p->req, to);
+        return true;
+    }
     if (is_hex(t, 64) && cd_hex_parse(hash.b, cd_bytes_sub(t, 2, 64)) == CD_OK) {
         if (cd_view_tx(p->view, &b, &idx, &p->a, &hash) == CD_OK) {
             go(p, "/tx/", t);

@@ -24,9 +24,9 @@ DAY = "30h"
 class Cli:
     """The program with a node and a key."""
 
-    def __init__(self, env, network="local", data_dir=None):
+    def __init__(self, env, network="local", data_dir=None, flags=()):
         self.env, self.dir = env, pathlib.Path(env.dir())
-        self.node = env.start("--sybil-protection-enabled=false", data_dir=data_dir or env.dir(), network=network)
+        self.node = env.start("--sybil-protection-enabled=false", *flags, data_dir=data_dir or env.dir(), network=network)
         self.key = self.file("key.txt", EWOQ)
 
     def file(self, name, text):

@@ -1,0 +1,268 @@
+"""Pages of the primary network: what they say of P and X, and of money that crosses, is what the methods answer.
+[spec:pchain-xchain#4] [spec:pchain-xchain#8]"""
+import html
+import http.client
+import re
+import urllib.parse
+
+from harness import match, same
+from money_suite import ACCOUNT, DAY, EWOQ, ME, VM, Cli
+from primary_suite import result
+
+PAGE = 25
+HOSTILE = "<b>x</b>\"'&"
+
+
+class Pages:
+    """Fetches pages and their words."""
+
+    def __init__(self, node):
+        self.node = node
+        self.at = urllib.parse.urlsplit(node.url).netloc
+
+    def get(self, path, want=200):
+        c = http.client.HTTPConnection(self.at, timeout=30)
+        c.request("GET", "/explorer" + path)
+        r = c.getresponse()
+        text = r.read().decode()
+        same(r.status, want, path)
+        c.close()
+        return text, r.headers
+
+    def source(self, path, want=200):
+        return self.get(path, want)[0]
+
+    def text(self, path, want=200):
+        """What people read, blanks as one."""
+        return words(main_of(self.source(path, want)))
+
+
+def main_of(page):
+    return re.search(r"<main.*</main>", page, re.S)[0]
+
+
+def words(markup):
+    markup = re.sub(r"<svg.*?</svg>|<button.*?</button>", "", markup, flags=re.S)
+    markup = re.sub(r"</?(?:td|th|dd|dt|p|h1|h2|tr|div|li|a|time)\b[^>]*>", " ", markup)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+
+
+def has(text, *facts):
+    for fact in facts:
+        assert str(fact) in text, f"no {fact} in: {text[:1500]}"
+
+
+def count(n):
+    return f"{int(n):,}"
+
+
+def lux(units, decimals):
+    """An amount as a page writes it."""
+    whole, part = divmod(int(units), 10 ** decimals)
+    return f"{whole:,}" + (f".{part:0{decimals}d}".rstrip("0") if part else "")
+
+
+def p_api(node, method, **params):
+    return result(node, "/ext/bc/P", f"platform.{method}", **params)
+
+
+def x_api(node, method, **params):
+    return result(node, "/ext/bc/X", f"avm.{method}", **params)
+
+
+def p_txs(node):
+    """Every transaction of the P-Chain with its height."""
+    for height in range(1, int(p_api(node, "getHeight")["height"]) + 1):
+        block = p_api(node, "getBlockByHeight", height=height, encoding="json")["block"]
+        for tx in (block.get("txs") or []) + ([block["tx"]] if "tx" in block else []):
+            yield height, block, tx
+
+
+def x_txs(node):
+    for height in range(1, int(x_api(node, "getHeight")["height"]) + 1):
+        block = x_api(node, "getBlockByHeight", height=height, encoding="json")["block"]
+        for tx in block["txs"]:
+            yield height, block, tx
+
+
+def lived(env, network="local"):
+    """A node on which every kind of transaction was made, and what was made."""
+    cli = Cli(env, network, flags=("--explorer=on",))
+    to, made = f"--to={ME}", {}
+
+    def do(name, *args):
+        made[name] = cli.tx(*args)
+        return made[name]
+
+    do("send", "p-transfer", to, "--amount=2")
+    do("p-export-x", "p-export", "--destination=X", "--amount=1")
+    do("x-import-p", "x-import", "--source=P")
+    do("x-send", "x-transfer", to, "--amount=2")
+    do("x-export-c", "x-export", "--destination=C", "--amount=2")
+    do("c-import-x", "c-import", "--source=X")
+    do("c-export-p", "c-export", "--destination=P", "--amount=1")
+    do("p-import-c", "p-import", "--source=C")
+    do("waits", "x-export", "--destination=P", "--amount=1.5")
+    coin = do("coin", "create-asset", "--name=Test Coin", "--symbol=TST", "--denomination=2", "--amount=10.5", "--mintable")
+    do("mint", "mint", f"--asset={coin}", "--amount=4.25")
+    do("coin-send", "x-transfer", f"--asset={coin}", to, "--amount=3")
+    art = do("art", "create-asset", "--name=Art", "--symbol=ART", "--nft-groups=2")
+    do("nft", "mint-nft", f"--asset={art}", "--group=1", "--payload=a picture")
+    do("nft-send", "send-nft", f"--asset={art}", "--group=1", to)
+    node, key, pop = cli.identity()
+    do("validator", "add-validator", f"--node-id={node}", f"--bls-key={key}", f"--bls-pop={pop}", "--amount=2000",
+       f"--duration={DAY}", "--delegation-fee=2.5")
+    do("delegator", "add-delegator", f"--node-id={node}", "--amount=25", "--duration=29h")
+    net = f"--net-id={do('net', 'create-net')}"
+    do("net-validator", "add-net-validator", net, f"--node-id={node}", "--weight=20", "--duration=25h")
+    do("net-remove", "remove-net-validator", net, f"--node-id={node}")
+    do("net-transfer", "transfer-net", net, to)
+    chain = do("chain", "create-chain", net, "--name=a chain", f"--vm-id={VM}",
+               f"--genesis-file={cli.file('g.json', '{}')}")
+    do("convert", "convert-net", net, f"--chain-id={chain}", "--manager=0xfeed", f"--validator={node}:100:1:{key}:{pop}")
+    (l1,) = p_api(cli.node, "getCurrentValidators", subnetID=net[9:])["validators"]
+    validation = f"--validation-id={l1['validationID']}"
+    do("increase", "increase-l1-balance", validation, "--amount=1")
+    cli.l1 = l1
+    return cli, made, node
+
+
+def test_every_transaction_has_a_page(env):
+    cli, made, node_id = lived(env)
+    pages = Pages(cli.node)
+    kinds = set()
+    for height, block, tx in p_txs(cli.node):
+        page = pages.text(f"/P/tx/{tx['id']}")
+        answer = p_api(cli.node, "getTx", txID=tx["id"], encoding="json")["tx"]
+        has(page, tx["id"], count(height), "Committed")
+        for out in answer["unsignedTx"].get("outputs", []) + answer["unsignedTx"].get("stake", []):
+            has(page, lux(out["output"]["amount"], 9))
+        kinds.add(re.search(r"<h1>(.*?)</h1>", pages.source(f"/P/tx/{tx['id']}"))[1])
+        listed = pages.text(f"/P/block/{height}")
+        has(listed, tx["id"][:8], block["id"][:8])
+    for kind in ("Transfer", "Export", "Import", "Add a validator", "Add a delegator", "Create a network", "Create a chain",
+                 "Add a validator of a network", "Remove a validator of a network", "Transfer a network",
+                 "Convert a network to an L1", "Increase the balance of an L1 validator"):
+        assert kind in kinds, f"no {kind} among {sorted(kinds)}"
+    for height, block, tx in x_txs(cli.node):
+        page = pages.text(f"/X/tx/{tx['id']}")
+        has(page, tx["id"], count(height), "Accepted")
+        has(pages.text(f"/X/block/{block['id']}"), tx["id"][:8], f"Block {count(height)}")
+    for name, sentence in {
+            "send": "Sent 2 ", "validator": "Made NodeID-", "delegator": "Delegated 25 ", "net": "Created the network",
+            "net-validator": "with weight 20 until", "net-remove": "Removed NodeID-", "net-transfer": "Gave the network",
+            "chain": "Created the chain a chain", "convert": "an L1 with 1 validator", "increase": "Paid 1 ",
+            "p-export-x": "Exported 1 ", "p-import-c": "from C"}.items():
+        has(pages.text(f"/P/tx/{made[name]}"), sentence)
+    for name, sentence in {
+            "coin": "Created the asset Test Coin (TST) with 2 decimals", "mint": "Minted 4.25 TST", "coin-send": "TST",
+            "art": "Created the asset Art (ART)", "nft": "Minted 1 NFT of ART, group 1", "nft-send": "Gave an NFT of ART",
+            "x-import-p": "Imported", "x-export-c": "Exported 2 "}.items():
+        has(pages.text(f"/X/tx/{made[name]}"), sentence)
+    crossings(pages, made)
+    stakers(cli, pages, node_id)
+    networks(cli, pages, made)
+    assets(cli, pages, made)
+    addresses(cli, pages, made)
+    searches(pages, made, node_id)
+    small(pages)
+
+
+def crossings(pages, made):
+    """An export leads to its import, and back, whatever the chains; what waits says so."""
+    for a, export, b, import_ in (("P", "p-export-x", "X", "x-import-p"), ("X", "x-export-c", "C", "c-import-x"),
+                                  ("C", "c-export-p", "P", "p-import-c")):
+        there = pages.source(f"/{a}/tx/{made[export]}")
+        match(there, rf'id="crossing".*Imported in.*/explorer/{b}/tx/{made[import_]}')
+        match(pages.source(f"/{b}/tx/{made[import_]}"), rf'id="crossing".*Exported in.*/explorer/{a}/tx/{made[export]}')
+    has(pages.text(f"/X/tx/{made['waits']}"), "Not imported yet")
+
+
+def stakers(cli, pages, node_id):
+    answer = p_api(cli.node, "getCurrentValidators")["validators"]
+    page = pages.source("/P/validators")
+    has(words(main_of(page)), f"{count(len(answer))} in all")
+    for v in answer[:PAGE]:
+        assert f"/explorer/P/validator/{v['nodeID']}" in page, v["nodeID"]
+        one = pages.text(f"/P/validator/{v['nodeID']}")
+        has(one, v["nodeID"], lux(v["weight"], 9), lux(v["potentialReward"], 9))
+    (me,) = p_api(cli.node, "getCurrentValidators", nodeIDs=[node_id])["validators"]
+    one = pages.text(f"/P/validator/{node_id}")
+    has(one, me["signer"]["publicKey"][-4:], lux(me["delegatorWeight"], 9), me["delegators"][0]["txID"][:8],
+        "of the period gone")
+
+
+def networks(cli, pages, made):
+    has(pages.text("/P/networks"), "1 in all", "L1", "a chain")
+    page = pages.text(f"/P/network/{made['net']}")
+    (l1,) = p_api(cli.node, "getCurrentValidators", subnetID=made["net"])["validators"]
+    has(page, "L1", "0xfeed", l1["nodeID"][:12], count(l1["weight"]), "Active", "a chain")
+    balance = re.search(r"([0-9.]+) \w+ ?for", page)[1]
+    assert 1.9 < float(balance) <= 2.0 and int(l1["balance"]) <= 2 * 10 ** 9, (balance, l1["balance"])
+    has(pages.text(f"/P/chain/{made['chain']}"), "a chain", VM, "/v1/bc/")
+
+
+def assets(cli, pages, made):
+    page = pages.text("/X/assets")
+    for name in ("coin", "art"):
+        is_ = x_api(cli.node, "getAssetDescription", assetID=made[name])
+        has(page, is_["name"], is_["symbol"])
+        has(pages.text(f"/X/asset/{made[name]}"), is_["assetID"], is_["name"], is_["symbol"], is_["denomination"])
+    has(pages.text(f"/X/asset/{made['coin']}"), "10.5 TST", "right to mint")
+
+
+def addresses(cli, pages, made):
+    for chain, other in ("PX", "XP"):
+        page = pages.text(f"/{chain}/address/{chain}-{ME}")
+        free = p_api(cli.node, "getBalance", addresses=[f"P-{ME}"])
+        has(page, lux(free["unlocked"], 9), f"UTXOs on the {chain}-Chain", f"On the {other}-Chain")
+        for row in x_api(cli.node, "getAllBalances", address=f"X-{ME}")["balances"]:
+            digits = 2 if row["asset"] == made["coin"] else 9
+            has(page, lux(row["balance"], digits))
+        has(page, "1.5", "waits to be imported on P")
+        has(page, f"P-{ME}", f"X-{ME}", f"C-{ME}")
+    pages.text("/P/address/P-nobody", 404)
+
+
+def searches(pages, made, node_id):
+    for typed, to in ((made["net"], "/P/network/"), (made["validator"], "/P/tx/"), (made["coin"], "/X/asset/"),
+                      (made["c-import-x"], "/C/tx/"), (node_id, "/P/validator/"), (f"P-{ME}", "/P/address/"),
+                      (f"X-{ME}", "/X/address/"), ("P/1", "/P/block/1"), ("x/1", "/X/block/1")):
+        for place in ("", "/P", "/X"):
+            _, headers = pages.get(f"{place}/search?q={urllib.parse.quote(typed)}", 303)
+            assert headers["Location"].startswith("/explorer" + to), (typed, place, headers["Location"])
+    _, headers = pages.get("/P/search?q=3", 303)
+    same(headers["Location"], "/explorer/P/block/3")
+    _, headers = pages.get(f"/search?q={ACCOUNT}", 303)
+    match(headers["Location"], "^/explorer/address/")
+    for path in ("/P/tx/nothing", "/P/block/999999", "/X/tx/11111111111111111111111111111111LpoYY", "/P/network/x",
+                 "/X/asset/x", "/P/validator/NodeID-x", "/P/nothing", "/X/validators", "/C/tx/x", "/P/chain/x"):
+        match(pages.text(path, 404), r"^N[oa]\w* |^This")
+    for hostile in (HOSTILE, "<script>alert(1)</script>", "\u202eright"):
+        for place in ("/P/tx/", "/P/block/", "/P/address/", "/P/network/", "/X/asset/", "/P/chain/", "/P/validator/", "/P/"):
+            page = pages.source(place + urllib.parse.quote(hostile), 404)
+            assert hostile not in page, f"{place}{hostile} is markup"
+
+
+def small(pages):
+    """Pages work without scripts, and the first one is small."""
+    for chain in "PX":
+        c = http.client.HTTPConnection(pages.at, timeout=30)
+        c.request("GET", f"/explorer/{chain}", headers={"Accept-Encoding": "gzip"})
+        r = c.getresponse()
+        size = len(r.read())
+        assert size <= 6000, f"{chain}: {size} bytes"
+        c.close()
+
+
+def test_chains_leave_and_come_back(env):
+    cli = Cli(env, flags=("--explorer=on",))
+    pages = Pages(cli.node)
+    head = p_api(cli.node, "getHeight")["height"]
+    has(pages.text("/P"), "P-Chain height", count(head))
+    done = cli.pay("transfer", "--source=P", "--destination=C", "--amount=2.5")
+    match(pages.source(f"/P/tx/{done['export']['txID']}"), f"/explorer/C/tx/{done['import']['txID']}")
+    c = pages.text(f"/C/tx/{done['import']['txID']}")
+    has(c, "Imported", "from P", done["export"]["txID"][:8])
+    same(pages.get("/P/nothing/at/all", 404)[1]["Content-Type"], "text/html; charset=utf-8")
+    same(EWOQ in pages.source("/P"), False)
