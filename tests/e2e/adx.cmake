@@ -6,6 +6,7 @@
 #   hour      load with bidders of every bad kind        shared    the ledger on PostgreSQL
 #   wrappers  followed on the server side
 #   chain     settlement on a development network, through kills
+#   strict/   no suite: what reads every response of the suites with the types of a public OpenRTB library
 #   sealed    sealed auctions, frequency caps and tokens: what is acknowledged survives kills, what is tampered with shows
 foreach(suite suite hostile kills sealed miners chain player docs wrappers hour shared)
   add_test(NAME e2e/adx-${suite}

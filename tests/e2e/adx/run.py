@@ -12,7 +12,8 @@ import sys
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import world  # noqa: E402 - found through the path just set
+import strict  # noqa: E402 - found through the path just set
+import world  # noqa: E402
 
 
 def main():
@@ -25,6 +26,7 @@ def main():
     w.node = pathlib.Path(opt.node).resolve() if opt.node else w.bin.parent / "candela"
     try:
         importlib.import_module(opt.suite).run(w)
+        strict.check(w)
     finally:
         w.close()
     print(f"{w.passed} passed, {w.failed} failed")

@@ -1,5 +1,6 @@
 """What the suites stand in: exchanges that are started, stopped and killed, bidders that do as they are told."""
 import fcntl
+import gzip
 import http.client
 import http.server
 import json
@@ -15,6 +16,7 @@ import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+KEPT = 2000  # responses of a suite
 TESTDATA = pathlib.Path(os.environ.get("CANDELA_TESTDATA", ROOT / "../shared/testdata")) / "adx"
 
 
@@ -133,7 +135,10 @@ class Exchange:
         try:
             c.request(method, path, body=body, headers=headers or {})
             r = c.getresponse()
-            return r.status, r.read(), {k.lower(): v for k, v in r.getheaders()}
+            answer, head = r.read(), {k.lower(): v for k, v in r.getheaders()}
+            if path.startswith("/rtb/bid") and r.status == 200:
+                self.world.keep(answer, head)
+            return r.status, answer, head
         finally:
             c.close()
 
@@ -163,6 +168,7 @@ class World:
         self.db = None  # of the ledger; None: a file in the data directory
         self.passed = self.failed = 0
         self.exchanges, self.bidders = [], []
+        self.responses = {}  # (major version, text) of what /rtb/bid answered; the values say nothing
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="adx-e2e-"))
 
     def folder(self):
@@ -197,6 +203,12 @@ class World:
         if not self.check(done.returncode == 0, f"ledger: {done.stderr.strip()}"):
             return None
         return {k: int(v) if isinstance(v, str) else v for k, v in json.loads(done.stdout).items()}
+
+    def keep(self, answer, head):
+        """Notes a response for the strict reader."""
+        text = gzip.decompress(answer) if head.get("content-encoding") == "gzip" else answer
+        if len(self.responses) < KEPT:
+            self.responses[(head["x-openrtb-version"][0], text)] = None
 
     def close(self):
         for e in self.exchanges:
