@@ -228,7 +228,7 @@ async function run() {
 }
 
 async function rpc(node, method, params) {
-  const answer = await fetch(new URL('/v1/bc/P', node), {method: 'POST', headers: {'content-type': 'application/json'}, credentials: 'omit',
+  const answer = await fetch(new URL('/v1/info', node), {method: 'POST', headers: {'content-type': 'application/json'}, credentials: 'omit',
     body: JSON.stringify({jsonrpc: '2.0', id: 1, method, params})});
   const o = await answer.json();
   need(!o.error, `the node says: ${String(o.error?.message).slice(0, 200)}`);
@@ -242,8 +242,8 @@ async function fetchAll() {
     good('checkpoint', wasm.open(...put(checkpoint)));
     const epoch = String(BigInt.asUintN(64, wasm.epoch())), node = $('node').value;
     const which = $('height').value.trim(), isHeight = /^[0-9]{1,20}$/.test(which), id = isHeight ? null : fromHex(which, 'ID of the block');
-    const got = await rpc(node, 'platform.getFinalityCertificate', {chain: $('chain').value.trim(), ...(isHeight ? {height: which} : {blockID: toHex(id)})});
-    const changes = await rpc(node, 'platform.getFinalityChanges', {epoch});
+    const got = await rpc(node, 'info.getFinalityCertificate', {chain: $('chain').value.trim(), ...(isHeight ? {height: which} : {blockID: toHex(id)})});
+    const changes = await rpc(node, 'info.getFinalityChanges', {epoch});
     $('certificate-file').value = ''; $('changes-file').value = '';
     $('certificate').value = String(got.certificate); $('changes').value = String(changes.changes);
     await run();

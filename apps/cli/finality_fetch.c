@@ -35,7 +35,7 @@ static cd_err ask(cd_bytes *out, cd__remote *r, cd_arena *mem, const char *metho
                   const char *member, cd_errinfo *why)
 {
     cd_json v;
-    CD_TRY(cd__remote_ask(r, &v, "/ext/bc/P", method, cd_arena_str(mem, cd_buf_bytes(params)), why));
+    CD_TRY(cd__remote_ask(r, &v, "/ext/info", method, cd_arena_str(mem, cd_buf_bytes(params)), why));
     return cd_json_hex(out, mem, cd_json_get(v, member), NULL) == CD_OK
                ? CD_OK
                : cd_fail(why, CD_EPROTO, "%s: the node's answer has no \"%s\" of hexadecimal digits", method, member);
@@ -54,10 +54,10 @@ static cd_err ask_both(cd_bytes *cert, cd_bytes *changes, cd__remote *r, cd_aren
         cd_json_put_hash(&w, "blockID", &q->block);
     }
     cd_json_w_obj_end(&w);
-    cd_err e = ask(cert, r, mem, "platform.getFinalityCertificate", &params, "certificate", why);
+    cd_err e = ask(cert, r, mem, "info.getFinalityCertificate", &params, "certificate", why);
     cd_buf_clear(&params);
     cd_buf_fmt(&params, "{\"epoch\":\"%llu\"}", (unsigned long long)epoch);
-    e = e != CD_OK ? e : ask(changes, r, mem, "platform.getFinalityChanges", &params, "changes", why);
+    e = e != CD_OK ? e : ask(changes, r, mem, "info.getFinalityChanges", &params, "changes", why);
     cd_buf_fini(&params);
     return e;
 }

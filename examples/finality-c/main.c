@@ -11,11 +11,12 @@ enum { VALIDATORS = 256, INPUT_MAX = 8 << 20 };
 /* Nothing below takes memory: a book is as large as the program says, once. */
 static _Alignas(16) u8 memory[1 << 20];
 
-static cd_bytes read_file(const char *name)
+static u8 files[3][INPUT_MAX]; /* checkpoint, certificate, changes */
+
+static cd_bytes read_file(u8 *p, const char *name)
 {
-    u8 *p = malloc(INPUT_MAX);
     FILE *f = fopen(name, "rb");
-    if (p == NULL || f == NULL) {
+    if (f == NULL) {
         perror(name);
         exit(2);
     }
@@ -32,15 +33,15 @@ int main(int argc, char **argv)
     }
     CD_ASSERT(cd_fin_book_bytes(VALIDATORS) <= sizeof memory);
     cd_fin_book *book = cd_fin_book_init(memory, VALIDATORS);
-    cd_bytes certificate = read_file(argv[2]);
+    cd_bytes certificate = read_file(files[1], argv[2]);
     cd_fin_cert cert = {0};
 
-    cd_fin_flaw flaw = cd_fin_book_open(book, read_file(argv[1]));
+    cd_fin_flaw flaw = cd_fin_book_open(book, read_file(files[0], argv[1]));
     if (flaw == CD_FLAW_NONE) {
         flaw = cd_fin_cert_parse(&cert, certificate);
     }
     if (flaw == CD_FLAW_NONE && argc == 4) {
-        flaw = cd_fin_book_follow(book, read_file(argv[3]), cert.msg.height);
+        flaw = cd_fin_book_follow(book, read_file(files[2], argv[3]), cert.msg.height);
     }
     const cd_hash32 *chain = cd_fin_book_chain(book, cd_bytes_str("C"));
     if (flaw == CD_FLAW_NONE && chain != NULL) {

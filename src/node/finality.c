@@ -320,6 +320,18 @@ cd_err cd_node_finality_checkpoint(cd_node_finality *f, cd_buf *out)
     return is_there ? CD_OK : CD_ENOENT;
 }
 
+cd_err cd_node_finality_changes(cd_node_finality *f, cd_buf *out, u64 epoch)
+{
+    cd_mutex_lock(&f->lock);
+    bool is_there = f->checkpoint.n != 0;
+    bool is_newest = f->checkpoint_of == epoch;
+    cd_mutex_unlock(&f->lock);
+    if (is_there && is_newest) {
+        cd_fin_changes_begin(out);
+    }
+    return !is_there ? CD_ENOENT : is_newest ? CD_OK : CD_EMISSING;
+}
+
 cd_err cd_node_finality_cert(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block)
 {
     return cd_fin_store_get(f->store, out, chain, block);

@@ -3,7 +3,7 @@
  *
  *   chains' executors ── blocks ──►┐                        ┌──► sender of the P-Chain ──► peers
  *   P-Chain's executor ─ messages ►┤ queues ══► thread ─────┤
- *                                  ┘   (finality/finality)  └──► store ──► info.finality, info.getCertificate
+ *                                  ┘   (finality/finality)  └──► store ──► info.finality, info.getFinalityCertificate
  *
  * Chains never wait for it: what finds no room among CD_NODE_FINALITY_ITEMS and CD_NODE_FINALITY_BYTES is dropped, and
  * said again by whoever wants an answer. Threading: shared, but for what says otherwise. [spec:finality#6] */
@@ -77,6 +77,10 @@ void cd_node_finality_get(const cd_node_finality *f, cd_node_finality_state *out
 /* cd_node_finality_checkpoint appends what somebody needs to check certificates by himself: the newest epoch with its
  * set (finality/cert/epoch.h). Errors: CD_ENOENT while there is none. */
 cd_err cd_node_finality_checkpoint(cd_node_finality *f, cd_buf *out) CD_CHECK;
+
+/* cd_node_finality_changes appends the signed changes of the set since an epoch: none when it is the newest. Errors:
+ * CD_ENOENT as above; CD_EMISSING for an older one, whose changes nobody signs yet. */
+cd_err cd_node_finality_changes(cd_node_finality *f, cd_buf *out, u64 epoch) CD_CHECK;
 
 /* cd_node_finality_cert appends the certificate of a block, _cert_at that of a height. Errors: CD_ENOENT, the
  * store's. */

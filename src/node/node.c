@@ -264,6 +264,12 @@ static cd_err info_checkpoint(void *ctx, cd_buf *out)
     return f == NULL ? CD_EUNSUPPORTED : cd_node_finality_checkpoint(f, out);
 }
 
+static cd_err info_changes(void *ctx, cd_buf *out, u64 epoch)
+{
+    cd_node_finality *f = ((const cd_node *)ctx)->finality;
+    return f == NULL ? CD_EUNSUPPORTED : cd_node_finality_changes(f, out, epoch);
+}
+
 static void open_api(cd_node *n)
 {
     const cd_info_cfg cfg = {
@@ -281,6 +287,7 @@ static void open_api(cd_node *n)
         .finality = info_finality,
         .certificate = info_certificate,
         .checkpoint = info_checkpoint,
+        .changes = info_changes,
         .ctx = n,
     };
     n->api = cd_api_new(n->front);

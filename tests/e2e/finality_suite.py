@@ -122,15 +122,15 @@ class Liar:
 def test_a_node_that_need_not_be_trusted(env):
     folder = sample(env)
     data = {name: "0x" + (folder / name).read_bytes().hex() for name in ("last.cert", "type2.cert", "year.changes")}
-    answers = {"platform.getFinalityCertificate": {"certificate": data["last.cert"]},
-               "platform.getFinalityChanges": {"changes": data["year.changes"]}}
+    answers = {"info.getFinalityCertificate": {"certificate": data["last.cert"]},
+               "info.getFinalityChanges": {"changes": data["year.changes"]}}
     node = Liar(answers)
     try:
         ask = lambda word: verify(env, folder, word, f"--rpc={node.url}")  # noqa: E731
         block = json.loads(run(env, "finality", "decode", "last.cert", "--json", cwd=folder)[1])
         same(ask("C/77")[1]["verdict"], "final")
-        same([a[1:] for a in node.asked], [("platform.getFinalityCertificate", {"chain": "C", "height": "77"}),
-                                           ("platform.getFinalityChanges", {"epoch": "0"})])
+        same([a[1:] for a in node.asked], [("info.getFinalityCertificate", {"chain": "C", "height": "77"}),
+                                           ("info.getFinalityChanges", {"epoch": "0"})])
         for name in (block["blockID"], block["blockHash"]):
             same(ask(f"C/{name}")[0], 0)
             same(node.asked[-2][2], {"chain": "C", "blockID": block["blockHash"]})
@@ -138,15 +138,15 @@ def test_a_node_that_need_not_be_trusted(env):
         code, out, err = run(env, "finality", "verify", "C/77", "--checkpoint=network.checkpoint", f"--rpc={node.url}", cwd=folder)
         match(out, "the node's word")
         # it gives the certificate of another block, or other bytes
-        answers["platform.getFinalityCertificate"] = {"certificate": data["type2.cert"]}
+        answers["info.getFinalityCertificate"] = {"certificate": data["type2.cert"]}
         code, out, err = run(env, "finality", "verify", f"C/{block['blockID']}", "--checkpoint=network.checkpoint",
                              f"--rpc={node.url}", cwd=folder)
         same((code, out), (1, ""))
         match(err, "another block")
-        answers["platform.getFinalityCertificate"] = {"certificate": data["last.cert"][:-1] + ("1" if data["last.cert"][-1] == "0" else "0")}
+        answers["info.getFinalityCertificate"] = {"certificate": data["last.cert"][:-1] + ("1" if data["last.cert"][-1] == "0" else "0")}
         same(ask("C/77")[0], 1)
         for wrong in ({}, {"certificate": "zz"}, {"certificate": 7}, None):
-            answers["platform.getFinalityCertificate"] = wrong
+            answers["info.getFinalityCertificate"] = wrong
             code, out, err = run(env, "finality", "verify", "C/77", "--checkpoint=network.checkpoint", f"--rpc={node.url}", cwd=folder)
             same((code, out), (1, ""))
             match(err, "^error: ")

@@ -33,11 +33,14 @@ def test_a_network_makes_its_blocks_final(env):
         # Who trusts node1's checkpoint needs to believe nobody about node2's certificate.
         folder = pathlib.Path(env.dir())
         (folder / "network.checkpoint").write_text(
-            ask(nodes["node1"], "/ext/info", "info.getCheckpoint", encoding="hexnc")["checkpoint"])
-        (folder / "block.cert").write_text(ask(nodes["node2"], "/ext/info", "info.getCertificate", chain="C",
+            ask(nodes["node1"], "/ext/info", "info.getFinalityCheckpoint", encoding="hexnc")["checkpoint"])
+        (folder / "block.cert").write_text(ask(nodes["node2"], "/ext/info", "info.getFinalityCertificate", chain="C",
                                                blockID=state["blockID"], encoding="hexnc")["certificate"])
         code, got = verify(env, folder, "block.cert")
         same((code, got["verdict"], got["type"]), (0, "final", 3))
+        # The same by one command that asks node3.
+        code, got = verify(env, folder, f"C/{state['height']}", f"--rpc={nodes['node3']['uri']}")
+        same((code, got["verdict"]), (0, "final"))
         code, out, err = run(env, "finality", "verify", "block.cert", "--checkpoint=network.checkpoint", "--chain=X",
                              cwd=folder)
         same(code, 1, "a certificate is for its chain")
@@ -49,7 +52,7 @@ def test_a_network_makes_its_blocks_final(env):
         back = net.nodes()["node5"]
         pay()
         wait_for("node5 has it final, too", lambda: final(back, "C", 3))
-        match(str(ask(back, "/ext/info", "info.getCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
+        match(str(ask(back, "/ext/info", "info.getFinalityCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
 
 
 def test_without_validators(env):

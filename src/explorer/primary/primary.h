@@ -65,8 +65,8 @@ bool cd_primary_has(cd_primary *m, cd_primary_chain chain);
 /* cd_primary_serve answers a GET below root/P, root/X or root/C. */
 void cd_primary_serve(cd_primary *m, cd_primary_chain chain, cd_http_req *r);
 
-/* cd_primary_search gives where what was typed is shown: an ID, a node, an address of P or X, "P/12", or a height of the
- * chain that is looked at; NULL when it is none, or nothing is there. The text lies in a. */
+/* cd_primary_search gives where what was typed is shown: an ID, a node, an address of P or X, "P/12", or a height of
+ * the chain that is looked at; NULL when it is none, or nothing is there. The text lies in a. */
 const char *cd_primary_search(cd_primary *m, cd_primary_chain chain, cd_arena *a, cd_bytes typed);
 
 /* cd_primary_no_pages answers that a chain has no pages here, because nobody knows its virtual machine. */

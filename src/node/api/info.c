@@ -287,6 +287,18 @@ cd_err cd__info_finality(cd_rpc_call *call)
     return is_there ? CD_OK : fail_without(call);
 }
 
+static cd_err put_bytes(cd_rpc_call *call, const char *key, cd_encoding encoding, const cd_buf *bytes)
+{
+    if (encoding == CD_ENCODING_JSON) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "unsupported encoding in this method: json");
+    }
+    cd_json_w_obj(call->out);
+    cd_json_put_encoded(call->out, key, encoding, cd_buf_bytes(bytes));
+    cd_json_put_cstr(call->out, "encoding", cd_encoding_name(encoding));
+    cd_json_w_obj_end(call->out);
+    return CD_OK;
+}
+
 /* A block's ID as CB58, or as 0x and 64 digits: the hash of a header. */
 static cd_err read_block(cd_rpc_call *call, cd_hash32 *out, cd_bytes text)
 {
@@ -303,9 +315,6 @@ cd_err cd__info_certificate(cd_rpc_call *call)
     cd_hash32 block;
     cd_buf bytes = {0};
     CD_TRY(find_chain(call, &c, args->chain));
-    if (args->encoding == CD_ENCODING_JSON) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "unsupported encoding in this method: json");
-    }
     CD_TRY(args->block.n == 0 ? CD_OK : read_block(call, &block, args->block));
     cd_err e = cfg->certificate == NULL
                    ? CD_EUNSUPPORTED
@@ -314,16 +323,13 @@ cd_err cd__info_certificate(cd_rpc_call *call)
         return fail_without(call);
     }
     if (e == CD_OK) {
-        cd_json_w_obj(call->out);
-        cd_json_put_encoded(call->out, "certificate", args->encoding, cd_buf_bytes(&bytes));
-        cd_json_put_cstr(call->out, "encoding", cd_encoding_name(args->encoding));
-        cd_json_w_obj_end(call->out);
+        e = put_bytes(call, "certificate", args->encoding, &bytes);
+    } else {
+        e = cd_rpc_fail(call, CD_RPC_SERVER,
+                        e == CD_ENOENT ? "there is no certificate of this block" : "certificates cannot be read");
     }
     cd_buf_fini(&bytes);
-    return e == CD_OK
-               ? CD_OK
-               : cd_rpc_fail(call, CD_RPC_SERVER,
-                             e == CD_ENOENT ? "there is no certificate of this block" : "certificates cannot be read");
+    return e;
 }
 
 cd_err cd__info_checkpoint(cd_rpc_call *call)
@@ -331,21 +337,38 @@ cd_err cd__info_checkpoint(cd_rpc_call *call)
     const cd__info_checkpoint_args *args = call->args;
     const cd_info_cfg *cfg = cfg_of(call);
     cd_buf bytes = {0};
-    if (args->encoding == CD_ENCODING_JSON) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "unsupported encoding in this method: json");
-    }
     cd_err e = cfg->checkpoint == NULL ? CD_EUNSUPPORTED : cfg->checkpoint(cfg->ctx, &bytes);
-    if (e == CD_OK) {
-        cd_json_w_obj(call->out);
-        cd_json_put_encoded(call->out, "checkpoint", args->encoding, cd_buf_bytes(&bytes));
-        cd_json_put_cstr(call->out, "encoding", cd_encoding_name(args->encoding));
-        cd_json_w_obj_end(call->out);
+    if (e == CD_EUNSUPPORTED) {
+        e = fail_without(call);
+    } else if (e != CD_OK) {
+        e = cd_rpc_fail(call, CD_RPC_SERVER, "there is no checkpoint yet");
+    } else {
+        e = put_bytes(call, "checkpoint", args->encoding, &bytes);
     }
     cd_buf_fini(&bytes);
+    return e;
+}
+
+cd_err cd__info_changes(cd_rpc_call *call)
+{
+    const cd__info_changes_args *args = call->args;
+    const cd_info_cfg *cfg = cfg_of(call);
+    cd_buf bytes = {0};
+    cd_err e = cfg->changes == NULL ? CD_EUNSUPPORTED : cfg->changes(cfg->ctx, &bytes, args->epoch);
     if (e == CD_EUNSUPPORTED) {
-        return fail_without(call);
+        e = fail_without(call);
+    } else if (e == CD_EMISSING) {
+        e = cd_rpc_fail(call, CD_RPC_SERVER,
+                        "epoch %llu is over, and validators do not sign changes of the set yet: a newer checkpoint is "
+                        "needed",
+                        (unsigned long long)args->epoch);
+    } else if (e != CD_OK) {
+        e = cd_rpc_fail(call, CD_RPC_SERVER, "there is no checkpoint yet");
+    } else {
+        e = put_bytes(call, "changes", args->encoding, &bytes);
     }
-    return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "there is no checkpoint yet");
+    cd_buf_fini(&bytes);
+    return e;
 }
 
 cd_err cd__info_peers(cd_rpc_call *call)

@@ -45,8 +45,10 @@ typedef struct cd_info_cfg {
      * certificate appends that of a block, or with block NULL of a height. NULL: no block ever is. */
     bool (*finality)(void *ctx, cd_json_w *w, const cd_hash32 *chain);
     cd_err (*certificate)(void *ctx, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block, u64 height);
-    /* checkpoint appends the set of validators that signs now. NULL as above. */
+    /* checkpoint appends the set of validators that signs now, changes how it came to be since an epoch; NULL as above.
+     * Errors: CD_EUNSUPPORTED, CD_ENOENT (there is none yet), CD_EMISSING (the changes are not signed). */
     cd_err (*checkpoint)(void *ctx, cd_buf *out);
+    cd_err (*changes)(void *ctx, cd_buf *out, u64 epoch);
     void *ctx;
 } cd_info_cfg;
 

@@ -145,7 +145,7 @@ def serve_finality(program):
 
         def do_POST(self):  # noqa: N802
             ask = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            same = {"platform.getFinalityCertificate": ("certificate", "type2.cert"), "platform.getFinalityChanges": ("changes", "year.changes")}
+            same = {"info.getFinalityCertificate": ("certificate", "type2.cert"), "info.getFinalityChanges": ("changes", "year.changes")}
             key, name = same[ask["method"]]
             self.answer("application/json", json.dumps({"result": {key: "0x" + (folder / name).read_bytes().hex()}}).encode())
 
