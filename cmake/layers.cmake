@@ -22,7 +22,7 @@ set(CD_LAYERS
   "vm         7 : base num codec net store types rpc"
   "vm/shared  8 : base num crypto codec store types vm"
   "vm/gossip  8 : base codec net store types rpc p2p vm"
-  "finality   8 : base codec crypto store vm finality/cert"
+  "finality   8 : base codec crypto store types vm finality/cert"
   "warp       9 : base num crypto codec store types rpc p2p vm vm/gossip"
   "wallet     6 : base num crypto codec store types"
   "precompile 7 : base num crypto codec types evm"

@@ -1,8 +1,9 @@
-/* `finality`: checks certificates of final blocks, and shows what they and checkpoints say. */
+/* `finality`: checks certificates of final blocks, shows what they and checkpoints say, and deals threshold keys. */
 #include "base/mem/mem.h"
 #include "base/os/fileio.h"
 #include "codec/api_json.h"
 #include "commands.h"
+#include "finality_deal.h"
 #include "finality_fetch.h"
 #include "finality_show.h"
 #include "input.h"
@@ -13,6 +14,7 @@
     "candela-cli finality verify CERTIFICATE --checkpoint=FILE [--changes=FILE]\n"                                     \
     "candela-cli finality verify CHAIN/HEIGHT|CHAIN/BLOCK --checkpoint=FILE   asks a node\n"                           \
     "candela-cli finality decode FILE|-   a certificate, a checkpoint, or a list of set changes\n"                     \
+    "candela-cli finality deal NODES|-   node IDs, or a file of them, who get a threshold key in files below --out\n"  \
     "exit code of verify: 0 final, 1 refused, 2 wrong arguments,\n"                                                    \
     "3 the signatures hold but do not make the block final"
 
@@ -26,6 +28,8 @@
       .help = "the chain that the block is of: a name that the checkpoint has, or an ID")                              \
     X(OPT_RPC, .name = "rpc", .type = CD_ARG_STR, .dflt = "http://127.0.0.1:9650", .meta = "URL",                      \
       .help = "a node to ask, which need not be trusted")                                                              \
+    X(OPT_OUT, .name = "out", .type = CD_ARG_STR, .meta = "DIRECTORY",                                                 \
+      .help = "where deal writes group.key, for everybody, and a .share for each node, which nobody else may see")     \
     X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "one line of JSON, errors too")
 // clang-format on
 
@@ -211,6 +215,22 @@ static int decode_cmd(const cd_args *a, cd_arena *mem, const char *file, cd_erri
     return e == CD_OK ? 0 : cd__cmd_fail(why, cd_args_bool(a, OPT_JSON), 1);
 }
 
+static int deal_cmd(const cd_args *a, cd_arena *mem, const char *nodes, cd_errinfo *why)
+{
+    cd__input in;
+    cd_buf json = {0};
+    cd_json_w w = {.out = &json};
+    const char *dir = cd_args_str(a, OPT_OUT);
+    cd_err e = dir[0] == '\0' ? cd_fail(why, CD_EINVAL, "--out is missing: where the files go") : CD_OK;
+    e = e == CD_OK ? cd__input_get(&in, mem, nodes, why) : e;
+    e = e == CD_OK ? cd__fin_deal(&w, mem, in.b, dir, why) : e;
+    if (e == CD_OK) {
+        cd__print_json(&json, cd_args_bool(a, OPT_JSON));
+    }
+    cd_buf_fini(&json);
+    return e == CD_OK ? 0 : cd__cmd_fail(why, cd_args_bool(a, OPT_JSON), e == CD_EINVAL ? 2 : 1);
+}
+
 int cd__finality_cmd(int argc, char **argv)
 {
     static const cd__cmd cmd = {
@@ -236,8 +256,10 @@ int cd__finality_cmd(int argc, char **argv)
         code = verify_cmd(a, &mem, words[1], &why);
     } else if (cnt == 2 && strcmp(words[0], "decode") == 0) {
         code = decode_cmd(a, &mem, words[1], &why);
+    } else if (cnt == 2 && strcmp(words[0], "deal") == 0) {
+        code = deal_cmd(a, &mem, words[1], &why);
     } else {
-        (void)cd_fail(&why, CD_EINVAL, "that command goes: candela-cli finality verify|decode FILE [flags]");
+        (void)cd_fail(&why, CD_EINVAL, "that command goes: candela-cli finality verify|decode|deal FILE [flags]");
         code = cd__cmd_fail(&why, cd_args_bool(a, OPT_JSON), 2);
     }
     cd_arena_fini(&mem);

@@ -1,790 +1,493 @@
-#include "finality/finality.h"
+#include "finality/finality_priv.h"
 
 #include "base/mem/mem.h"
-#include "finality/messages.h"
 
-#include <stdlib.h>
+/* A second's messages of one peer that are heard, and the bad ones after which it is not heard for a while. */
+enum { HEARD_MAX = 2000, STRIKES_MAX = 16, FORGIVE_MS = 10000, MUTE_MS = 30000, HOLD_MS = 10000, LAST_MS = 600000 };
+enum { HELD_OF_PEER = 64, HELD_BYTES_OF_PEER = 4 << 20, ASK_MS = 2000, PATIENCE_MS = 8000 };
 
-enum { TOLD_CNT = 512, ANNOUNCE_S = 300 };
+/* --- the object --- */
 
-/* What one validator has said of a block. */
-typedef enum word {
-    SILENT,
-    SAID, /* not looked at yet, or good */
-    LIED,
-} word;
-
-/* Signatures of one kind for a block, at most one of each validator. */
-typedef struct votes {
-    u8 *words;   /* a word for each validator of the set */
-    cd_buf list; /* index as u32, then the signature, each of size bytes */
-    usize size;
-    u64 weight; /* of those in the list */
-} votes;
-
-/* A block on its way to be final. */
-typedef struct open_block {
-    cd_fin_block b;
-    u64 era;
-    u32 cnt; /* validators of the set */
-    bool is_checkpoint;
-    bool has_bls;
-    u64 accepted_ns;
-    u64 since_ns;
-    u64 resend_ns;
-    votes shares;
-    votes stamps;
-    cd_buf bls; /* the aggregate, and the bits of its signers behind it */
-    u64 signed_by;
-} open_block;
-
-/* Words for a block that is not here yet. */
-typedef struct early {
-    cd_node_id from;
-    cd_hash32 block;
-    cd_bytes message; /* own */
-} early;
-
-/* Blocks of one chain, oldest first. */
-typedef struct chain {
-    cd_hash32 id;
-    open_block *v[CD_FIN_OPEN_MAX];
-    usize cnt;
-} chain;
-
-struct cd_fin {
-    cd_fin_cfg cfg;
-    chain chains[CD_FIN_CHAINS];
-    usize chain_cnt;
-    early *early;
-    usize early_cnt;
-    usize early_cap;
-    usize early_bytes;
-    u64 told[TOLD_CNT]; /* to whom of which block a certificate was sent lately */
-    usize told_at;
-    u64 announce_ns;
-    cd_fin_counts counts;
-};
-
-cd_fin *cd_fin_new(const cd_fin_cfg *cfg)
+cd_err cd_finality_new(cd_finality **out, const cd_finality_cfg *cfg)
 {
-    cd_fin *f = cd_new(cd_fin);
-    f->cfg = *cfg;
-    if (cfg->mldsa_pk != NULL) {
-        (void)cd_fin_epochs_announce(cfg->epochs, &cfg->self, cfg->mldsa_pk);
+    cd_finality *f = cd_new(cd_finality);
+    *f = (cd_finality){.cfg = *cfg};
+    f->room = cd_new(cd_fin_room);
+    f->seated = cd_alloc(sizeof *f->seated * CD_FIN_VALIDATORS_MAX);
+    cd_hmap_init(&f->keys, CD_HASH_KEYED, sizeof(cd_node_id), CD_MLDSA_PK);
+    cd_hmap_init(&f->peers, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__fin_peer));
+    cd_err e = cd__fin_load_epochs(f);
+    e = e == CD_OK ? cd__fin_load_keys(f) : e;
+    if (e == CD_OK && cfg->mldsa_key != NULL) {
+        memcpy(cd_hmap_put(&f->keys, NULL, &cfg->self), cfg->mldsa_key, CD_MLDSA_PK);
     }
-    return f;
+    if (e == CD_OK) {
+        *out = f;
+    } else {
+        cd_finality_free(f);
+    }
+    return e;
 }
 
-/* --- open blocks --- */
-
-static void votes_init(votes *v, u32 cnt, usize sig)
+static void block_free(cd__fin_block *b)
 {
-    *v = (votes){.words = cd_alloc(cnt), .size = 4 + sig};
-    memset(v->words, SILENT, cnt);
+    cd_buf_fini(&b->heard);
+    cd_buf_fini(&b->shares);
+    cd_buf_fini(&b->stamped);
+    cd_buf_fini(&b->stamps);
+    cd_buf_fini(&b->bits);
+    cd_free(b);
 }
 
-static void votes_fini(votes *v)
+static void held_free(cd_finality *f, u32 i)
 {
-    cd_free(v->words);
-    cd_buf_fini(&v->list);
+    cd__fin_held *h = f->held[i];
+    f->held_bytes -= h->bytes.n;
+    cd_buf_fini(&h->bytes);
+    cd_free(h);
+    memmove(&f->held[i], &f->held[i + 1], sizeof *f->held * (--f->held_cnt - i));
 }
 
-static void block_free(open_block *o)
-{
-    votes_fini(&o->shares);
-    votes_fini(&o->stamps);
-    cd_buf_fini(&o->bls);
-    cd_free(o);
-}
-
-void cd_fin_free(cd_fin *f)
+void cd_finality_free(cd_finality *f)
 {
     if (f == NULL) {
         return;
     }
-    for (usize i = 0; i < f->chain_cnt; i++) {
-        for (usize k = 0; k < f->chains[i].cnt; k++) {
-            block_free(f->chains[i].v[k]);
+    for (u32 i = 0; i < f->chain_cnt; i++) {
+        cd__fin_session_drop(f->chains[i]);
+        for (u32 k = 0; k < f->chains[i]->cnt; k++) {
+            block_free(f->chains[i]->blocks[k]);
         }
+        cd_free(f->chains[i]);
     }
-    for (usize i = 0; i < f->early_cnt; i++) {
-        cd_free((void *)(uintptr_t)f->early[i].message.p);
+    while (f->held_cnt != 0) {
+        held_free(f, f->held_cnt - 1);
     }
-    cd_free(f->early);
+    cd_fin_epochs_fini(&f->epochs);
+    cd_hmap_fini(&f->keys);
+    cd_hmap_fini(&f->peers);
+    cd_free(f->seated);
+    cd_free(f->room);
     cd_free(f);
 }
 
-static chain *chain_find(cd_fin *f, const cd_hash32 *id)
+cd_fin_epochs *cd_finality_epochs(cd_finality *f)
 {
-    for (usize i = 0; i < f->chain_cnt; i++) {
-        if (cd_hash32_eq(&f->chains[i].id, id)) {
-            return &f->chains[i];
-        }
-    }
-    return NULL;
+    return &f->epochs;
 }
 
-static chain *chain_of(cd_fin *f, const cd_hash32 *id)
+cd_err cd_finality_pblock(cd_finality *f, u64 height, u64 time_s, const cd_vm_validator *validators, usize cnt)
 {
-    chain *c = chain_find(f, id);
-    if (c == NULL && f->chain_cnt < CD_FIN_CHAINS) {
-        c = &f->chains[f->chain_cnt++];
-        c->id = *id;
+    bool is_new;
+    CD_TRY(cd_fin_epochs_block(&f->epochs, &is_new, height, time_s, validators, cnt));
+    for (u32 i = 0; is_new && i < f->chain_cnt; i++) {
+        f->chains[i]->has_news = true;
     }
-    return c;
+    return cd__fin_store_epochs(f);
 }
 
-static open_block *block_find(const chain *c, const cd_hash32 *block)
+void cd_finality_stats_get(const cd_finality *f, cd_finality_stats *out)
 {
-    for (usize i = 0; i < c->cnt; i++) {
-        if (cd_hash32_eq(&c->v[i]->b.m.block, block)) {
-            return c->v[i];
-        }
-    }
-    return NULL;
-}
-
-static void block_end(cd_fin *f, chain *c, const open_block *o)
-{
-    usize i = 0;
-    while (c->v[i] != o) {
-        i++;
-    }
-    block_free(c->v[i]);
-    memmove(&c->v[i], &c->v[i + 1], (c->cnt - i - 1) * sizeof(c->v[0]));
-    c->cnt--;
-    f->counts.open--;
+    *out = f->stats;
 }
 
 /* --- sets --- */
 
-static bool era_of(cd_fin *f, cd_fin_era *era, const open_block *o)
+cd_fin_span *cd__fin_span(cd_finality *f, const cd__fin_block *b)
 {
-    return cd_fin_epochs_at(f->cfg.epochs, era, o->b.m.height) == CD_OK && era->number == o->era &&
-           era->set->cnt == o->cnt;
+    return cd_fin_epochs_numbered(&f->epochs, b->epoch);
 }
 
-static bool place_of(const cd_fin_set *set, const cd_node_id *node, u32 *place)
+u32 cd__fin_me(const cd_finality *f, const cd_fin_span *s)
 {
-    u32 low = 0;
-    u32 high = set->cnt;
-    while (low < high) {
-        u32 mid = low + (high - low) / 2;
-        int order = memcmp(set->validators[mid].node.b, node->b, sizeof node->b);
-        if (order == 0) {
-            *place = mid;
-            return true;
-        }
-        low = order < 0 ? mid + 1 : low;
-        high = order < 0 ? high : mid;
+    return cd_fin_set_find(&s->set, &f->cfg.self);
+}
+
+bool cd_finality_group_fits(cd_bytes group_nodes, const cd_fin_set *set)
+{
+    bool fits = group_nodes.n == (usize)set->cnt * CD_FIN_NODE_BYTES;
+    for (u32 i = 0; fits && i < set->cnt; i++) {
+        fits = memcmp(group_nodes.p + (usize)i * CD_FIN_NODE_BYTES, set->validators[i].node.b, CD_FIN_NODE_BYTES) == 0;
     }
-    return false;
+    return fits;
 }
 
-/* --- words --- */
-
-static cd_bytes entry_of(const votes *v, usize i)
+cd_fin_set cd__fin_set(cd_finality *f, const cd_fin_span *s)
 {
-    return cd_bytes_of(v->list.p + i * v->size, v->size);
-}
-
-static usize votes_cnt(const votes *v)
-{
-    return v->list.n / v->size;
-}
-
-static void add(votes *v, const cd_fin_set *set, u32 place, cd_bytes sig)
-{
-    v->words[place] = SAID;
-    cd_put_be32(cd_buf_extend(&v->list, 4), place);
-    cd_buf_put(&v->list, sig);
-    v->weight += set->validators[place].weight;
-}
-
-/* Takes out what entry i says; its validator has lied. */
-static void strike(cd_fin *f, votes *v, const cd_fin_set *set, usize i)
-{
-    u32 place = cd_be32(v->list.p + i * v->size);
-    v->words[place] = LIED;
-    v->weight -= set->validators[place].weight;
-    memmove(v->list.p + i * v->size, v->list.p + (i + 1) * v->size, v->list.n - (i + 1) * v->size);
-    v->list.n -= v->size;
-    f->counts.refused++;
-}
-
-static cd_bytes text_of(u8 out[CD_FIN_MSG_BYTES], const open_block *o)
-{
-    cd_fin_msg_enc(out, &o->b.m);
-    return cd_bytes_of(out, CD_FIN_MSG_BYTES);
-}
-
-/* --- speaking --- */
-
-static void say(cd_fin *f, const open_block *o, cd_fin_kind kind, cd_bytes sig)
-{
-    cd_buf out = {0};
-    const cd_fin_message m = {.kind = kind, .chain = o->b.chain, .m = o->b.m, .node = f->cfg.self, .sig = sig};
-    cd_fin_message_put(&out, &m);
-    f->cfg.out.gossip(f->cfg.out.ctx, cd_buf_bytes(&out));
-    cd_buf_fini(&out);
-}
-
-static void say_own(cd_fin *f, const open_block *o, const cd_fin_set *set, cd_fin_kind kind)
-{
-    const votes *v = kind == CD_FIN_SHARE ? &o->shares : &o->stamps;
-    u32 place;
-    if (!place_of(set, &f->cfg.self, &place)) {
-        return;
+    cd_fin_set set = s->set;
+    memcpy(f->seated, s->validators, sizeof *f->seated * set.cnt);
+    for (u32 i = 0; i < set.cnt; i++) {
+        f->seated[i].mldsa = cd_hmap_get(&f->keys, &f->seated[i].node);
     }
-    for (usize i = 0; i < votes_cnt(v); i++) {
-        cd_bytes entry = entry_of(v, i);
-        if (cd_be32(entry.p) == place) {
-            say(f, o, kind, cd_bytes_sub(entry, 4, entry.n - 4));
-        }
-    }
+    set.validators = f->seated;
+    set.group = f->cfg.group != NULL && cd_finality_group_fits(f->cfg.group_nodes, &set) ? f->cfg.group : NULL;
+    return set;
 }
 
-static u64 told_key(const cd_node_id *node, const cd_hash32 *block)
+bool cd_finality_newest(cd_finality *f, u64 *number, cd_fin_set *set)
 {
-    u64 a;
-    u64 b;
-    memcpy(&a, node->b, sizeof a);
-    memcpy(&b, block->b, sizeof b);
-    return a ^ b;
-}
-
-/* Gives a node that still collects what is there already, once; true: it is there. */
-static bool help(cd_fin *f, const cd_node_id *node, const cd_fin_message *m)
-{
-    u64 key = told_key(node, &m->m.block);
-    cd_buf cert = {0};
-    cd_buf out = {0};
-    cd_fin_cert parsed;
-    for (usize i = 0; i < TOLD_CNT; i++) {
-        if (f->told[i] == key) {
-            return true;
-        }
-    }
-    bool is_here = cd_fin_store_get(f->cfg.store, &cert, &m->chain, &m->m.block) == CD_OK &&
-                   cd_fin_cert_parse(&parsed, cd_buf_bytes(&cert)) == CD_FLAW_NONE &&
-                   (m->kind == CD_FIN_SHARE || cd_fin_is_final(parsed.type));
-    if (is_here && m->kind != CD_FIN_CERT) {
-        const cd_fin_message answer = {
-            .kind = CD_FIN_CERT, .chain = m->chain, .m = parsed.msg, .cert = cd_buf_bytes(&cert)};
-        cd_fin_message_put(&out, &answer);
-        f->cfg.out.tell(f->cfg.out.ctx, node, cd_buf_bytes(&out));
-        f->told[f->told_at] = key;
-        f->told_at = (f->told_at + 1) % TOLD_CNT;
-    }
-    cd_buf_fini(&out);
-    cd_buf_fini(&cert);
-    return is_here;
-}
-
-static void announce(cd_fin *f, const cd_node_id *to)
-{
-    cd_buf text = {0};
-    cd_buf out = {0};
-    u8 sig[CD_BLS_SIG_LEN];
-    if (f->cfg.signer == NULL || f->cfg.mldsa_pk == NULL) {
-        return;
-    }
-    cd_bytes key = cd_bytes_of(f->cfg.mldsa_pk, CD_MLDSA_PK);
-    cd_fin_announce_text(&text, &f->cfg.self, key);
-    if (f->cfg.signer->sign(f->cfg.signer, sig, cd_buf_bytes(&text)) == CD_OK) {
-        const cd_fin_message m = {
-            .kind = CD_FIN_ANNOUNCE, .node = f->cfg.self, .key = key, .sig = cd_bytes_of(sig, sizeof sig)};
-        cd_fin_message_put(&out, &m);
-        if (to == NULL) {
-            f->cfg.out.gossip(f->cfg.out.ctx, cd_buf_bytes(&out));
-        } else {
-            f->cfg.out.tell(f->cfg.out.ctx, to, cd_buf_bytes(&out));
-        }
-    }
-    cd_buf_fini(&out);
-    cd_buf_fini(&text);
-}
-
-/* --- certificates --- */
-
-static void publish(cd_fin *f, const open_block *o, cd_fin_type type, cd_bytes cert)
-{
-    cd_errinfo why = {0};
-    const cd_fin_news news = {
-        .chain = o->b.chain, .mark = {.block = o->b.m.block, .height = o->b.height, .type = type}, .cert = cert};
-    if (cd_fin_store_put(f->cfg.store, &news.chain, &news.mark, cert, &why) != CD_OK) {
-        cd_log_warn(f->cfg.log, "a certificate is not kept", CD_F("reason", why.msg));
-    }
-    f->counts.by_bls += type == CD_FIN_BLS;
-    f->counts.final += cd_fin_is_final(type);
-    f->cfg.out.certified(f->cfg.out.ctx, &news);
-}
-
-static cd_fin_cert cert_of(const open_block *o, const cd_fin_set *set, cd_fin_type type)
-{
-    return (cd_fin_cert){.type = type,
-                         .chain = o->b.chain,
-                         .msg = o->b.m,
-                         .total = set->total,
-                         .signed_by = o->signed_by,
-                         .bls = cd_bytes_of(o->bls.p, CD_BLS_SIG_LEN),
-                         .bits = cd_bytes_of(o->bls.p + CD_BLS_SIG_LEN, o->bls.n - CD_BLS_SIG_LEN)};
-}
-
-/* Two thirds have signed by BLS. */
-static void have_bls(cd_fin *f, open_block *o, const cd_fin_set *set, cd_bytes sig, cd_bytes bits, u64 weight)
-{
-    cd_buf out = {0};
-    cd_buf_clear(&o->bls);
-    cd_buf_put(&o->bls, sig);
-    cd_buf_put(&o->bls, bits);
-    o->signed_by = weight;
-    o->has_bls = true;
-    const cd_fin_cert cert = cert_of(o, set, CD_FIN_BLS);
-    cd_fin_cert_put(&out, &cert);
-    publish(f, o, CD_FIN_BLS, cd_buf_bytes(&out));
-    cd_buf_fini(&out);
-}
-
-/* Strikes out shares that are wrong by themselves. */
-static void check_each(cd_fin *f, open_block *o, const cd_fin_set *set)
-{
-    u8 m[CD_FIN_MSG_BYTES];
-    cd_bytes text = text_of(m, o);
-    for (usize i = votes_cnt(&o->shares); i-- > 0;) {
-        cd_bytes entry = entry_of(&o->shares, i);
-        cd_bls_sig sig;
-        if (cd_bls_sig_dec(&sig, cd_bytes_sub(entry, 4, CD_BLS_SIG_LEN)) != CD_OK ||
-            !cd_bls_verify(&sig, CD_BLS_POP, text, &set->validators[cd_be32(entry.p)].bls)) {
-            strike(f, &o->shares, set, i);
-        }
-    }
-}
-
-/* Adds the shares up and checks the sum; false: some of them are wrong. */
-static bool aggregate(open_block *o, const cd_fin_set *set, cd_bls_sig *out, u8 *bits)
-{
-    u8 m[CD_FIN_MSG_BYTES];
-    usize cnt = votes_cnt(&o->shares);
-    cd_bls_sig *sigs = cd_alloc(cnt * sizeof *sigs);
-    cd_bls_pk *keys = cd_alloc(cnt * sizeof *keys);
-    bool ok = true;
-    for (usize i = 0; ok && i < cnt; i++) {
-        cd_bytes entry = entry_of(&o->shares, i);
-        u32 place = cd_be32(entry.p);
-        ok = cd_bls_sig_dec(&sigs[i], cd_bytes_sub(entry, 4, CD_BLS_SIG_LEN)) == CD_OK;
-        keys[i] = set->validators[place].bls;
-        bits[place / 8] |= (u8)(1 << place % 8);
-    }
-    ok = ok && cd_bls_agg_sigs(out, sigs, cnt) == CD_OK && cd_bls_fast_agg_verify(out, text_of(m, o), keys, cnt);
-    cd_free(sigs);
-    cd_free(keys);
-    return ok;
-}
-
-static void try_bls(cd_fin *f, open_block *o, const cd_fin_set *set)
-{
-    usize n = ((usize)o->cnt + 7) / 8;
-    u8 *bits = cd_alloc(n);
-    u8 enc[CD_BLS_SIG_LEN];
-    cd_bls_sig sum;
-    while (!o->has_bls && cd_fin_quorum(o->shares.weight, set->total)) {
-        memset(bits, 0, n);
-        if (aggregate(o, set, &sum, bits)) {
-            cd_bls_sig_enc(enc, &sum);
-            usize used = n;
-            while (used != 0 && bits[used - 1] == 0) {
-                used--;
-            }
-            have_bls(f, o, set, cd_bytes_of(enc, sizeof enc), cd_bytes_of(bits, used), o->shares.weight);
-        } else {
-            check_each(f, o, set);
-        }
-    }
-    cd_free(bits);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    return memcmp(a, b, 4); /* big-endian */
-}
-
-/* Two thirds have stamped it as well: the block is final. */
-static bool try_stamps(cd_fin *f, open_block *o, const cd_fin_set *set)
-{
-    cd_buf list = {0};
-    cd_buf out = {0};
-    if (!o->has_bls || !cd_fin_quorum(o->stamps.weight, set->total)) {
+    if (f->epochs.cnt == 0) {
         return false;
     }
-    usize cnt = votes_cnt(&o->stamps);
-    qsort(o->stamps.list.p, cnt, o->stamps.size, by_place);
-    for (usize i = 0; i < cnt; i++) {
-        cd_bytes entry = entry_of(&o->stamps, i);
-        cd_buf_put(&list, cd_bytes_of(set->validators[cd_be32(entry.p)].node.b, CD_FIN_NODE_BYTES));
-        cd_buf_put(&list, cd_bytes_sub(entry, 4, CD_MLDSA_SIG));
-    }
-    cd_fin_cert cert = cert_of(o, set, CD_FIN_MLDSA);
-    cert.mldsa = cd_buf_bytes(&list);
-    cd_fin_cert_put(&out, &cert);
-    publish(f, o, CD_FIN_MLDSA, cd_buf_bytes(&out));
-    cd_buf_fini(&out);
-    cd_buf_fini(&list);
+    const cd_fin_span *s = &f->epochs.rows[f->epochs.cnt - 1];
+    *number = s->number;
+    *set = cd__fin_set(f, s);
     return true;
 }
 
-/* --- this node's own words --- */
-
-static void sign_share(cd_fin *f, open_block *o, const cd_fin_set *set)
+bool cd__fin_note_bit(cd_buf *bits, u32 i)
 {
-    u8 m[CD_FIN_MSG_BYTES];
-    u8 sig[CD_BLS_SIG_LEN];
-    u32 place;
-    if (f->cfg.signer != NULL && place_of(set, &f->cfg.self, &place) &&
-        f->cfg.signer->sign(f->cfg.signer, sig, text_of(m, o)) == CD_OK) {
-        add(&o->shares, set, place, cd_bytes_of(sig, sizeof sig));
-        say(f, o, CD_FIN_SHARE, cd_bytes_of(sig, sizeof sig));
+    if (bits->n <= i / 8) {
+        cd_buf_fill(bits, 0, i / 8 + 1 - bits->n);
     }
+    bool is_first = (bits->p[i / 8] >> i % 8 & 1) == 0;
+    bits->p[i / 8] |= (u8)(1 << i % 8);
+    return is_first;
 }
 
-/* The deterministic variant: a block that is stamped again, after a restart, has the same stamp. */
-static void sign_stamp(cd_fin *f, open_block *o, const cd_fin_set *set)
+void cd__fin_say(cd_finality *f, const cd_fin_span *s, const cd_fin_says *says, const cd_rt_set *only)
 {
-    static const u8 none[32];
-    u8 m[CD_FIN_MSG_BYTES];
-    u8 sig[CD_MLDSA_SIG];
-    u32 place;
-    if (f->cfg.mldsa_sk == NULL || !place_of(set, &f->cfg.self, &place) || o->stamps.words[place] != SILENT) {
-        return;
-    }
-    const u8 *known = set->validators[place].mldsa; /* what others compare with */
-    const u8 *own = f->cfg.mldsa_pk;
-    if (known != NULL && own != NULL && memcmp(known, own, CD_MLDSA_PK) == 0) {
-        cd_mldsa_sign(sig, f->cfg.mldsa_sk, text_of(m, o), (cd_bytes){0}, none);
-        add(&o->stamps, set, place, cd_bytes_of(sig, sizeof sig));
-        say(f, o, CD_FIN_STAMP, cd_bytes_of(sig, sizeof sig));
-    }
-}
-
-static bool is_last(const chain *c, const open_block *o)
-{
-    return c->v[c->cnt - 1] == o;
-}
-
-/* Does all that a block is ready for; true: it is done with. The last block of a chain is kept until it has a child. */
-static bool go_on(cd_fin *f, const chain *c, open_block *o, const cd_fin_set *set, u64 now_ns)
-{
-    bool had = o->has_bls;
-    try_bls(f, o, set);
-    if (!o->has_bls) {
-        return false;
-    }
-    if (!had) {
-        o->since_ns = now_ns;
-        o->resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC;
-    }
-    if (!had && o->is_checkpoint) {
-        sign_stamp(f, o, set);
-    }
-    return try_stamps(f, o, set) || (!o->is_checkpoint && !is_last(c, o));
-}
-
-/* --- hearing --- */
-
-static bool is_right_stamp(const open_block *o, const cd_fin_validator *v, cd_bytes sig)
-{
-    u8 m[CD_FIN_MSG_BYTES];
-    return cd_mldsa_verify(v->mldsa, sig, text_of(m, o), (cd_bytes){0});
-}
-
-static bool hear_share(cd_fin *f, chain *c, open_block *o, const cd_fin_message *m, u64 now_ns)
-{
-    cd_fin_era era;
-    u32 place;
-    const cd_fin_msg *own = &o->b.m;
-    if (!era_of(f, &era, o)) {
-        return true;
-    }
-    if (!place_of(era.set, &m->node, &place) || m->m.height != own->height || m->m.time_ns != own->time_ns) {
-        return false;
-    }
-    votes *v = m->kind == CD_FIN_SHARE ? &o->shares : &o->stamps;
-    if (m->kind == CD_FIN_SHARE && o->has_bls) {
-        (void)help(f, &m->node, m);
-        return true;
-    }
-    if (v->words[place] != SILENT) {
-        return v->words[place] == SAID;
-    }
-    if (m->kind == CD_FIN_STAMP) {
-        if (era.set->validators[place].mldsa == NULL) {
-            return true; /* its key may come later */
-        }
-        if (!is_right_stamp(o, &era.set->validators[place], m->sig)) {
-            v->words[place] = LIED;
-            return false;
-        }
-    }
-    add(v, era.set, place, m->sig);
-    f->counts.shares++;
-    if (go_on(f, c, o, era.set, now_ns)) {
-        block_end(f, c, o);
-    }
-    return true;
-}
-
-/* A certificate that somebody else has put together. */
-static bool hear_cert(cd_fin *f, chain *c, open_block *o, const cd_fin_message *m, u64 now_ns)
-{
-    cd_fin_era era;
-    cd_fin_cert cert;
-    cd_fin_room *room = cd_new(cd_fin_room);
-    bool is_good = era_of(f, &era, o) && cd_fin_cert_parse(&cert, m->cert) == CD_FLAW_NONE &&
-                   cd_hash32_eq(&cert.msg.block, &o->b.m.block) && cert.msg.height == o->b.m.height &&
-                   cert.msg.time_ns == o->b.m.time_ns;
-    bool is_new = is_good && (cert.type == CD_FIN_BLS ? !o->has_bls : cd_fin_is_final(cert.type));
-    is_good = is_good && (!is_new || cd_fin_verify(&cert, era.set, &o->b.chain, room) == CD_FLAW_NONE);
-    cd_free(room);
-    if (!is_good || !is_new) {
-        return is_good;
-    }
-    if (!o->has_bls) {
-        have_bls(f, o, era.set, cert.bls, cert.bits, cert.signed_by);
-    }
-    if (cd_fin_is_final(cert.type)) {
-        publish(f, o, cert.type, m->cert);
-        block_end(f, c, o);
-        return true;
-    }
-    o->since_ns = now_ns;
-    if (o->is_checkpoint) {
-        sign_stamp(f, o, era.set);
-    }
-    if (try_stamps(f, o, era.set) || (!o->is_checkpoint && !is_last(c, o))) {
-        block_end(f, c, o);
-    }
-    return true;
-}
-
-static bool hear_key(cd_fin *f, const cd_fin_message *m)
-{
-    cd_fin_era era;
-    cd_bls_sig sig;
-    cd_buf text = {0};
-    u32 place;
-    if (cd_fin_epochs_at(f->cfg.epochs, &era, UINT64_MAX) != CD_OK || !place_of(era.set, &m->node, &place)) {
-        return true; /* it may come to validate */
-    }
-    const cd_fin_validator *v = &era.set->validators[place];
-    if (v->mldsa != NULL && memcmp(v->mldsa, m->key.p, CD_MLDSA_PK) == 0) {
-        return true;
-    }
-    cd_fin_announce_text(&text, &m->node, m->key);
-    bool is_right =
-        cd_bls_sig_dec(&sig, m->sig) == CD_OK && cd_bls_verify(&sig, CD_BLS_POP, cd_buf_bytes(&text), &v->bls);
-    cd_buf_fini(&text);
-    if (is_right) {
-        (void)cd_fin_epochs_announce(f->cfg.epochs, &m->node, m->key.p);
-    }
-    return is_right;
-}
-
-/* --- words that come before their block --- */
-
-static usize early_of(const cd_fin *f, const cd_node_id *from)
-{
+    cd_buf bytes = {0};
+    u32 cnt = only == NULL ? s->set.cnt : only->cnt;
+    cd_node_id *to = cd_alloc(sizeof *to * cnt);
     usize n = 0;
-    for (usize i = 0; i < f->early_cnt; i++) {
-        n += memcmp(f->early[i].from.b, from->b, sizeof from->b) == 0;
-    }
-    return n;
-}
-
-static void early_drop(cd_fin *f, usize i)
-{
-    f->early_bytes -= f->early[i].message.n;
-    cd_free((void *)(uintptr_t)f->early[i].message.p);
-    memmove(&f->early[i], &f->early[i + 1], (f->early_cnt - i - 1) * sizeof f->early[0]);
-    f->early_cnt--;
-}
-
-/* Keeps a validator's word for a while; its oldest goes when there are too many of it. */
-static void keep_early(cd_fin *f, const cd_node_id *from, const cd_fin_message *m, cd_bytes message)
-{
-    cd_fin_era era;
-    u32 place;
-    if (m->kind == CD_FIN_CERT || cd_fin_epochs_at(f->cfg.epochs, &era, UINT64_MAX) != CD_OK ||
-        !place_of(era.set, from, &place) || f->early_bytes + message.n > CD_FIN_EARLY_BYTES) {
-        return;
-    }
-    if (early_of(f, from) >= CD_FIN_EARLY_MAX) {
-        usize i = 0;
-        while (memcmp(f->early[i].from.b, from->b, sizeof from->b) != 0) {
-            i++;
+    for (u32 k = 0; k < cnt; k++) {
+        const cd_node_id *node = &s->set.validators[only == NULL ? k : only->party[k]].node;
+        if (memcmp(node, &f->cfg.self, sizeof *node) != 0) {
+            to[n++] = *node;
         }
-        early_drop(f, i);
     }
-    if (f->early_cnt == f->early_cap) {
-        f->early_cap = f->early_cap == 0 ? CD_FIN_EARLY_MAX : 2 * f->early_cap;
-        f->early = cd_realloc(f->early, f->early_cap * sizeof *f->early);
+    if (n != 0) {
+        cd_fin_says_put(&bytes, says);
+        f->cfg.out.tell(f->cfg.out.ctx, to, n, cd_buf_bytes(&bytes));
     }
-    u8 *copy = cd_alloc(message.n);
-    memcpy(copy, message.p, message.n);
-    f->early[f->early_cnt++] = (early){.from = *from, .block = m->m.block, .message = cd_bytes_of(copy, message.n)};
-    f->early_bytes += message.n;
-}
-
-static void take_early(cd_fin *f, const cd_hash32 *block, u64 now_ns)
-{
-    for (usize i = 0; i < f->early_cnt;) {
-        if (!cd_hash32_eq(&f->early[i].block, block)) {
-            i++;
-            continue;
-        }
-        early e = f->early[i];
-        f->early_bytes -= e.message.n;
-        memmove(&f->early[i], &f->early[i + 1], (f->early_cnt - i - 1) * sizeof f->early[0]);
-        f->early_cnt--;
-        (void)cd_fin_hear(f, &e.from, e.message, now_ns);
-        cd_free((void *)(uintptr_t)e.message.p);
-    }
-}
-
-static bool hear(cd_fin *f, const cd_node_id *from, const cd_fin_message *m, cd_bytes message, u64 now_ns)
-{
-    if (m->kind == CD_FIN_ANNOUNCE) {
-        return hear_key(f, m);
-    }
-    if (m->kind != CD_FIN_CERT && memcmp(m->node.b, from->b, sizeof from->b) != 0) {
-        return false; /* each speaks for itself, so that nobody can take another's word */
-    }
-    chain *c = chain_find(f, &m->chain);
-    open_block *o = c == NULL ? NULL : block_find(c, &m->m.block);
-    if (o != NULL) {
-        return m->kind == CD_FIN_CERT ? hear_cert(f, c, o, m, now_ns) : hear_share(f, c, o, m, now_ns);
-    }
-    if (!help(f, from, m)) {
-        keep_early(f, from, m, message);
-    }
-    return true;
-}
-
-bool cd_fin_hear(cd_fin *f, const cd_node_id *from, cd_bytes message, u64 now_ns)
-{
-    cd_fin_message m;
-    bool is_right = cd_fin_message_parse(&m, message, NULL) == CD_OK && hear(f, from, &m, message, now_ns);
-    f->counts.refused += !is_right;
-    return is_right;
+    cd_buf_fini(&bytes);
+    cd_free(to);
 }
 
 /* --- blocks --- */
 
-static bool is_checkpoint(const cd_fin_block *b)
+cd__fin_block *cd__fin_find(cd__fin_chain *c, const cd_fin_msg *msg)
 {
-    return b->m.time_ns / CD_NS_PER_SEC / CD_FIN_SLOT_S != b->parent_time_s / CD_FIN_SLOT_S;
+    for (u32 i = c->cnt; i-- != 0;) {
+        const cd_fin_msg *m = &c->blocks[i]->msg;
+        if (cd_hash32_eq(&m->block, &msg->block) && m->height == msg->height && m->time_ns == msg->time_ns) {
+            return c->blocks[i];
+        }
+    }
+    return NULL;
 }
 
-void cd_fin_accepted(cd_fin *f, const cd_fin_block *b, u64 now_ns)
+static cd__fin_chain *chain_of(const cd_finality *f, const cd_hash32 *id)
 {
-    cd_fin_era era;
-    chain *c = chain_of(f, &b->chain);
-    if (c == NULL || block_find(c, &b->m.block) != NULL ||
-        cd_fin_epochs_at(f->cfg.epochs, &era, b->m.height) != CD_OK) {
+    for (u32 i = 0; i < f->chain_cnt; i++) {
+        if (cd_hash32_eq(&f->chains[i]->id, id)) {
+            return f->chains[i];
+        }
+    }
+    return NULL;
+}
+
+static cd_err chain_make(cd_finality *f, cd__fin_chain **out, const cd_hash32 *id)
+{
+    *out = chain_of(f, id);
+    if (*out != NULL) {
+        return CD_OK;
+    }
+    if (f->chain_cnt == CD_FINALITY_CHAINS_MAX) {
+        return CD_ELIMIT;
+    }
+    cd__fin_chain *c = cd_new(cd__fin_chain);
+    *c = (cd__fin_chain){.id = *id};
+    cd_err e = cd__fin_load(f, c);
+    if (e != CD_OK) {
+        cd_free(c);
+        return e;
+    }
+    f->chains[f->chain_cnt++] = c;
+    *out = c;
+    return CD_OK;
+}
+
+static void block_drop(cd_finality *f, cd__fin_chain *c, u32 i)
+{
+    cd__fin_block *b = c->blocks[i];
+    if (c->session != NULL && c->session->block == b) {
+        cd__fin_session_drop(c);
+    }
+    c->retry = c->retry == b ? NULL : c->retry;
+    f->stats.given_up += b->is_bls || b->is_done || !b->signs ? 0 : 1;
+    block_free(b);
+    memmove(&c->blocks[i], &c->blocks[i + 1], sizeof *c->blocks * (--c->cnt - i));
+}
+
+static void replay(cd_finality *f, u64 now);
+
+cd_err cd_finality_accepted(cd_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg, bool is_new,
+                            u64 now_ns)
+{
+    cd__fin_chain *c;
+    const cd_fin_span *s = cd_fin_epochs_of(&f->epochs, msg->height);
+    CD_TRY(chain_make(f, &c, chain));
+    if (s == NULL) {
+        return CD_ENOENT;
+    }
+    if (cd__fin_find(c, msg) != NULL) {
+        return CD_OK;
+    }
+    if (c->cnt == CD_FINALITY_BLOCKS_MAX) {
+        block_drop(f, c, 0);
+    }
+    cd__fin_block *b = cd_new(cd__fin_block);
+    *b = (cd__fin_block){.msg = *msg, .height = height, .epoch = s->number, .begun_ns = now_ns, .signs = is_new};
+    cd_fin_msg_enc(b->text, msg);
+    b->resend_ns = UINT64_MAX;
+    b->is_done = c->has_final && height <= c->final_height;
+    c->blocks[c->cnt++] = b;
+    c->tip = height;
+    c->progress_ns = c->progress_ns == 0 ? now_ns : c->progress_ns;
+    c->has_news = true;
+    if (is_new && !b->is_done) {
+        cd__fin_own_share(f, c, b, now_ns);
+    }
+    replay(f, now_ns);
+    return CD_OK;
+}
+
+/* --- peers --- */
+
+static cd__fin_peer *peer_of(cd_finality *f, const cd_node_id *node)
+{
+    if (cd_hmap_cnt(&f->peers) >= CD__FIN_PEERS_MAX && cd_hmap_get(&f->peers, node) == NULL) {
+        cd_hmap_clear(&f->peers);
+    }
+    return cd_hmap_put(&f->peers, NULL, node);
+}
+
+static bool is_heard(cd_finality *f, const cd_node_id *from, u64 now)
+{
+    cd__fin_peer *p = peer_of(f, from);
+    if (now - p->window_ns >= 1000ull * CD__FIN_MS) {
+        p->window_ns = now;
+        p->heard = 0;
+    }
+    if (p->strikes != 0 && now - p->strike_ns >= (u64)FORGIVE_MS * CD__FIN_MS) {
+        p->strikes--;
+        p->strike_ns = now;
+    }
+    return now >= p->muted_ns && ++p->heard <= HEARD_MAX;
+}
+
+static void strike(cd_finality *f, const cd_node_id *from, u64 now)
+{
+    cd__fin_peer *p = peer_of(f, from);
+    f->stats.refused++;
+    p->strike_ns = now;
+    if (++p->strikes >= STRIKES_MAX) {
+        p->strikes = 0;
+        p->muted_ns = now + (u64)MUTE_MS * CD__FIN_MS;
+    }
+}
+
+static cd__fin_fate deal_with(cd_finality *f, const cd_node_id *from, const cd_fin_says *s, u64 now)
+{
+    cd__fin_chain *c = chain_of(f, &s->chain);
+    if (s->kind == CD_FIN_SAYS_KEY) {
+        return cd__fin_on_key(f, s);
+    }
+    if (c == NULL) {
+        return CD__FIN_LATER;
+    }
+    switch (s->kind) {
+    case CD_FIN_SAYS_SHARE:
+        return cd__fin_on_share(f, c, from, s, now);
+    case CD_FIN_SAYS_ROUND1:
+        return cd__fin_on_round1(f, c, from, s, now);
+    case CD_FIN_SAYS_ROUND2:
+        return cd__fin_on_round2(f, c, from, s, now);
+    case CD_FIN_SAYS_STAMP:
+        return cd__fin_on_stamp(f, c, from, s, now);
+    case CD_FIN_SAYS_CERT:
+        return cd__fin_on_cert(f, c, s, now);
+    case CD_FIN_SAYS_WANTED:
+    case CD_FIN_SAYS_KEY:
+        break;
+    }
+    return CD__FIN_REFUSED;
+}
+
+/* --- what came too early --- */
+
+/* Keys wait longer: the epoch of their node begins when the P-Chain is there. */
+static void hold(cd_finality *f, const cd_node_id *from, const cd_fin_says *s, cd_bytes bytes, u64 now)
+{
+    u32 cnt = 0;
+    usize n = 0;
+    bool is_signer = false;
+    for (u32 i = 0; i < f->epochs.cnt && !is_signer; i++) {
+        is_signer = cd_fin_set_find(&f->epochs.rows[i].set, from) != f->epochs.rows[i].set.cnt;
+    }
+    for (u32 i = 0; i < f->held_cnt; i++) {
+        bool is_same = memcmp(&f->held[i]->from, from, sizeof *from) == 0;
+        cnt += is_same;
+        n += is_same ? f->held[i]->bytes.n : 0;
+        if (is_same && cd_bytes_eq(cd_buf_bytes(&f->held[i]->bytes), bytes)) {
+            return;
+        }
+    }
+    if ((!is_signer && s->kind != CD_FIN_SAYS_KEY) || (s->kind == CD_FIN_SAYS_KEY && !is_signer && cnt != 0) ||
+        cnt >= HELD_OF_PEER || n + bytes.n > HELD_BYTES_OF_PEER || f->held_cnt == CD__FIN_HELD_MAX ||
+        f->held_bytes + bytes.n > CD__FIN_HELD_BYTES) {
         return;
     }
-    if (c->cnt == CD_FIN_OPEN_MAX) {
-        f->counts.given_up++;
-        block_end(f, c, c->v[0]);
-    }
-    if (c->cnt != 0 && c->v[c->cnt - 1]->has_bls && !c->v[c->cnt - 1]->is_checkpoint) {
-        block_end(f, c, c->v[c->cnt - 1]); /* its child will stand for it */
-    }
-    open_block *o = cd_new(open_block);
-    *o = (open_block){.b = *b,
-                      .era = era.number,
-                      .cnt = era.set->cnt,
-                      .is_checkpoint = is_checkpoint(b),
-                      .accepted_ns = now_ns,
-                      .since_ns = now_ns,
-                      .resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC};
-    votes_init(&o->shares, o->cnt, CD_BLS_SIG_LEN);
-    votes_init(&o->stamps, o->cnt, CD_MLDSA_SIG);
-    c->v[c->cnt++] = o;
-    f->counts.open++;
-    sign_share(f, o, era.set);
-    if (go_on(f, c, o, era.set, now_ns)) {
-        block_end(f, c, o);
-    }
-    take_early(f, &b->m.block, now_ns);
+    cd__fin_held *h = cd_new(cd__fin_held);
+    u64 wait = s->kind == CD_FIN_SAYS_KEY ? LAST_MS : HOLD_MS;
+    *h = (cd__fin_held){.from = *from, .chain = s->chain, .until_ns = now + wait * CD__FIN_MS};
+    cd_buf_put(&h->bytes, bytes);
+    f->held[f->held_cnt++] = h;
+    f->held_bytes += bytes.n;
 }
 
-void cd_fin_connected(cd_fin *f, const cd_node_id *node)
+/* Looks at what is held for a chain again; what it leads to may make other messages useful. */
+static void replay_chain(cd_finality *f, const cd_hash32 *chain, u64 now)
 {
-    announce(f, node);
-}
-
-/* --- time --- */
-
-/* What becomes of a block. */
-typedef enum fate {
-    GOES_ON,
-    DONE,
-    GIVEN_UP,
-} fate;
-
-/* A chain that has stood still for a slot has its last block stamped, so that everything on it becomes final. */
-static fate wake_block(cd_fin *f, const chain *c, open_block *o, u64 now_ns)
-{
-    cd_fin_era era;
-    if (now_ns >= o->since_ns + CD_FIN_GIVE_UP_S * CD_NS_PER_SEC || !era_of(f, &era, o)) {
-        return GIVEN_UP;
-    }
-    if (o->has_bls && !o->is_checkpoint && is_last(c, o) && now_ns >= o->accepted_ns + CD_FIN_SLOT_S * CD_NS_PER_SEC) {
-        o->is_checkpoint = true;
-        sign_stamp(f, o, era.set);
-        if (try_stamps(f, o, era.set)) {
-            return DONE;
+    for (u32 i = 0; i < f->held_cnt;) {
+        cd__fin_held *h = f->held[i];
+        cd_fin_says s;
+        if (now < h->until_ns && (!(cd_hash32_eq(&h->chain, chain) || cd_hash32_is_zero(&h->chain)) ||
+                                  (cd_fin_says_read(&s, cd_buf_bytes(&h->bytes)) == CD_OK &&
+                                   deal_with(f, &h->from, &s, now) == CD__FIN_LATER))) {
+            i++;
+        } else {
+            held_free(f, i);
         }
     }
-    if (now_ns >= o->resend_ns) {
-        o->resend_ns = now_ns + CD_FIN_RESEND_S * CD_NS_PER_SEC;
-        say_own(f, o, era.set, o->has_bls ? CD_FIN_STAMP : CD_FIN_SHARE);
-    }
-    return GOES_ON;
 }
 
-static u64 next_of(const open_block *o)
+static void replay(cd_finality *f, u64 now)
 {
-    u64 next = cd_min_u64(o->resend_ns, o->since_ns + CD_FIN_GIVE_UP_S * CD_NS_PER_SEC);
-    return o->has_bls && !o->is_checkpoint ? cd_min_u64(next, o->accepted_ns + CD_FIN_SLOT_S * CD_NS_PER_SEC) : next;
-}
-
-u64 cd_fin_wake(cd_fin *f, u64 now_ns)
-{
-    u64 next = UINT64_MAX;
-    if (now_ns >= f->announce_ns) {
-        announce(f, NULL);
-        f->announce_ns = now_ns + ANNOUNCE_S * CD_NS_PER_SEC;
-    }
-    next = f->cfg.mldsa_pk != NULL ? f->announce_ns : next;
-    for (usize i = 0; i < f->chain_cnt; i++) {
-        chain *c = &f->chains[i];
-        for (usize k = c->cnt; k-- > 0;) {
-            fate what = wake_block(f, c, c->v[k], now_ns);
-            f->counts.given_up += what == GIVEN_UP;
-            if (what == GOES_ON) {
-                next = cd_min_u64(next, next_of(c->v[k]));
-            } else {
-                block_end(f, c, c->v[k]);
+    enum { TURNS_MAX = 16 };
+    for (u32 turn = 0; turn < TURNS_MAX; turn++) {
+        bool any = false;
+        for (u32 i = 0; i < f->chain_cnt; i++) {
+            if (f->chains[i]->has_news) {
+                any = true;
+                f->chains[i]->has_news = false;
+                replay_chain(f, &f->chains[i]->id, now);
             }
         }
+        if (!any) {
+            return;
+        }
+    }
+}
+
+void cd_finality_hear(cd_finality *f, const cd_node_id *from, cd_bytes message, u64 now_ns)
+{
+    cd_fin_says s;
+    if (!is_heard(f, from, now_ns)) {
+        return;
+    }
+    if (cd_fin_says_read(&s, message) != CD_OK) {
+        strike(f, from, now_ns);
+        return;
+    }
+    cd__fin_fate fate = deal_with(f, from, &s, now_ns);
+    if (fate == CD__FIN_REFUSED) {
+        strike(f, from, now_ns);
+    } else if (fate == CD__FIN_LATER) {
+        hold(f, from, &s, message, now_ns);
+    }
+    replay(f, now_ns);
+}
+
+void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash32 *chain, cd_bytes cert, u64 now_ns)
+{
+    const cd_fin_says s = {.kind = CD_FIN_SAYS_CERT, .chain = *chain, .bytes = cert};
+    cd__fin_chain *c = chain_of(f, chain);
+    if (c != NULL && is_heard(f, from, now_ns)) {
+        if (cd__fin_on_cert(f, c, &s, now_ns) == CD__FIN_REFUSED) {
+            strike(f, from, now_ns);
+        }
+        replay(f, now_ns);
+    }
+}
+
+void cd_finality_connected(cd_finality *f, const cd_node_id *node)
+{
+    cd_buf bytes = {0};
+    if (cd__fin_announce(f, &bytes)) {
+        f->cfg.out.tell(f->cfg.out.ctx, node, 1, cd_buf_bytes(&bytes));
+    }
+    cd_buf_fini(&bytes);
+}
+
+/* --- by the clock --- */
+
+/* Sends shares again, and lets blocks go that nobody signs any more. */
+static u64 blocks_tick(cd_finality *f, cd__fin_chain *c, u64 now)
+{
+    u64 next = UINT64_MAX;
+    for (u32 i = 0; i < c->cnt;) {
+        cd__fin_block *b = c->blocks[i];
+        bool is_late = now - b->begun_ns >= (u64)CD_FINALITY_GIVE_UP_MS * CD__FIN_MS;
+        bool is_over = b->is_done || (b->is_bls ? i + 1 != c->cnt && !b->wants_stamps : i + 1 != c->cnt);
+        bool is_used = (c->session != NULL && c->session->block == b) || c->retry == b;
+        if (is_late && is_over && !is_used) {
+            block_drop(f, c, i);
+            continue;
+        }
+        if (!b->is_bls && !b->is_done && b->signs && !is_late) {
+            if (now >= b->resend_ns) {
+                cd__fin_own_share(f, c, b, now);
+            }
+            next = cd_min_u64(next, b->resend_ns);
+        }
+        i++;
     }
     return next;
 }
 
-void cd_fin_counts_get(const cd_fin *f, cd_fin_counts *out)
+/* Asks somebody for the newest certificate, when this node makes none. */
+static u64 asks_tick(cd_finality *f, cd__fin_chain *c, u64 now)
 {
-    *out = f->counts;
-    out->early = f->early_cnt;
+    const cd__fin_block *last = c->cnt == 0 ? NULL : c->blocks[c->cnt - 1];
+    cd_fin_span *s = last == NULL || last->is_done ? NULL : cd__fin_span(f, last);
+    if (s == NULL) {
+        return UINT64_MAX;
+    }
+    bool is_signer = cd__fin_me(f, s) != s->set.cnt && last->signs;
+    u64 due = cd_max_u64(c->ask_ns, (is_signer ? cd_max_u64(c->progress_ns, last->begun_ns) : last->begun_ns) +
+                                        (u64)(is_signer ? PATIENCE_MS : ASK_MS) * CD__FIN_MS);
+    if (now < due) {
+        return due;
+    }
+    c->ask_ns = now + (u64)ASK_MS * CD__FIN_MS;
+    const cd_node_id *who = &s->set.validators[cd_rng_below(f->cfg.rng, s->set.cnt)].node;
+    if (memcmp(who, &f->cfg.self, sizeof *who) != 0) {
+        cd_buf bytes = {0};
+        const cd_fin_says says = {.kind = CD_FIN_SAYS_WANTED, .chain = c->id};
+        cd_fin_says_put(&bytes, &says);
+        f->cfg.out.ask(f->cfg.out.ctx, who, cd_buf_bytes(&bytes));
+        cd_buf_fini(&bytes);
+    }
+    return c->ask_ns;
+}
+
+u64 cd_finality_tick(cd_finality *f, u64 now_ns)
+{
+    u64 next = UINT64_MAX;
+    replay(f, now_ns);
+    for (u32 i = 0; i < f->chain_cnt; i++) {
+        cd__fin_chain *c = f->chains[i];
+        next = cd_min_u64(next, blocks_tick(f, c, now_ns));
+        next = cd_min_u64(next, cd__fin_rounds_tick(f, c, now_ns));
+        next = cd_min_u64(next, cd__fin_stamps_tick(f, c, now_ns));
+        next = cd_min_u64(next, asks_tick(f, c, now_ns));
+        /* Holding ends some time later, and what was late may now be joined. */
+        next = f->held_cnt == 0 && c->session == NULL ? next : cd_min_u64(next, now_ns + 250ull * CD__FIN_MS);
+        c->has_news = c->has_news || c->session != NULL;
+    }
+    replay(f, now_ns);
+    return next;
 }

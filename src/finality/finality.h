@@ -1,98 +1,119 @@
-/* finality/finality.h - the protocol by which validators make accepted blocks final, for all chains of a node.
+/* finality/finality.h - makes accepted blocks final, together with the other validators.
  *
- *   accepted ──► own share ──► shares of others ──► two thirds: certificate by BLS
- *                                                     └ a checkpoint: own stamp ──► stamps of others ──► two thirds:
- *                                                                        certificate by BLS and ML-DSA: final
+ *   accepted ─► BLS shares ─► certificate, type 0 ─► newest one ─► lattice rounds ─► type 2
+ *                                                                      └ thrice in vain, or no key ─► ML-DSA ─► type 3
  *
- * Pure: blocks, messages, time and keys come in, messages and certificates go out. Nothing here delays a chain or takes
- * a block back. A block that is a checkpoint is so by the times of blocks alone, the same for all: the first of its
- * CD_FIN_SLOT_S, and the last one of a chain that stands still for as long. Who says what it must not say loses that
- * word for the block; each node speaks for itself only, once of each kind for a block. Bounds: CD_FIN_OPEN_MAX blocks of
- * a chain under way, CD_FIN_EARLY_MAX words of a node for blocks that are not here yet, CD_FIN_EARLY_BYTES of all.
- * Threading: confined. [spec:finality#1] [spec:finality#6] */
+ * Accepting comes first and is never delayed or undone; a certificate that is missing keeps nothing from going on,
+ * and a final block makes those before it final. What peers say is checked before anything is done with it, bounded
+ * for each of them, and kept for a few seconds where it comes too early. Secrets of a lattice round live in memory
+ * alone: after a crash the next round is drawn anew. Certificates lie in the store, and are given to who asks.
+ *
+ * Time (monotonic ns) and randomness come from the caller. Signing and verifying happen inside the calls, so that the
+ * thread that calls should be none that others wait for. Threading: confined, but for cd_finality_serve.
+ * [spec:finality#1] */
 #ifndef CD_FINALITY_FINALITY_H
 #define CD_FINALITY_FINALITY_H
 
-#include "base/log/log.h"
+#include "base/os/rng.h"
 #include "finality/epochs.h"
-#include "finality/store.h"
+#include "finality/messages.h"
+#include "store/kv.h"
 #include "vm/signer.h"
 
+typedef struct cd_finality cd_finality;
+
+/* The protocol's times, and what is kept. */
 enum {
-    CD_FIN_SLOT_S = 3,
-    CD_FIN_RESEND_S = 2,
-    CD_FIN_GIVE_UP_S = 60,
-    CD_FIN_OPEN_MAX = 256,
-    CD_FIN_CHAINS = 64,
-    CD_FIN_EARLY_MAX = 64,
-    CD_FIN_EARLY_BYTES = 4 << 20,
+    CD_FINALITY_RESEND_MS = 2000,
+    CD_FINALITY_GIVE_UP_MS = 60000,
+    CD_FINALITY_ROUND_MS = 2000,
+    CD_FINALITY_PACE_MS = 3000, /* least time between two lattice sessions of a chain */
+    CD_FINALITY_TURN_MS = 150,  /* who is next in line waits so long before beginning in another's place */
+    CD_FINALITY_ATTEMPTS = 3,
+    CD_FINALITY_CHAINS_MAX = 64,
+    CD_FINALITY_BLOCKS_MAX = 256,   /* of a chain, that are worked on; the lowest goes first */
+    CD_FINALITY_FINALS_KEPT = 1200, /* final certificates of a chain; of older ones, one of each hour of block time */
+    CD_FINALITY_BLS_KEPT = 100000,  /* heights for which certificates of type 0 are kept */
 };
 
-typedef struct cd_fin cd_fin;
-
-/* A certificate that has come to be. */
-typedef struct cd_fin_news {
-    cd_hash32 chain;
-    cd_fin_mark mark;
-    cd_bytes cert; /* borrowed */
-} cd_fin_news;
-
-/* Where it goes; calls come from the functions below. */
-typedef struct cd_fin_out {
+/* What it does to the world. */
+typedef struct cd_finality_out {
     void *ctx;
-    void (*gossip)(void *ctx, cd_bytes message);                       /* to all validators of the primary network */
-    void (*tell)(void *ctx, const cd_node_id *node, cd_bytes message); /* to one */
-    void (*certified)(void *ctx, const cd_fin_news *news);
-} cd_fin_out;
+    void (*tell)(void *ctx, const cd_node_id *nodes, usize cnt, cd_bytes message); /* as gossip */
+    void (*ask)(void *ctx, const cd_node_id *node, cd_bytes message); /* the answer goes to cd_finality_answered */
+    /* certified: the certificate is in the store and true. height: of the block on its chain. */
+    void (*certified)(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes);
+} cd_finality_out;
 
-/* Who this node is; all of it borrowed. */
-typedef struct cd_fin_cfg {
-    cd_fin_epochs *epochs;
-    cd_fin_store *store;
+/* Who this node is; all of it borrowed as long as the object. */
+typedef struct cd_finality_cfg {
+    cd_finality_out out;
+    cd_kv *kv;   /* a part of the store for it alone */
+    cd_rng *rng; /* that nobody can guess */
     cd_node_id self;
-    const cd_vm_signer *signer; /* NULL: it signs nothing, and only collects */
-    const u8 *mldsa_sk;         /* CD_MLDSA_SK bytes; NULL: it has no stamp */
-    const u8 *mldsa_pk;
-    cd_logger *log;
-    cd_fin_out out;
-} cd_fin_cfg;
+    const cd_vm_signer *signer; /* NULL: it signs nothing */
+    const u8 *mldsa_key;        /* CD_MLDSA_PK and CD_MLDSA_SK bytes; NULL: none */
+    const u8 *mldsa_secret;
+    const cd_rt_key *group;   /* the dealt threshold key, NULL: none */
+    const cd_rt_share *share; /* this node's part of it, NULL: none */
+    cd_bytes group_nodes;     /* node IDs that it was dealt to, in order, CD_FIN_NODE_BYTES each */
+} cd_finality_cfg;
 
-/* cd_fin_new copies cfg; cd_fin_free: NULL is allowed. */
-cd_fin *cd_fin_new(const cd_fin_cfg *cfg) __attribute__((returns_nonnull));
-void cd_fin_free(cd_fin *f);
+/* cd_finality_new takes up what is in the store. cd_finality_free wipes what is secret; NULL is allowed. Errors: the
+ * store's, CD_ECORRUPT. */
+cd_err cd_finality_new(cd_finality **out, const cd_finality_cfg *cfg) CD_CHECK;
+void cd_finality_free(cd_finality *f);
 
-/* A block that was accepted just now; time_s of its parent says whether it is a checkpoint. */
-typedef struct cd_fin_block {
-    cd_hash32 chain;
-    u64 height;
-    cd_fin_msg m;
-    u64 parent_time_s;
-} cd_fin_block;
+/* cd_finality_epochs borrows the epochs, to see which block of the P-Chain comes next (seen). cd_finality_pblock tells
+ * that block; see cd_fin_epochs_block. Errors: as there, the store's. */
+cd_fin_epochs *cd_finality_epochs(cd_finality *f);
+cd_err cd_finality_pblock(cd_finality *f, u64 height, u64 time_s, const cd_vm_validator *validators,
+                          usize cnt) CD_CHECK;
 
-/* cd_fin_accepted begins to make a block final; blocks that were accepted long ago, while catching up, are not told. */
-void cd_fin_accepted(cd_fin *f, const cd_fin_block *b, u64 now_ns);
+/* cd_finality_newest gives the newest epoch as signers know it: with the ML-DSA keys that were announced, and the
+ * threshold key when it is that of the set. False: no block of the P-Chain was told yet. Borrowed until the next
+ * call. */
+bool cd_finality_newest(cd_finality *f, u64 *number, cd_fin_set *set);
 
-/* cd_fin_hear takes what a node has said. False: it must not have said that. */
-bool cd_fin_hear(cd_fin *f, const cd_node_id *from, cd_bytes message, u64 now_ns);
+/* cd_finality_accepted tells an accepted block; those of a chain with rising heights. is_new: it was accepted in turn,
+ * not while catching up, so that this node signs it. Errors: CD_ELIMIT: too many chains; CD_ENOENT: its epoch is not
+ * known. */
+cd_err cd_finality_accepted(cd_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg, bool is_new,
+                            u64 now_ns) CD_CHECK;
 
-/* cd_fin_connected: somebody has come who may not know this node's key. */
-void cd_fin_connected(cd_fin *f, const cd_node_id *node);
+/* cd_finality_hear takes what a peer says; cd_finality_answered what it answered. cd_finality_connected: it is there.
+ */
+void cd_finality_hear(cd_finality *f, const cd_node_id *from, cd_bytes message, u64 now_ns);
+void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash32 *chain, cd_bytes cert, u64 now_ns);
+void cd_finality_connected(cd_finality *f, const cd_node_id *node);
 
-/* cd_fin_wake does what is due, and gives when to be called next (monotonic ns; UINT64_MAX: never). */
-u64 cd_fin_wake(cd_fin *f, u64 now_ns);
+/* cd_finality_tick does what is due and gives when to call again. */
+u64 cd_finality_tick(cd_finality *f, u64 now_ns);
 
-/* How things stand, for metrics and health. */
-typedef struct cd_fin_counts {
-    u64 shares;  /* heard that counted */
-    u64 refused; /* words that must not have been said */
-    u64 by_bls;  /* certificates */
-    u64 final;
-    u64 given_up; /* blocks */
-    usize open;
-    usize early; /* words for blocks that are not here yet */
-} cd_fin_counts;
+/* cd_finality_serve appends the certificate that a request wants, from the store. Any thread. Errors: CD_ENOENT, those
+ * of the message and of the store. */
+cd_err cd_finality_serve(cd_kv *kv, cd_buf *out, cd_bytes request) CD_CHECK;
 
-/* cd_fin_counts_get gives them since the start. */
-void cd_fin_counts_get(const cd_fin *f, cd_fin_counts *out);
+/* cd_finality_cert replaces out by the best certificate of a block, found by ID or by height, cd_finality_last by that
+ * of the newest final block; height may be NULL. Any thread. Errors: CD_ENOENT, the store's. */
+cd_err cd_finality_cert(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain, const cd_hash32 *block) CD_CHECK;
+cd_err cd_finality_cert_at(cd_kv *kv, cd_buf *out, const cd_hash32 *chain, u64 height) CD_CHECK;
+cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain) CD_CHECK;
+
+/* What has happened since the start. */
+typedef struct cd_finality_stats {
+    u64 bls;      /* certificates of type 0 */
+    u64 lattice;  /* of type 2 */
+    u64 mldsa;    /* of type 3 */
+    u64 sessions; /* lattice sessions that this node took part in */
+    u64 failed;   /* of these */
+    u64 refused;  /* messages with something wrong in them */
+    u64 given_up; /* blocks without a certificate */
+} cd_finality_stats;
+/* cd_finality_stats_get reads them. */
+void cd_finality_stats_get(const cd_finality *f, cd_finality_stats *out);
+
+/* cd_finality_group_fits says whether a group of those nodes is that of a set. */
+bool cd_finality_group_fits(cd_bytes group_nodes, const cd_fin_set *set);
 
 #endif

@@ -1,44 +1,55 @@
-/* finality/messages.h - what validators say to each other about final blocks, inside app messages of the P-Chain.
+/* finality/messages.h - what nodes say to each other to make blocks final: bytes, taken apart and put together.
  *
- *   u16 version 0 │ u8 kind │ 32 chain of the block │ 48 M │ fields of the kind
+ *   u16 version 0 │ u8 kind │ chain │ M │ fields of the kind
  *
- * Integers are big-endian; a message has one form. What is parsed borrows from the bytes. Threading: pure.
- * [spec:finality#6] */
+ * A message has one encoding and known lengths; what is read is borrowed. What it claims is not looked at here.
+ * Threading: pure. [spec:finality#6] */
 #ifndef CD_FINALITY_MESSAGES_H
 #define CD_FINALITY_MESSAGES_H
 
 #include "finality/cert/cert.h"
 
-/* The number of the handler under which they travel (p2p/sdk.h). */
-enum { CD_FIN_HANDLER = 9630 };
+/* The handler's number in app messages of the P-Chain; bytes of encoded commitments, answers and of a tag with its
+ * party; the most bytes of a message. */
+enum {
+    CD_FIN_HANDLER = 9630,
+    CD_FIN_D_BYTES = 8 + CD_RT_ROWS * (8 + (1 + CD_RT_COMMITS) * CD_LPOLY_BYTES),
+    CD_FIN_Z_BYTES = 8 + CD_RT_COLS * CD_LPOLY_BYTES,
+    CD_FIN_TAG_BYTES = 36,
+    CD_FIN_MESSAGE_MAX = CD_FIN_CERT_MAX + 128,
+};
 
-/* Kinds; 2 and 3 are the two rounds of a lattice session. */
+/* What is said. */
 typedef enum cd_fin_kind {
-    CD_FIN_SHARE = 1,    /* node, a BLS signature of M */
-    CD_FIN_STAMP = 4,    /* node, an ML-DSA signature of M */
-    CD_FIN_CERT = 5,     /* a certificate */
-    CD_FIN_ANNOUNCE = 7, /* node, its ML-DSA key, a BLS signature that says so; chain and M are zero */
+    CD_FIN_SAYS_SHARE = 1,  /* a BLS signature of M */
+    CD_FIN_SAYS_ROUND1 = 2, /* commitments of a lattice session, a tag for each other party */
+    CD_FIN_SAYS_ROUND2 = 3, /* the answer */
+    CD_FIN_SAYS_STAMP = 4,  /* an ML-DSA signature of M */
+    CD_FIN_SAYS_CERT = 5,   /* a certificate */
+    CD_FIN_SAYS_WANTED = 6, /* a request: the certificate of M; M zero: the newest final one */
+    CD_FIN_SAYS_KEY = 7,    /* an ML-DSA key, signed with the BLS key; chain and M are zero */
 } cd_fin_kind;
 
-/* A message; ranges are borrowed. */
-typedef struct cd_fin_message {
+/* A message; a kind uses its fields and leaves the others empty. */
+typedef struct cd_fin_says {
     cd_fin_kind kind;
     cd_hash32 chain;
-    cd_fin_msg m;
-    cd_node_id node; /* kinds 1, 4, 7 */
-    cd_bytes sig;    /* 1: CD_BLS_SIG_LEN bytes; 4: CD_MLDSA_SIG; 7: CD_BLS_SIG_LEN */
-    cd_bytes key;    /* 7: CD_MLDSA_PK bytes */
-    cd_bytes cert;   /* 5 */
-} cd_fin_message;
+    cd_fin_msg msg;
+    cd_node_id node; /* 1, 4, 7: whose */
+    u64 session;     /* 2, 3 */
+    u32 party;       /* 2, 3: index of the sender */
+    cd_bytes bytes;  /* 1: BLS signature; 2: D; 3: z; 4: ML-DSA signature; 5: certificate; 7: ML-DSA key */
+    cd_bytes tags;   /* 2: CD_FIN_TAG_BYTES each, parties rising */
+    cd_bytes proof;  /* 7: BLS signature */
+} cd_fin_says;
 
-/* cd_fin_message_parse reads a whole message. Errors: CD_EVERSION, CD_EUNSUPPORTED (another kind), CD_ESHORT,
- * CD_ETRAIL. */
-cd_err cd_fin_message_parse(cd_fin_message *out, cd_bytes bytes, cd_errinfo *why) CD_CHECK;
+/* cd_fin_says_put appends the encoding; the ranges have the lengths of their kind.
+ * cd_fin_says_read takes a message apart, which *out borrows from. Errors: CD_EFORMAT, CD_ESHORT, CD_ETRAIL,
+ * CD_ELIMIT. */
+void cd_fin_says_put(cd_buf *out, const cd_fin_says *s);
+cd_err cd_fin_says_read(cd_fin_says *out, cd_bytes bytes) CD_CHECK;
 
-/* cd_fin_message_put appends one; the ranges have the lengths above. */
-void cd_fin_message_put(cd_buf *out, const cd_fin_message *m);
-
-/* cd_fin_announce_text appends what an announcement signs: "mldsa" ‖ node ‖ key. */
-void cd_fin_announce_text(cd_buf *out, const cd_node_id *node, cd_bytes key);
+/* cd_fin_key_text appends what a BLS key signs of an ML-DSA key: "mldsa", node ID, key. */
+void cd_fin_key_text(cd_buf *out, const cd_node_id *node, const u8 key[CD_MLDSA_PK]);
 
 #endif

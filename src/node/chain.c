@@ -44,9 +44,8 @@ struct cd_node_chain {
     cd_kv *memory_part;
     cd_vm_memory memory;
     cd_buf genesis;
-    cd_vm *outer;    /* the VM that is decided over: the wrapper, or vm */
-    cd_vm *vm;       /* its own, without the wrapper */
-    u64 last_time_s; /* of the last accepted block, as the VM has it; of what is made final */
+    cd_vm *outer; /* the VM that is decided over: the wrapper, or vm */
+    cd_vm *vm;    /* its own, without the wrapper */
     bool has_pages;
 };
 
@@ -186,19 +185,9 @@ static bool is_made_final(const cd_node_chain *c)
 /* The P-Chain says who signs, and its peers are those who do. */
 static cd_err open_finality(cd_node_chain *c, cd_errinfo *why)
 {
-    cd_hash32 id;
-    u64 height;
-    cd_vm_block *b = NULL;
     if (!is_made_final(c)) {
         return CD_OK;
     }
-    c->vm->ops->last_accepted(c->vm, &id, &height);
-    cd_err e = c->vm->ops->get(c->vm, &b, &id);
-    if (e != CD_OK) {
-        return cd_fail(why, e, "the last accepted block cannot be read: %s", cd_err_str(e));
-    }
-    c->last_time_s = b->time;
-    c->vm->ops->release(c->vm, b);
     cd_node_finality_chain(c->env->finality, c->cfg.aliases[0], &c->id);
     if (c->cfg.validators == NULL) {
         return CD_OK;
@@ -294,15 +283,10 @@ static void make_final(cd_node_chain *c, const cd_vm_block *b)
         cd_node_finality_pblock(c->env->finality, in.inner->height, in.inner->time);
     }
     if (cd_decider_is_running(c->decider)) {
-        const cd_fin_block block = {
-            .chain = c->id,
-            .height = in.inner->height,
-            .m = {.block = in.inner->id, .height = in.pchain_height, .time_ns = in.inner->time * CD_NS_PER_SEC},
-            .parent_time_s = c->last_time_s,
-        };
-        cd_node_finality_block(c->env->finality, &block);
+        const cd_fin_msg msg = {
+            .block = in.inner->id, .height = in.pchain_height, .time_ns = in.inner->time * CD_NS_PER_SEC};
+        cd_node_finality_block(c->env->finality, &c->id, in.inner->height, &msg);
     }
-    c->last_time_s = in.inner->time;
 }
 
 static void on_landed(void *ctx, const cd_vm_block *b)

@@ -8,18 +8,33 @@
 
 #include <stdatomic.h>
 
-static const char epochs_prefix[] = "YE";
-static const char certs_prefix[] = "YC";
+static const char prefix[] = "Y"; /* of the part of the store */
 
-enum { RETRY_MS = 50, IDLE_MS = 1000 };
+/* Requests have even numbers; the P-Chain's own are odd. */
+enum { RETRY_MS = 50, IDLE_MS = 1000, QUESTIONS = 64 };
 
 /* Something for the thread. */
 typedef struct item {
-    enum { BLOCK, MESSAGE, MET } kind;
-    cd_fin_block block;
+    enum { BLOCK, MESSAGE, ANSWER, MET } kind;
+    cd_hash32 chain; /* of a BLOCK, or the one that an ANSWER is about */
+    u64 height;
+    cd_fin_msg msg;
     cd_node_id node;
     cd_buf message;
 } item;
+
+/* A question that is open: to whom, about which chain. */
+typedef struct question {
+    u32 request;
+    cd_node_id node;
+    cd_hash32 chain;
+} question;
+
+/* The highest block of a chain that two thirds have signed. */
+typedef struct by_bls {
+    cd_hash32 chain;
+    cd_node_final block;
+} by_bls;
 
 /* A block of the P-Chain. */
 typedef struct pblock {
@@ -32,10 +47,11 @@ struct cd_node_finality {
     cd_inbox_ear ear;
     u8 mldsa_pk[CD_MLDSA_PK];
     cd_secret mldsa_sk;
-    cd_fin_epochs *epochs; /* these two are the thread's */
-    cd_fin *fin;
-    cd_fin_store *store;
-    u64 first; /* P-Chain's height that the epochs want first; read before the thread starts */
+    cd_buf group_nodes;
+    cd_kv *part;
+    cd_rng rng;
+    cd_finality *fin; /* the thread's */
+    u64 first;        /* P-Chain's height that the epochs want first; read before the thread starts */
     cd_thread thread;
     bool is_running;
     cd_mutex lock; /* protects what follows */
@@ -50,7 +66,11 @@ struct cd_node_finality {
     const cd_vm_sender *sender;
     _Atomic u64 dropped;
     /* Under lock again: what the thread has found. */
-    cd_fin_counts counts;
+    cd_finality_stats counts;
+    by_bls signed_blocks[CD_FIN_CHAINS_MAX];
+    u32 signed_cnt;
+    question questions[QUESTIONS];
+    u32 next_request;
     cd_fin_chain chains[CD_FIN_CHAINS_MAX];
     u32 chain_cnt;
     cd_buf checkpoint;
@@ -73,24 +93,59 @@ static void say(cd_node_finality *f, const cd_vm_gossip_to *to, cd_bytes message
     cd_buf_fini(&out);
 }
 
-static void on_gossip(void *ctx, cd_bytes message)
+static void on_tell(void *ctx, const cd_node_id *nodes, usize cnt, cd_bytes message)
 {
-    say(ctx, &(cd_vm_gossip_to){.validators = CD_FIN_VALIDATORS_MAX}, message);
+    say(ctx, &(cd_vm_gossip_to){.nodes = nodes, .node_cnt = cnt}, message);
 }
 
-static void on_tell(void *ctx, const cd_node_id *node, cd_bytes message)
+static void on_ask(void *ctx, const cd_node_id *node, cd_bytes message)
 {
-    say(ctx, &(cd_vm_gossip_to){.nodes = node, .node_cnt = 1}, message);
+    cd_node_finality *f = ctx;
+    cd_fin_says says;
+    cd_buf out = {0};
+    if (cd_fin_says_read(&says, message) != CD_OK) {
+        return;
+    }
+    cd_mutex_lock(&f->lock);
+    u32 request = f->next_request;
+    f->questions[request / 2 % QUESTIONS] = (question){.request = request, .node = *node, .chain = says.chain};
+    f->next_request += 2;
+    cd_mutex_unlock(&f->lock);
+    cd_p2p_app_put(&out, CD_FIN_HANDLER, message);
+    cd_mutex_lock(&f->speak_lock);
+    if (f->sender != NULL) {
+        f->sender->request(f->sender, node, request, cd_buf_bytes(&out));
+    }
+    cd_mutex_unlock(&f->speak_lock);
+    cd_buf_fini(&out);
 }
 
-static void on_certified(void *ctx, const cd_fin_news *news)
+static void note_signed(cd_node_finality *f, const cd_hash32 *chain, const cd_node_final *block)
 {
-    const cd_node_finality *f = ctx;
+    u32 i = 0;
+    cd_mutex_lock(&f->lock);
+    while (i < f->signed_cnt && !cd_hash32_eq(&f->signed_blocks[i].chain, chain)) {
+        i++;
+    }
+    if (i == f->signed_cnt && i < CD_FIN_CHAINS_MAX) {
+        f->signed_blocks[f->signed_cnt++] = (by_bls){.chain = *chain};
+    }
+    if (i < f->signed_cnt && block->height >= f->signed_blocks[i].block.height) {
+        f->signed_blocks[i].block = *block;
+    }
+    cd_mutex_unlock(&f->lock);
+}
+
+static void on_certified(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes)
+{
+    cd_node_finality *f = ctx;
+    const cd_node_final block = {.is_there = true, .block = cert->msg.block, .height = height, .type = cert->type};
     cd_buf id = {0};
-    cd_id_put(&id, &news->mark.block);
-    cd_log_debug(f->cfg.log, cd_fin_is_final(news->mark.type) ? "a block is final" : "a block is signed by two thirds",
-                 CD_F("block", cd_buf_bytes(&id)), CD_F("height", news->mark.height),
-                 CD_F("type", (u64)news->mark.type));
+    (void)bytes;
+    note_signed(f, &cert->chain, &block);
+    cd_id_put(&id, &cert->msg.block);
+    cd_log_debug(f->cfg.log, cd_fin_is_final(cert->type) ? "a block is final" : "a block is signed by two thirds",
+                 CD_F("block", cd_buf_bytes(&id)), CD_F("height", height), CD_F("type", (u64)cert->type));
     cd_buf_fini(&id);
 }
 
@@ -100,13 +155,29 @@ static void handle(cd_node_finality *f, item *x)
 {
     u64 now = cd_clock_mono_ns(f->cfg.clock);
     if (x->kind == BLOCK) {
-        cd_fin_accepted(f->fin, &x->block, now);
+        (void)!cd_finality_accepted(f->fin, &x->chain, x->height, &x->msg, true, now); /* its descendants will do */
     } else if (x->kind == MET) {
-        cd_fin_connected(f->fin, &x->node);
+        cd_finality_connected(f->fin, &x->node);
+    } else if (x->kind == ANSWER) {
+        cd_finality_answered(f->fin, &x->node, &x->chain, cd_buf_bytes(&x->message), now);
     } else {
-        (void)cd_fin_hear(f->fin, &x->node, cd_buf_bytes(&x->message), now);
+        cd_finality_hear(f->fin, &x->node, cd_buf_bytes(&x->message), now);
     }
     cd_buf_fini(&x->message);
+}
+
+static cd_err take_pblock(cd_node_finality *f, const pblock *b)
+{
+    const cd_vm_validator *v = NULL;
+    usize cnt = 0;
+    cd_arena a = {0};
+    static const cd_hash32 primary;
+    cd_err e = cd_fin_epochs_wants(cd_finality_epochs(f->fin), b->time_s)
+                   ? f->cfg.validators->at(f->cfg.validators, &v, &cnt, &a, &primary, b->height)
+                   : CD_OK;
+    e = e == CD_OK ? cd_finality_pblock(f->fin, b->height, b->time_s, v, cnt) : e;
+    cd_arena_fini(&a);
+    return e;
 }
 
 /* Takes the P-Chain's blocks that wait; one that the P-Chain does not speak of yet is tried again soon. */
@@ -114,7 +185,6 @@ static bool take_pblocks(cd_node_finality *f)
 {
     cd_buf waiting = {0};
     usize done = 0;
-    cd_errinfo why = {0};
     cd_err e = CD_OK;
     cd_mutex_lock(&f->lock);
     cd_buf_put(&waiting, cd_buf_bytes(&f->pblocks));
@@ -122,7 +192,7 @@ static bool take_pblocks(cd_node_finality *f)
     for (; e == CD_OK && done < waiting.n; done += e == CD_OK ? sizeof(pblock) : 0) {
         pblock b;
         memcpy(&b, waiting.p + done, sizeof b);
-        e = cd_fin_epochs_block(f->epochs, b.height, b.time_s, &why);
+        e = take_pblock(f, &b);
     }
     cd_buf_fini(&waiting);
     cd_mutex_lock(&f->lock);
@@ -152,7 +222,7 @@ static bool wait(cd_node_finality *f, item *out, bool *has_item, u64 next_ns, bo
         f->cnt--;
         f->bytes -= out->message.n;
     }
-    cd_fin_counts_get(f->fin, &f->counts);
+    cd_finality_stats_get(f->fin, &f->counts);
     cd_mutex_unlock(&f->lock);
     return goes_on;
 }
@@ -160,20 +230,27 @@ static bool wait(cd_node_finality *f, item *out, bool *has_item, u64 next_ns, bo
 /* Makes the checkpoint anew when it would be another. */
 static void renew_checkpoint(cd_node_finality *f)
 {
-    cd_fin_era era;
+    cd_fin_set set;
+    u64 number;
     cd_buf out = {0};
-    usize keys = cd_fin_epochs_keys(f->epochs);
-    if (cd_fin_epochs_at(f->epochs, &era, UINT64_MAX) != CD_OK) {
+    usize keys = 0;
+    if (!cd_finality_newest(f->fin, &number, &set)) {
         return;
     }
+    for (u32 i = 0; i < set.cnt; i++) {
+        keys += set.validators[i].mldsa != NULL;
+    }
     cd_mutex_lock(&f->lock);
-    if (f->checkpoint.n == 0 || f->checkpoint_of != era.number || f->checkpoint_keys != keys ||
+    if (f->checkpoint.n == 0 || f->checkpoint_of != number || f->checkpoint_keys != keys ||
         f->checkpoint_chains != f->chain_cnt) {
-        const cd_fin_epoch epoch = {.network = f->cfg.network_id, .number = era.number, .set = *era.set};
+        cd_fin_epoch epoch = {.network = f->cfg.network_id, .number = number, .set = set};
+        if (epoch.set.group != NULL) {
+            cd_rt_key_id(&epoch.group_id, epoch.set.group);
+        }
         cd_fin_checkpoint_put(&out, &epoch, f->chains, f->chain_cnt);
         cd_buf_clear(&f->checkpoint);
         cd_buf_put(&f->checkpoint, cd_buf_bytes(&out));
-        f->checkpoint_of = era.number;
+        f->checkpoint_of = number;
         f->checkpoint_keys = keys;
         f->checkpoint_chains = f->chain_cnt;
     }
@@ -193,7 +270,7 @@ static void run(void *arg)
         if (has_item) {
             handle(f, &x);
         }
-        next = cd_fin_wake(f->fin, cd_clock_mono_ns(f->cfg.clock));
+        next = cd_finality_tick(f->fin, cd_clock_mono_ns(f->cfg.clock));
         renew_checkpoint(f);
     }
 }
@@ -218,19 +295,56 @@ static void put(cd_node_finality *f, item *x)
     }
 }
 
-void cd_node_finality_block(cd_node_finality *f, const cd_fin_block *b)
+void cd_node_finality_block(cd_node_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg)
 {
-    item x = {.kind = BLOCK, .block = *b};
+    item x = {.kind = BLOCK, .chain = *chain, .height = height, .msg = *msg};
     put(f, &x);
 }
 
 static void on_heard(void *ctx, const cd_node_id *from, cd_bytes body)
 {
     item x = {.kind = MESSAGE, .node = *from};
-    if (body.n <= CD_FIN_CERT_MAX + 128) {
+    if (body.n <= CD_FIN_MESSAGE_MAX) {
         cd_buf_put(&x.message, body);
         put(ctx, &x);
     }
+}
+
+static void on_asked(void *ctx, const cd_node_id *from, u32 request, cd_bytes body)
+{
+    cd_node_finality *f = ctx;
+    cd_buf cert = {0};
+    cd_err e = cd_finality_serve(f->part, &cert, body);
+    cd_mutex_lock(&f->speak_lock);
+    if (f->sender != NULL && e == CD_OK) {
+        f->sender->response(f->sender, from, request, cd_buf_bytes(&cert));
+    } else if (f->sender != NULL) {
+        f->sender->error(f->sender, from, request, CD_P2P_APP_UNEXPECTED, cd_bytes_str(cd_err_str(e)));
+    }
+    cd_mutex_unlock(&f->speak_lock);
+    cd_buf_fini(&cert);
+}
+
+/* True: the question was of this node's finality, whatever came of it. */
+static bool on_answered(void *ctx, const cd_node_id *from, u32 request, cd_bytes body)
+{
+    cd_node_finality *f = ctx;
+    if (request % 2 != 0) {
+        return false;
+    }
+    item x = {.kind = ANSWER, .node = *from};
+    cd_mutex_lock(&f->lock);
+    question *q = &f->questions[request / 2 % QUESTIONS];
+    bool is_wanted = q->request == request && memcmp(q->node.b, from->b, sizeof from->b) == 0 && body.n != 0 &&
+                     body.n <= CD_FIN_CERT_MAX;
+    x.chain = q->chain;
+    q->request = is_wanted ? 1 : q->request;
+    cd_mutex_unlock(&f->lock);
+    if (is_wanted) {
+        cd_buf_put(&x.message, body);
+        put(f, &x);
+    }
+    return true;
 }
 
 static void on_met(void *ctx, const cd_node_id *node)
@@ -288,11 +402,27 @@ const cd_inbox_ear *cd_node_finality_ear(const cd_node_finality *f)
 
 /* --- what is known --- */
 
-void cd_node_finality_get(const cd_node_finality *f, cd_node_finality_state *out, const cd_hash32 *chain)
+void cd_node_finality_get(cd_node_finality *f, cd_node_final *signed_block, cd_node_final *final,
+                          const cd_hash32 *chain)
 {
-    *out = (cd_node_finality_state){0};
-    out->has_bls = cd_fin_store_last(f->store, &out->bls, chain, true) == CD_OK;
-    out->has_final = cd_fin_store_last(f->store, &out->final, chain, false) == CD_OK;
+    cd_buf bytes = {0};
+    cd_fin_cert cert;
+    *signed_block = (cd_node_final){.is_there = false};
+    *final = (cd_node_final){.is_there = false};
+    cd_mutex_lock(&f->lock);
+    for (u32 i = 0; i < f->signed_cnt; i++) {
+        *signed_block = cd_hash32_eq(&f->signed_blocks[i].chain, chain) ? f->signed_blocks[i].block : *signed_block;
+    }
+    cd_mutex_unlock(&f->lock);
+    u64 height;
+    if (cd_finality_last(f->part, &bytes, &height, chain) == CD_OK &&
+        cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) == CD_FLAW_NONE) {
+        *final = (cd_node_final){.is_there = true, .block = cert.msg.block, .height = height, .type = cert.type};
+    }
+    if (final->is_there && (!signed_block->is_there || signed_block->height < final->height)) {
+        *signed_block = *final;
+    }
+    cd_buf_fini(&bytes);
 }
 
 void cd_node_finality_chain(cd_node_finality *f, const char *name, const cd_hash32 *id)
@@ -334,14 +464,12 @@ cd_err cd_node_finality_changes(cd_node_finality *f, cd_buf *out, u64 epoch)
 
 cd_err cd_node_finality_cert(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block)
 {
-    return cd_fin_store_get(f->store, out, chain, block);
+    return cd_finality_cert(f->part, out, NULL, chain, block);
 }
 
 cd_err cd_node_finality_cert_at(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain, u64 height)
 {
-    cd_fin_mark mark;
-    CD_TRY(cd_fin_store_at(f->store, &mark, chain, height));
-    return cd_fin_store_get(f->store, out, chain, &mark.block);
+    return cd_finality_cert_at(f->part, out, chain, height);
 }
 
 /* --- metrics --- */
@@ -358,12 +486,14 @@ static double counted(cd_node_finality *f, usize offset)
 #define COUNTER(member_)                                                                                               \
     static double count_##member_(void *ctx)                                                                           \
     {                                                                                                                  \
-        return counted(ctx, offsetof(cd_fin_counts, member_));                                                         \
+        return counted(ctx, offsetof(cd_finality_stats, member_));                                                     \
     }
-COUNTER(shares)
+COUNTER(bls)
+COUNTER(lattice)
+COUNTER(mldsa)
+COUNTER(sessions)
+COUNTER(failed)
 COUNTER(refused)
-COUNTER(by_bls)
-COUNTER(final)
 COUNTER(given_up)
 #undef COUNTER
 
@@ -379,10 +509,12 @@ static void open_metrics(cd_node_finality *f)
         const char *help;
         double (*fn)(void *ctx);
     } rows[] = {
-        {"finality_shares", "signatures of others that counted", count_shares},
-        {"finality_refused", "words of others that must not have been said", count_refused},
-        {"finality_signed_blocks", "blocks that two thirds have signed by BLS", count_by_bls},
-        {"finality_final_blocks", "blocks that are final", count_final},
+        {"finality_signed_blocks", "blocks that two thirds have signed by BLS", count_bls},
+        {"finality_final_blocks_threshold", "blocks that are final by BLS and a threshold signature", count_lattice},
+        {"finality_final_blocks_mldsa", "blocks that are final by BLS and ML-DSA", count_mldsa},
+        {"finality_sessions", "threshold sessions that this node took part in", count_sessions},
+        {"finality_failed_sessions", "of these, those that came to nothing", count_failed},
+        {"finality_refused", "messages with something wrong in them", count_refused},
         {"finality_given_up_blocks", "blocks that too few have signed in time", count_given_up},
         {"finality_dropped", "blocks and words that found no room", count_dropped},
     };
@@ -401,34 +533,53 @@ static void make_key(cd_node_finality *f)
     }
 }
 
+static cd_finality_cfg cfg_of(cd_node_finality *f)
+{
+    const cd_fin_group *group = f->cfg.group;
+    for (u32 i = 0; group != NULL && i < group->cnt; i++) {
+        cd_buf_put(&f->group_nodes, cd_bytes_of(group->nodes[i].b, CD_FIN_NODE_BYTES));
+    }
+    return (cd_finality_cfg){
+        .kv = f->part,
+        .rng = &f->rng,
+        .self = f->cfg.self,
+        .signer = f->cfg.signer,
+        .mldsa_key = f->mldsa_sk.p == NULL ? NULL : f->mldsa_pk,
+        .mldsa_secret = f->mldsa_sk.p,
+        .group = group == NULL ? NULL : &group->key,
+        .share = f->cfg.share,
+        .group_nodes = cd_buf_bytes(&f->group_nodes),
+        .out = {.ctx = f, .tell = on_tell, .ask = on_ask, .certified = on_certified},
+    };
+}
+
 cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *cfg, cd_errinfo *why)
 {
-    cd_fin_epochs *epochs = NULL;
-    CD_TRY(cd_fin_epochs_open(&epochs, cfg->store, cd_bytes_str(epochs_prefix), cfg->validators, why));
     cd_node_finality *f = cd_new(cd_node_finality);
     f->cfg = *cfg;
-    f->epochs = epochs;
-    f->first = cd_fin_epochs_next(epochs);
-    f->ear = (cd_inbox_ear){.handler = CD_FIN_HANDLER, .heard = on_heard, .met = on_met, .ctx = f};
-    f->store = cd_fin_store_new(cfg->store, cd_bytes_str(certs_prefix));
+    f->part = cd_kv_prefix_open(cfg->store, cd_bytes_str(prefix));
+    f->rng = cd_rng_os();
+    f->next_request = 2;
+    f->ear = (cd_inbox_ear){.handler = CD_FIN_HANDLER,
+                            .heard = on_heard,
+                            .asked = on_asked,
+                            .answered = on_answered,
+                            .met = on_met,
+                            .ctx = f};
     f->items = cd_alloc(CD_NODE_FINALITY_ITEMS * sizeof *f->items);
     cd_mutex_init(&f->lock);
     cd_mutex_init(&f->speak_lock);
     cd_cond_init(&f->wake);
     make_key(f);
-    const cd_fin_cfg fin = {
-        .epochs = epochs,
-        .store = f->store,
-        .self = cfg->self,
-        .signer = cfg->signer,
-        .mldsa_sk = f->mldsa_sk.p,
-        .mldsa_pk = f->mldsa_sk.p == NULL ? NULL : f->mldsa_pk,
-        .log = cfg->log,
-        .out = {.ctx = f, .gossip = on_gossip, .tell = on_tell, .certified = on_certified},
-    };
-    f->fin = cd_fin_new(&fin);
-    open_metrics(f);
-    cd_err e = cd_thread_start(&f->thread, "finality", run, f, why);
+    const cd_finality_cfg fin = cfg_of(f);
+    cd_err e = cd_finality_new(&f->fin, &fin);
+    if (e != CD_OK) {
+        (void)cd_fail(why, e, "certificates of finality cannot be read: %s", cd_err_str(e));
+    } else {
+        f->first = cd_finality_epochs(f->fin)->seen;
+        open_metrics(f);
+        e = cd_thread_start(&f->thread, "finality", run, f, why);
+    }
     f->is_running = e == CD_OK;
     if (e != CD_OK) {
         cd_node_finality_free(f);
@@ -464,9 +615,9 @@ void cd_node_finality_free(cd_node_finality *f)
     cd_free(f->items);
     cd_buf_fini(&f->pblocks);
     cd_buf_fini(&f->checkpoint);
-    cd_fin_free(f->fin);
-    cd_fin_epochs_free(f->epochs);
-    cd_fin_store_free(f->store);
+    cd_finality_free(f->fin);
+    cd_kv_close(f->part);
+    cd_buf_fini(&f->group_nodes);
     cd_secret_fini(&f->mldsa_sk);
     cd_cond_fini(&f->wake);
     cd_mutex_fini(&f->lock);

@@ -12,6 +12,7 @@
 
 #include "base/log/metrics.h"
 #include "finality/finality.h"
+#include "finality/keys.h"
 #include "node/inbox.h"
 
 enum {
@@ -30,6 +31,8 @@ typedef struct cd_node_finality_cfg {
     const cd_vm_validators *validators;
     const cd_vm_signer *signer; /* NULL: the node signs nothing, and only collects */
     const u8 *mldsa_seed;       /* CD_MLDSA_SEED bytes; NULL: it has no stamp */
+    const cd_fin_group *group;  /* the dealt threshold key; NULL: none */
+    const cd_rt_share *share;   /* this node's share of it; NULL: none */
     cd_node_id self;
     u32 network_id;
     cd_metrics *metrics; /* NULL: none are kept */
@@ -59,20 +62,21 @@ void cd_node_finality_pblock(cd_node_finality *f, u64 height, u64 time_s);
 void cd_node_finality_chain(cd_node_finality *f, const char *name, const cd_hash32 *id);
 
 /* cd_node_finality_block has a block that was accepted just now made final. */
-void cd_node_finality_block(cd_node_finality *f, const cd_fin_block *b);
+void cd_node_finality_block(cd_node_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg);
 
 /* --- what is known --- */
 
-/* How things stand for a chain. */
-typedef struct cd_node_finality_state {
-    bool has_bls;
-    bool has_final;
-    cd_fin_mark bls;   /* highest with a certificate */
-    cd_fin_mark final; /* highest that is final */
-} cd_node_finality_state;
+/* A block with a certificate. */
+typedef struct cd_node_final {
+    bool is_there;
+    cd_hash32 block;
+    u64 height;
+    cd_fin_type type;
+} cd_node_final;
 
-/* cd_node_finality_get tells how things stand for a chain. Any thread. */
-void cd_node_finality_get(const cd_node_finality *f, cd_node_finality_state *out, const cd_hash32 *chain);
+/* cd_node_finality_get gives the highest block of a chain that two thirds have signed since the start, and the highest
+ * final one. Any thread. */
+void cd_node_finality_get(cd_node_finality *f, cd_node_final *by_bls, cd_node_final *final, const cd_hash32 *chain);
 
 /* cd_node_finality_checkpoint appends what somebody needs to check certificates by himself: the newest epoch with its
  * set (finality/cert/epoch.h). Errors: CD_ENOENT while there is none. */

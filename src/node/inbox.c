@@ -161,15 +161,26 @@ static void tell_request(const cd_inbox *b, const item *x, const cd_p2p_chain_ms
 }
 
 /* True: it was for the ear. */
-static bool tell_ear(const cd_inbox *b, const item *x, cd_bytes message)
+static bool tell_ear(const cd_inbox *b, const item *x, const cd_p2p_chain_msg *m)
 {
     u64 handler;
     cd_bytes body;
-    if (b->ear == NULL || x->in->msg.op != CD_P2P_APP_GOSSIP || cd_p2p_app_split(&handler, &body, message) != CD_OK ||
-        handler != b->ear->handler) {
+    u32 op = x->in->msg.op;
+    if (b->ear == NULL) {
         return false;
     }
-    b->ear->heard(b->ear->ctx, &x->node, body);
+    if (op == CD_P2P_APP_RESPONSE || op == CD_P2P_APP_ERROR) {
+        return b->ear->answered(b->ear->ctx, &x->node, m->request_id,
+                                op == CD_P2P_APP_RESPONSE ? m->data : (cd_bytes){0});
+    }
+    if (cd_p2p_app_split(&handler, &body, m->data) != CD_OK || handler != b->ear->handler) {
+        return false;
+    }
+    if (op == CD_P2P_APP_REQUEST) {
+        b->ear->asked(b->ear->ctx, &x->node, m->request_id, body);
+    } else {
+        b->ear->heard(b->ear->ctx, &x->node, body);
+    }
     return true;
 }
 
@@ -177,7 +188,7 @@ static void tell_message(const cd_inbox *b, const item *x)
 {
     const cd_vm_app_ops *app = b->vm->ops->app;
     const cd_p2p_chain_msg *m = x->in->msg.body;
-    if (tell_ear(b, x, m->data)) {
+    if (tell_ear(b, x, m)) {
         return;
     }
     if (x->in->msg.op == CD_P2P_APP_REQUEST) {
@@ -200,6 +211,9 @@ static void tell_event(const cd_inbox *b, const item *x)
                                         .patch = x->version.patch};
     if (x->kind == HELLO && b->ear != NULL) {
         b->ear->met(b->ear->ctx, &x->node);
+    }
+    if (x->kind == FAILED && b->ear != NULL && b->ear->answered(b->ear->ctx, &x->node, x->request, (cd_bytes){0})) {
+        return;
     }
     if (app == NULL) {
         return;

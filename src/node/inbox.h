@@ -27,10 +27,13 @@ enum { CD_INBOX_TIMED_OUT = -1 };
 
 typedef struct cd_inbox cd_inbox;
 
-/* Somebody of this node who hears one handler of a chain's app gossip beside the VM, and who comes; on the executor. */
+/* Somebody of this node who has one handler of a chain's app messages for itself, and hears who comes; on the executor.
+ * answered is given every answer, no bytes for a question that failed; true: the question was its own. */
 typedef struct cd_inbox_ear {
     u64 handler;
     void (*heard)(void *ctx, const cd_node_id *from, cd_bytes body);
+    void (*asked)(void *ctx, const cd_node_id *from, u32 request_id, cd_bytes body);
+    bool (*answered)(void *ctx, const cd_node_id *from, u32 request_id, cd_bytes body);
     void (*met)(void *ctx, const cd_node_id *node);
     void *ctx;
 } cd_inbox_ear;

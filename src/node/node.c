@@ -221,11 +221,11 @@ static void info_versions(void *ctx, cd_json_w *w)
     cd_plugins_put_versions(((const cd_node *)ctx)->plugins, w);
 }
 
-static void put_mark(cd_json_w *w, const char *key, bool is_there, const cd_fin_mark *m)
+static void put_final(cd_json_w *w, const char *key, const cd_node_final *m)
 {
-    static const char *const types[] = {"bls", "lattice", "both", "mldsa"};
+    static const char *const types[] = {"bls", "threshold", "bls+threshold", "bls+mldsa"};
     cd_json_w_key(w, key);
-    if (!is_there) {
+    if (!m->is_there) {
         cd_json_w_null(w);
         return;
     }
@@ -238,12 +238,13 @@ static void put_mark(cd_json_w *w, const char *key, bool is_there, const cd_fin_
 
 static bool info_finality(void *ctx, cd_json_w *w, const cd_hash32 *chain)
 {
-    const cd_node_finality *f = ((const cd_node *)ctx)->finality;
-    cd_node_finality_state s;
+    cd_node_finality *f = ((const cd_node *)ctx)->finality;
+    cd_node_final by_bls;
+    cd_node_final final;
     if (f != NULL) {
-        cd_node_finality_get(f, &s, chain);
-        put_mark(w, "signed", s.has_bls, &s.bls);
-        put_mark(w, "final", s.has_final, &s.final);
+        cd_node_finality_get(f, &by_bls, &final, chain);
+        put_final(w, "signed", &by_bls);
+        put_final(w, "final", &final);
     }
     return f != NULL;
 }
@@ -547,6 +548,8 @@ static cd_err open_finality(cd_node *n, cd_errinfo *why)
         .validators = cd_chains_seat(n->chains),
         .signer = n->cfg.signer,
         .mldsa_seed = n->cfg.mldsa_seed,
+        .group = n->cfg.group,
+        .share = n->cfg.share,
         .self = n->cfg.node_id,
         .network_id = n->cfg.network->id,
         .metrics = n->metrics,

@@ -33,7 +33,9 @@ typedef struct cd_node_cfg {
     cd_node_id node_id;
     cd_bytes bls_key; /* compressed, and a proof that its secret is known; empty: the node signs nothing */
     cd_bytes bls_pop;
-    const u8 *mldsa_seed;       /* 32 bytes of the key that stamps final blocks; NULL: it stamps none */
+    const u8 *mldsa_seed;             /* 32 bytes of the key that stamps final blocks; NULL: it stamps none */
+    const struct cd_fin_group *group; /* the dealt threshold key, and this node's share of it; NULL: none */
+    const struct cd_rt_share *share;
     bool makes_final;           /* blocks that are decided with peers are made final */
     const cd_vm_signer *signer; /* signs Warp messages with that key; NULL likewise */
     const char

@@ -165,6 +165,26 @@ def test_arguments(env):
     same((code, out), (1, ""))
 
 
+def test_deal(env):
+    """A dealt key: files for their owner's eyes, and none is ever written over."""
+    folder = pathlib.Path(env.dir())
+    nodes = ["NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg", "NodeID-MFrZFVCXPv5iCn6M9K6XduxGTYp891xXZ",
+             "NodeID-NFBbbJ4qCmNaCzeW7sxErhvWqvEQMnYcN", "NodeID-GWPcbFJZFfZreETSoWjPimr846mXEKCtu"]
+    (folder / "nodes").write_text("\n".join(nodes) + "\n")
+    code, out, err = run(env, "finality", "deal", "nodes", "--out=keys", "--json", cwd=folder)
+    same((code, err), (0, ""))
+    same((json.loads(out)["threshold"], sorted(json.loads(out)["nodes"])), (3, sorted(nodes)))
+    files = {f.name: f.read_bytes() for f in (folder / "keys").iterdir()}
+    same(sorted(files), sorted(["group.key", *(f"{n}.share" for n in nodes)]))
+    same({(folder / "keys" / name).stat().st_mode & 0o777 for name in files}, {0o600})
+    for words, text in (([",".join(nodes), "--out=keys"], "exists"), ([",".join(nodes[:2]), "--out=other"], "3 validators or more"),
+                        ([",".join([*nodes, nodes[0]]), "--out=other"], "named twice"), (["nodes"], "--out is missing")):
+        code, out, err = run(env, "finality", "deal", *words, cwd=folder)
+        assert code != 0 and out == "", (code, out)
+        match(err, text)
+    same({f.name: f.read_bytes() for f in (folder / "keys").iterdir()}, files)
+
+
 def test_decode(env):
     folder = sample(env)
     shown = {}

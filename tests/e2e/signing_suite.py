@@ -29,7 +29,7 @@ def test_a_network_makes_its_blocks_final(env):
         for node in nodes.values():
             wait_for("the first block is final", lambda: final(node, "C", 1))
         state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
-        same(state["type"], "mldsa")
+        same(state["type"], "bls+mldsa")
         # Who trusts node1's checkpoint needs to believe nobody about node2's certificate.
         folder = pathlib.Path(env.dir())
         (folder / "network.checkpoint").write_text(
@@ -53,6 +53,35 @@ def test_a_network_makes_its_blocks_final(env):
         pay()
         wait_for("node5 has it final, too", lambda: final(back, "C", 3))
         match(str(ask(back, "/ext/info", "info.getFinalityCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
+
+
+def test_a_dealt_threshold_key(env):
+    """Four validators with shares of a threshold key: blocks are final by BLS and a lattice signature of the group."""
+    def last(node):
+        return ask(node, "/ext/info", "info.finality", chain="C")["final"]
+
+    folder = pathlib.Path(env.dir())
+    with Network(env) as net:
+        nodes = net.nodes("up", "--nodes=4")
+        code, out, err = run(env, "finality", "deal", ",".join(n["nodeID"] for n in nodes.values()), "--out=keys", cwd=folder)
+        same(code, 0, err)
+        net.do("down")
+        for name, n in nodes.items():
+            staking = net.dir / name / "staking"
+            (staking / "finality.group").write_bytes((folder / "keys" / "group.key").read_bytes())
+            (staking / "finality.share").write_bytes((folder / "keys" / f"{n['nodeID']}.share").read_bytes())
+        nodes = net.nodes("up")
+        key = folder / "key.txt"
+        key.write_text(EWOQ)
+        code, out, err = run(env, "send", "--chain=C", "--to=0x1111111111111111111111111111111111111111", "--amount=1",
+                             f"--key-file={key}", f"--rpc={nodes['node1']['uri']}", "--json")
+        same(code, 0, err)
+        for n in nodes.values():
+            wait_for("final by the threshold key", lambda: last(n) is not None and last(n)["type"] == "bls+threshold")
+        (folder / "network.checkpoint").write_text(
+            ask(nodes["node1"], "/ext/info", "info.getFinalityCheckpoint")["checkpoint"])
+        code, got = verify(env, folder, f"C/{last(nodes['node1'])['height']}", f"--rpc={nodes['node4']['uri']}")
+        same((code, got["verdict"], got["type"]), (0, "final", 2))
 
 
 def test_without_validators(env):

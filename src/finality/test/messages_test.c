@@ -1,89 +1,105 @@
-/* Messages between validators: each kind there and back; what is cut, longer or of another kind is refused. */
+/* Messages: every kind as it was said, and nothing that is cut, longer, or out of order. [spec:finality#6] */
 #include "finality/messages.h"
+
+#include "base/mem/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
-static u8 bytes[CD_MLDSA_SIG];
+static u8 filler[CD_FIN_D_BYTES];
+static u8 tags[2 * CD_FIN_TAG_BYTES];
 
-static cd_fin_message of_kind(cd_fin_kind kind)
+static cd_fin_says sample(cd_fin_kind kind)
 {
-    cd_fin_message m = {.kind = kind,
-                        .chain = {{1, 2}},
-                        .m = {.block = {{3}}, .height = 41, .time_ns = 1700000000000000000},
-                        .node = {{4}}};
-    if (kind == CD_FIN_CERT) {
-        m.node = (cd_node_id){{0}};
-        m.cert = cd_bytes_str("certificate");
-    } else {
-        m.sig = cd_bytes_of(bytes, kind == CD_FIN_STAMP ? CD_MLDSA_SIG : CD_BLS_SIG_LEN);
-        m.key = kind == CD_FIN_ANNOUNCE ? cd_bytes_of(bytes, CD_MLDSA_PK) : (cd_bytes){0};
+    static const usize n[] = {0, CD_BLS_SIG_LEN, CD_FIN_D_BYTES, CD_FIN_Z_BYTES, CD_MLDSA_SIG, 333, 0, CD_MLDSA_PK};
+    cd_fin_says s = {
+        .kind = kind,
+        .chain = {{3}},
+        .msg = {.block = {{4}}, .height = 5, .time_ns = 6},
+        .bytes = cd_bytes_of(filler, n[kind]),
+    };
+    if (kind == CD_FIN_SAYS_ROUND1 || kind == CD_FIN_SAYS_ROUND2) {
+        s.session = 0x0102030405060708;
+        s.party = 1;
+    } else if (kind != CD_FIN_SAYS_CERT && kind != CD_FIN_SAYS_WANTED) {
+        s.node = (cd_node_id){{9, 9}};
     }
-    return m;
+    cd_put_be32(tags, 0);
+    cd_put_be32(tags + CD_FIN_TAG_BYTES, 2);
+    s.tags = kind == CD_FIN_SAYS_ROUND1 ? cd_bytes_of(tags, sizeof tags) : s.tags;
+    s.proof = kind == CD_FIN_SAYS_KEY ? cd_bytes_of(filler, CD_BLS_SIG_LEN) : s.proof;
+    return s;
 }
 
-static void test_kinds(void **state)
+static void every_kind(void **state)
 {
     (void)state;
-    static const cd_fin_kind kinds[] = {CD_FIN_SHARE, CD_FIN_STAMP, CD_FIN_CERT, CD_FIN_ANNOUNCE};
-    for (usize i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (u8)(i * 7);
-    }
-    for (usize k = 0; k < CD_COUNT(kinds); k++) {
-        cd_buf out = {0};
+    for (u32 kind = CD_FIN_SAYS_SHARE; kind <= CD_FIN_SAYS_KEY; kind++) {
+        cd_buf bytes = {0};
         cd_buf again = {0};
-        cd_fin_message got;
-        const cd_fin_message m = of_kind(kinds[k]);
-        cd_fin_message_put(&out, &m);
-        assert_int_equal(cd_fin_message_parse(&got, cd_buf_bytes(&out), NULL), CD_OK);
-        assert_int_equal(got.kind, m.kind);
-        assert_int_equal(got.m.height, 41);
-        assert_true(cd_bytes_eq(got.sig, m.sig) && cd_bytes_eq(got.key, m.key) && cd_bytes_eq(got.cert, m.cert));
-        cd_fin_message_put(&again, &got);
-        assert_true(cd_bytes_eq(cd_buf_bytes(&again), cd_buf_bytes(&out)));
-        for (usize n = 0; n < out.n && kinds[k] != CD_FIN_CERT; n++) {
-            assert_int_not_equal(cd_fin_message_parse(&got, cd_bytes_of(out.p, n), NULL), CD_OK);
+        cd_fin_says read;
+        cd_fin_says s = sample((cd_fin_kind)kind);
+        cd_fin_says_put(&bytes, &s);
+        assert_int_equal(cd_fin_says_read(&read, cd_buf_bytes(&bytes)), CD_OK);
+        assert_int_equal(read.kind, kind);
+        assert_int_equal(read.bytes.n, s.bytes.n);
+        assert_int_equal(read.session, s.session);
+        cd_fin_says_put(&again, &read);
+        assert_true(cd_bytes_eq(cd_buf_bytes(&bytes), cd_buf_bytes(&again)));
+        for (usize n = 0; n < bytes.n && kind != CD_FIN_SAYS_CERT; n += n < 200 ? 1 : bytes.n / 37 + 1) {
+            u8 *cut = cd_alloc(n);
+            memcpy(cut, bytes.p, n);
+            assert_int_not_equal(cd_fin_says_read(&read, cd_bytes_of(cut, n)), CD_OK);
+            cd_free(cut);
         }
-        cd_buf_u8(&out, 0);
-        assert_int_equal(cd_fin_message_parse(&got, cd_buf_bytes(&out), NULL) == CD_OK, kinds[k] == CD_FIN_CERT);
-        cd_buf_fini(&out);
+        cd_buf_u8(&bytes, 0);
+        assert_int_equal(cd_fin_says_read(&read, cd_buf_bytes(&bytes)) == CD_OK, kind == CD_FIN_SAYS_CERT);
+        cd_buf_fini(&bytes);
         cd_buf_fini(&again);
     }
 }
 
-/* The first bytes as the specification has them. */
-static void test_layout(void **state)
+static void refused(void **state)
 {
     (void)state;
-    cd_buf out = {0};
-    cd_fin_message got;
-    cd_errinfo why = {0};
-    const cd_fin_message m = of_kind(CD_FIN_SHARE);
-    cd_fin_message_put(&out, &m);
-    assert_int_equal(out.n, 2 + 1 + 32 + 48 + 20 + 96);
-    assert_int_equal(out.p[2], 1);
-    assert_int_equal(out.p[3], 1);
-    assert_int_equal(out.p[35], 3);
-    assert_int_equal(cd_be64(out.p + 35 + 32), 41);
-    assert_int_equal(out.p[83], 4);
-    out.p[1] = 1;
-    assert_int_equal(cd_fin_message_parse(&got, cd_buf_bytes(&out), &why), CD_EVERSION);
-    out.p[1] = 0;
-    out.p[2] = 9;
-    assert_int_equal(cd_fin_message_parse(&got, cd_buf_bytes(&out), &why), CD_EUNSUPPORTED);
-    assert_string_equal(why.msg, "a message of kind 9");
-    cd_buf_fini(&out);
+    const usize party = 3 + 32 + CD_FIN_MSG_BYTES + 8 + 3;
+    const usize first_tag = party + 1 + 4 + CD_FIN_D_BYTES + 4 + 3;
+    const struct {
+        usize at;
+        u8 v;
+    } rows[] = {{1, 1}, /* another version */
+                {2, 0}, /* kinds that there are not */
+                {2, 8},
+                {party, 128},   /* a party beyond the most */
+                {party + 3, 1}, /* another length */
+                {first_tag, 1}, /* a tag for itself */
+                {first_tag, 2}, /* the same twice */
+                {first_tag, 3}, /* falling */
+                {first_tag + CD_FIN_TAG_BYTES, 200}};
+    cd_fin_says s = sample(CD_FIN_SAYS_ROUND1);
+    cd_fin_says read;
+    cd_buf bytes = {0};
+    cd_fin_says_put(&bytes, &s);
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        u8 was = bytes.p[rows[i].at];
+        bytes.p[rows[i].at] = rows[i].v;
+        assert_int_not_equal(cd_fin_says_read(&read, cd_buf_bytes(&bytes)), CD_OK);
+        bytes.p[rows[i].at] = was;
+    }
+    assert_int_equal(cd_fin_says_read(&read, cd_buf_bytes(&bytes)), CD_OK);
+    cd_buf_fill(&bytes, 0, CD_FIN_MESSAGE_MAX);
+    assert_int_equal(cd_fin_says_read(&read, cd_buf_bytes(&bytes)), CD_ELIMIT);
+    cd_buf_fini(&bytes);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_layout),
+        cmocka_unit_test(every_kind),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

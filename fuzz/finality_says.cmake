@@ -1,0 +1,1 @@
+cd_fuzz(finality_says DEPS finality)
