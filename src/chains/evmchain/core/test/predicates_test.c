@@ -47,7 +47,7 @@ static world *world_new(void)
     world *w = cd_new(world);
     cd_warp_validator v[SIGNERS] = {{.has_key = true}};
     w->host = (cd_warp_host){.network_id = CHAIN_ID, .subnet_of = subnet_of, .validators = validators};
-    for (u8 i = 0; i < SIGNERS; i++) {
+    for (usize i = 0; i < SIGNERS; i++) {
         u8 seed[32] = {(u8)(i + 9)};
         v[i] = (cd_warp_validator){.has_key = true, .weight = 10};
         assert_int_equal(cd_bls_keygen(&w->sks[i], cd_bytes_of(seed, sizeof seed)), CD_OK);
