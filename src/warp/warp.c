@@ -124,10 +124,10 @@ i32 cd_warp_sign(cd_warp *w, u8 out[CD_WARP_SIG_LEN], cd_bytes message, cd_bytes
         return refuse(w, CD_P2P_APP_UNEXPECTED);
     }
     cd_warp_unsigned_id(&id, message);
-    if (remembered(w, out, &id)) {
+    i32 code = judge(w, &m, &id, justification, why); /* what was true once need not be so any more */
+    if (code == 0 && remembered(w, out, &id)) {
         return 0;
     }
-    i32 code = judge(w, &m, &id, justification, why);
     code = code != 0 ? code : make(w, out, &m, message, why);
     if (code != 0) {
         return refuse(w, code);
@@ -141,7 +141,7 @@ i32 cd_warp_sign(cd_warp *w, u8 out[CD_WARP_SIG_LEN], cd_bytes message, cd_bytes
 
 /* --- what peers ask --- */
 
-/* Judging and signing cost this chain's thread time: a signature that is remembered costs none, others are counted. */
+/* Signing costs this chain's thread time: a signature that is remembered costs next to none, others are counted. */
 static bool may_sign(cd_warp *w, cd_bytes message)
 {
     static const cd_node_id anybody;
