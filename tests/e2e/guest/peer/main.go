@@ -390,8 +390,10 @@ func methods(name string, r *rig, t transcript) {
 	check(name, errors.Is(err, block.ErrStateSyncableVMNotImplemented) || err == nil, "last summary: %v", err)
 	node := ids.GenerateTestNodeID()
 	check(name, r.vm.Connected(ctx, node, &version.Application{Name: "lux", Major: 1, Minor: 13, Patch: 3}) == nil, "connected")
-	check(name, r.vm.AppRequest(ctx, node, 7, time.Now().Add(time.Second), []byte{2}) == nil, "app request")
-	check(name, len(r.errors) == 1 && strings.HasPrefix(r.errors[0], "7 -2 "), "refusals: %v", r.errors)
+	check(name, r.vm.AppRequest(ctx, node, 7, time.Now().Add(time.Second), []byte{9}) == nil, "app request")
+	check(name, r.vm.AppRequest(ctx, node, 8, time.Now().Add(time.Second), []byte{2}) == nil, "signature request")
+	check(name, len(r.errors) == 2 && strings.HasPrefix(r.errors[0], "7 -2 ") &&
+		strings.HasPrefix(r.errors[1], "8 -1 failed to parse warp unsigned message"), "refusals: %v", r.errors)
 	check(name, r.vm.AppGossip(ctx, node, []byte{1}) == nil, "gossip")
 	check(name, r.vm.AppResponse(ctx, node, 9, []byte{1}) == nil, "response")
 	check(name, r.vm.AppRequestFailed(ctx, node, 9, common.ErrTimeout) == nil, "failed")
