@@ -94,7 +94,7 @@ await page.locator('#verdict[data-state=final]').waitFor({timeout: 60000}).catch
 await page.fill('#height', flip(facts.hash, 9));
 await page.locator('#fetch button').click();
 await page.locator('#why:has-text("another block")').waitFor({timeout: 60000}).catch(async () => say(JSON.stringify(await answer(page))));
-await page.route('**/v1/bc/P', async (route) => {
+await page.route('**/v1/info', async (route) => {
   const r = await route.fetch(), text = await r.text();
   await route.fulfill({response: r, body: text.replace(/(.{3000})(.)/, (_, a, b) => a + (b === '0' ? '1' : '0'))});
 });
