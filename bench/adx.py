@@ -6,13 +6,12 @@
 wrk asks over 16 kept connections; what counts is the exchange's CPU time of a request, all threads, the least of the
 rounds. Workloads: bid-none (nobody bids), bid-local (one campaign), bid-dsp-none (one HTTP bidder that answers 204),
 bid-dsp (one that bids), vast (one campaign), freq-check (one counter). Beside them idle, the memory of an exchange with
-nothing to do, and settle: transactions a second while impressions are paid as fast as they come (--chain NODE). The peer,
-prebid-server, is left out with a SKIP line where its program is not given by PREBID_SERVER. Results:
-build/bench/adx.jsonl."""
+nothing to do, proofs: what bench-proofs measures, and settle: transactions a second while impressions are paid as fast as they come (--chain NODE). The peer,
+prebid-server (prebid.py), answers the bid-dsp workloads too, the same bytes and the same bidders: ours may take an eighth of
+its time. It is left out with a SKIP line where PREBID_SERVER does not name it. Results: build/bench/adx.jsonl."""
 import argparse
 import http.client
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -20,16 +19,21 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "build" / "bench"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/e2e/adx"))
-from world import MINIMAL, SLOT, Exchange, World, answer_of, campaign, dsp  # noqa: E402 - found through the path above
+import prebid  # noqa: E402 - beside this file
+from world import MINIMAL, SLOT, Exchange, World, answer_of, campaign  # noqa: E402 - found through the path above
 
 LIMITS = {"freq-check": 10, "bid-local": 15, "bid-dsp-none": 60, "bid-dsp": 60, "vast": 30}
+PROOFS = {"verify_us": 700, "verify_of_32_us": 250, "settle_32_us": 150_000, "verify_outcome_32_us": 30_000, "check_us": 10,
+          "check_new_us": 10, "counters_bytes": 400_000_000}
 IDLE_MB = 20
-SMALL = {"id": "g", "impid": "1", "price": 2.5, "crid": "c", "adomain": ["g.example"],
+PEER_RATIO = 8
+SMALL = {"id": "g", "impid": "1", "price": 2.5, "crid": "c", "adomain": ["g.example"], "mtype": 2,
          "adm": "<VAST version='4.2' xmlns='http://www.iab.com/VAST'/>"}
 
 
@@ -52,24 +56,54 @@ def load(x, path, body, seconds, script):
 
 
 def workloads(w):
-    """Name, exchange, path and body of each; what bids over HTTP is another exchange or a small server."""
+    """Name, program, exchange, path and body of each; what bids over HTTP is another exchange or a small server."""
+    for name, x, path, body in ours(w):
+        yield name, "candela", x, path, body
+        if name.startswith("bid-dsp") and prebid.home():
+            peer = prebid.Prebid(w, x.bidder)
+            try:
+                yield name, "prebid-server", peer, prebid.PATH, body
+            finally:
+                peer.close()
+
+
+def bids(w):
+    """A bidder that bids SMALL, until the world is closed."""
+    answer = w.folder() / "answer.json"
+    answer.write_bytes(answer_of([SMALL])({"id": "1"})[1])
+    process = subprocess.Popen([ROOT / "bench/bidder.py", answer], stdout=subprocess.PIPE, text=True)
+    w.exchanges.append(types.SimpleNamespace(process=process, kill=process.kill))
+    return f"http://127.0.0.1:{int(process.stdout.readline())}/bid"
+
+
+def ours(w):
     big = campaign(budget="9000000.00")
     local = Exchange(w, {"campaigns": [big], "slots": [SLOT]})
     none = Exchange(w, {})
-    silent = dict(dsp("d", w.bidder()), url=f"http://127.0.0.1:{none.port}/rtb/bid")
     yield "bid-none", none, "/rtb/bid", MINIMAL
     yield "bid-local", local, "/rtb/bid", MINIMAL
     yield "vast", local, "/vast?slot=s1&w=640&h=360", None
     yield "freq-check", none, "/frequency/check", {"device_id": "d", "campaign_id": "c", "cap": 10000}
-    yield "bid-dsp-none", Exchange(w, {"dsps": [silent]}, "--auction-timeout=1s"), "/rtb/bid", MINIMAL
-    bids = w.bidder(answer_of([SMALL]))
-    yield "bid-dsp", Exchange(w, {"dsps": [dsp("d", bids)]}, "--auction-timeout=1s"), "/rtb/bid", MINIMAL
+    for name, bidder in (("bid-dsp-none", f"http://127.0.0.1:{none.port}/rtb/bid"), ("bid-dsp", bids(w))):
+        x = Exchange(w, {"dsps": [{"id": "d", "url": bidder, "seat": "D", "timeout_ms": 500}]}, "--auction-timeout=1s")
+        x.bidder = bidder
+        yield name, x, "/rtb/bid", prebid.REQUEST
 
 
 def idle_mb(w):
     x = Exchange(w, {"campaigns": [campaign()], "slots": [SLOT]})
     status = pathlib.Path(f"/proc/{x.process.pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def proofs(program, out, rounds):
+    """Range proofs, outcomes and ten million counters, by bench-proofs; gives how many are above their limits."""
+    runs = [json.loads(subprocess.run([program], capture_output=True, text=True, check=True).stdout) for _ in range(rounds)]
+    least = {name: min(run[name] for run in runs) for name in PROOFS}
+    out.write(json.dumps({"group": "adx", "name": "proofs", "program": "candela", **least}) + "\n")
+    for name, got in least.items():
+        print(f"{name:22} {got:13,.1f}   limit {PROOFS[name]:,}", flush=True)
+    return sum(got > PROOFS[name] for name, got in least.items())
 
 
 def settle(w, node, seconds):
@@ -119,23 +153,31 @@ def main():
         print("SKIP adx: wrk is not installed")
         return 0
     OUT.mkdir(parents=True, exist_ok=True)
-    if "PREBID_SERVER" not in os.environ:
-        print("SKIP prebid-server: PREBID_SERVER does not name its program")
+    if prebid.home() is None:
+        print("SKIP prebid-server: PREBID_SERVER does not name its folder")
     w = World(pathlib.Path(opt.bin).resolve())
     over = 0
     try:
         with (OUT / "adx.jsonl").open("w") as out:
-            for name, x, path, body in workloads(w):
+            took = {}
+            for name, program, x, path, body in workloads(w):
                 least = min(load(x, path, body, opt.seconds, w.root / "wrk.lua") for _ in range(opt.rounds))
-                limit = LIMITS.get(name)
-                over += limit is not None and least > limit
-                out.write(json.dumps({"group": "adx", "name": name, "program": "candela", "cpu_us": round(least, 2)}) +
-                          "\n")
-                print(f"{name:14} {least:7.1f} us of CPU{'' if limit is None else f'   limit {limit}'}", flush=True)
+                took[name, program] = least
+                limit = LIMITS.get(name) if program == "candela" else PEER_RATIO * took[name, "candela"]
+                over += limit is not None and (least > limit if program == "candela" else least < limit)
+                out.write(json.dumps({"group": "adx", "name": name, "program": program, "cpu_us": round(least, 2)}) + "\n")
+                says = "" if limit is None else f"   limit {limit}" if program == "candela" else (
+                    f"   {least / took[name, 'candela']:.1f} times ours, at least {PEER_RATIO}")
+                print(f"{name:12} {program:13} {least:7.1f} us of CPU{says}", flush=True)
             mb = idle_mb(w)
             over += mb > IDLE_MB
             out.write(json.dumps({"group": "adx", "name": "idle", "program": "candela", "mb": round(mb, 1)}) + "\n")
             print(f"idle           {mb:7.1f} MB          limit {IDLE_MB}", flush=True)
+            beside = pathlib.Path(opt.bin).with_name("bench-proofs")
+            if beside.exists():
+                over += proofs(beside, out, opt.rounds)
+            else:
+                print("SKIP proofs: bench-proofs is not built")
             if opt.chain:
                 impressions, sent = settle(w, opt.chain, 10)
                 over += sent > 1
