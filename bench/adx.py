@@ -6,9 +6,10 @@
 wrk asks over 16 kept connections; what counts is the exchange's CPU time of a request, all threads, the least of the
 rounds. Workloads: bid-none (nobody bids), bid-local (one campaign), bid-dsp-none (one HTTP bidder that answers 204),
 bid-dsp (one that bids), vast (one campaign), freq-check (one counter). Beside them idle, the memory of an exchange with
-nothing to do, proofs: what bench-proofs measures, and settle: transactions a second while impressions are paid as fast as they come (--chain NODE). The peer,
-prebid-server (prebid.py), answers the bid-dsp workloads too, the same bytes and the same bidders: ours may take an eighth of
-its time. It is left out with a SKIP line where PREBID_SERVER does not name it. Results: build/bench/adx.jsonl."""
+nothing to do; what bench-proofs measures; and settle: transactions a second while impressions are paid as fast as they
+come (--chain NODE). The peer, prebid-server (prebid.py), answers the bid-dsp workloads too, the same bytes and the same
+bidders: ours may take an eighth of its time. It is left out with a SKIP line where PREBID_SERVER does not name it.
+Results: build/bench/adx.jsonl."""
 import argparse
 import http.client
 import json

@@ -1,5 +1,5 @@
 """prebid-server as a peer of the group adx: PREBID_SERVER names a folder with its program and its folder `static`, built from its
-source by whoever runs the benchmark (`go build` in a checkout; measured: 4.8.0 and 10 days). One bidder adapter (loopme, which
+source by whoever runs the benchmark (`go build` in a checkout of 4.8.0 or later). One bidder adapter (loopme, which
 passes OpenRTB on as it is) asks a server on loopback; privacy rules, caches and rates are off. It sees no network: its
 addresses outside loopback go to a proxy that is not there."""
 import os
