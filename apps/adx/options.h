@@ -35,6 +35,8 @@
       .max = 3600 * CD_NS_PER_SEC, .meta = "TIME", .help = "how long a beacon counts, unless the request says")      \
     X(OPT_WINDOW, .name = "freq-window", .type = CD_ARG_DURATION, .dflt = "24h", .min = CD_NS_PER_SEC,               \
       .max = 366ull * 86400 * CD_NS_PER_SEC, .meta = "TIME", .help = "what frequency caps are counted in")           \
+    X(OPT_SHARED, .name = "shared-caps", .type = CD_ARG_STR, .meta = "redis://HOST:PORT",                            \
+      .help = "count them together with other exchanges, in Valkey or Redis")                                        \
     X(OPT_RATE, .name = "client-rate", .type = CD_ARG_U64, .dflt = "200", .max = 1000000, .meta = "N",               \
       .help = "requests a second of one address to sealed auctions and tokens; 0 for any number")                    \
     X(OPT_PROOF_FEE, .name = "proof-fee", .type = CD_ARG_U64, .dflt = "1000", .max = 1000000000, .meta = "N",        \

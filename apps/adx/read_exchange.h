@@ -24,6 +24,7 @@ static cd_err read_exchange(cd_exchange_cfg *out, const cd_service *s, cd_errinf
         .timeout_ms = (u32)(cd_args_u64(s->args, OPT_TIMEOUT) / CD_NS_PER_MS),
         .at = (i32)cd_args_u64(s->args, OPT_AT),
         .freq_window_s = (u32)(cd_args_u64(s->args, OPT_WINDOW) / CD_NS_PER_SEC),
+        .shared_caps = text_or_null(cd_args_str(s->args, OPT_SHARED)),
         .client_rate = (u32)cd_args_u64(s->args, OPT_RATE),
         .token_life_s = (u32)(cd_args_u64(s->args, OPT_LIFE) / CD_NS_PER_SEC),
         .miner_period_s = cd_args_u64(s->args, OPT_PERIOD) / CD_NS_PER_SEC,

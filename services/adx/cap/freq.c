@@ -239,6 +239,15 @@ cd_err cd_freq_redeem(cd_freq *f, cd_freq_redeemed *out, cd_bytes campaign, u64 
     return CD_OK;
 }
 
+void cd_freq_secret(u8 out[32], const cd_freq *f, const char *purpose)
+{
+    cd_hmac_sha256_key key;
+    const cd_bytes part = cd_bytes_str(purpose);
+    cd_hmac_sha256_init(&key, cd_bytes_of(f->seed, sizeof f->seed));
+    cd_hmac_sha256_parts(out, &key, &part, 1);
+    cd_wipe(&key, sizeof key);
+}
+
 usize cd_freq_counters(const cd_freq *f)
 {
     return f->counters.used;

@@ -94,6 +94,9 @@ cd_err cd_freq_redeem(cd_freq *f, cd_freq_redeemed *out, cd_bytes campaign, u64 
 /* cd_freq_key derives the key of a campaign in an epoch. */
 void cd_freq_key(cd_voprf_key *out, const u8 seed[32], cd_bytes campaign, u64 epoch);
 
+/* cd_freq_secret derives a secret for another purpose from the seed, the same wherever the store is the same. */
+void cd_freq_secret(u8 out[32], const cd_freq *f, const char *purpose);
+
 /* cd_freq_counters: how many there are. */
 usize cd_freq_counters(const cd_freq *f);
 

@@ -165,6 +165,15 @@ static void on_outcome(void *ctx, cd_bytes json)
     cd_gate_outcome(((cd_exchange *)ctx)->gate, json);
 }
 
+static cd_err open_caps(cd_exchange *x, cd_errinfo *why)
+{
+    cd_caps_cfg cfg = {.url = x->cfg.shared_caps, .clock = x->cfg.clock, .window_s = x->cfg.freq_window_s};
+    cd_notary_secret(cfg.secret, x->notary);
+    cd_err err = cd_caps_open(&x->caps, x->cfg.loop, &cfg, why);
+    cd_wipe(cfg.secret, sizeof cfg.secret);
+    return err;
+}
+
 static cd_err open_notary(cd_exchange *x, cd_errinfo *why)
 {
     const cd_notary_cfg cfg = {
@@ -180,7 +189,8 @@ static cd_err open_notary(cd_exchange *x, cd_errinfo *why)
     };
     x->rates = cd_rate_new(RATES_MAX);
     CD_TRY(cd__freq_open(x, why));
-    return cd_notary_open(&x->notary, &cfg, why);
+    CD_TRY(cd_notary_open(&x->notary, &cfg, why));
+    return x->cfg.shared_caps == NULL ? CD_OK : open_caps(x, why);
 }
 
 static void name_beacons(cd_exchange *x)
@@ -290,6 +300,7 @@ void cd_exchange_close(cd_exchange *x)
         return;
     }
     cd_timer_free(x->live_timer);
+    cd_caps_close(x->caps);
     cd_http_server_free(x->server);
     cd_sse_free(x->live);
     x->live = NULL;

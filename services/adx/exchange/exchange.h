@@ -37,6 +37,7 @@ typedef struct cd_exchange_cfg {
     u32 timeout_ms;          /* for an auction */
     i32 at;                  /* 1 or 2, where a request does not say */
     u32 freq_window_s;       /* of frequency caps */
+    const char *shared_caps; /* URL of the Valkey or Redis where they are counted too; NULL: here alone */
     u32 client_rate;         /* requests a second of one address to auctions and tokens; 0: any number */
     u32 token_life_s;        /* of beacons, unless the request wants less or, up to twice as much, more */
     u64 miner_period_s;      /* of miners' rewards; 0: a day */

@@ -15,6 +15,7 @@
 #include "base/table/list.h"
 #include "net/http/server.h"
 #include "net/http/sse.h"
+#include "services/adx/cap/shared.h"
 #include "services/adx/exchange/bidders.h"
 #include "services/adx/exchange/exchange.h"
 #include "services/adx/exchange/explain.h"
@@ -84,6 +85,7 @@ struct cd_exchange {
     u32 filming;         /* pieces of films that are under way */
     cd_settler *settler; /* NULL: nothing is settled on a chain */
     cd_freq *freq;       /* counters of devices; tokens are the notary's */
+    cd_caps *caps;       /* the same, shared with other exchanges; NULL: they are not */
     cd_rate *rates;      /* of requests to the notary, by address */
     cd_http_client *dsp_http, *notice_http;
     cd_bidders *bidders;
@@ -157,6 +159,7 @@ struct cd__run {
     u32 budget_ms;
     usize pending;  /* bidders that have not answered */
     bool is_broke;  /* a campaign would have bid, but for its money */
+    u32 *left;      /* by campaign: how often other exchanges leave it for this device; NULL: not known */
     bool is_capped; /* a campaign would have bid, but for its frequency cap */
     bool is_asking;
     u32 nbr;
@@ -256,6 +259,8 @@ cd_err cd__freq_open(cd_exchange *x, cd_errinfo *why) CD_CHECK;
 /* cd__freq_allows: the device of a request may be shown the campaign once more, beside `promised` times that this very
  * request has won and not counted. A campaign with a cap is for requests that name a device. */
 bool cd__freq_allows(cd__run *run, const cd_adx_campaign *c, u32 promised);
+/* cd__freq_ask has the shared counters looked at and calls then; false: there is nothing to wait for. */
+bool cd__freq_ask(cd__run *run, void (*then)(cd__run *run));
 /* cd__freq_count counts one that was given out. */
 void cd__freq_count(cd__run *run, const cd_adx_campaign *c);
 

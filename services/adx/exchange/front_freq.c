@@ -2,6 +2,7 @@
 #include "services/adx/exchange/exchange_priv.h"
 
 #include "base/hex.h"
+#include "base/mem/mem.h"
 #include "services/adx/auction/text.h"
 
 static const char json_type[] = "application/json";
@@ -49,13 +50,71 @@ static void put_decision(cd_http_req *r, const cd_freq_ask *ask, const cd_freq_d
     cd_json_w_obj_end(&w);
 }
 
+/* Answers by this exchange's own counters. */
+static void decide(cd_exchange *x, cd_http_req *r, const cd_freq_ask *ask)
+{
+    cd_freq_decision d;
+    cd_err err = cd_freq_check(x->freq, &d, ask, cd_clock_wall_s(x->cfg.clock));
+    if (err == CD_OK) {
+        cd_counter_add(d.is_allowed ? x->m.freq_allowed : x->m.freq_denied, 1);
+        put_decision(r, ask, &d);
+        reply_json(r);
+    } else if (err == CD_EFULL) {
+        cd__front_error(r, 503, "busy", "too many counters, show no ad");
+    } else {
+        malformed(r, "names have 1 to 256 bytes, a cap is 0 to 10000");
+    }
+}
+
+/* A check that waits for the shared counters. */
+typedef struct waiting {
+    cd_exchange *x;
+    cd_http_req *r;
+    cd_freq_ask ask;
+    u8 names[2 * CD_FREQ_NAME_MAX];
+} waiting;
+
+/* Without an answer our own counters decide; a cap of 0 is denied, which is what the others say. */
+static void on_shared(void *ctx, const u32 *left, usize cnt)
+{
+    waiting *w = ctx;
+    (void)cnt;
+    if (left != NULL && left[0] == 0) {
+        w->ask.cap = 0;
+    }
+    decide(w->x, w->r, &w->ask);
+    cd_free(w);
+}
+
+/* What our own counters deny is not asked about. */
+static bool ask_shared(cd_exchange *x, cd_http_req *r, const cd_freq_ask *ask)
+{
+    cd_freq_decision d;
+    cd_freq_ask look = *ask;
+    look.is_peek = true;
+    if (x->caps == NULL || cd_freq_check(x->freq, &d, &look, cd_clock_wall_s(x->cfg.clock)) != CD_OK || !d.is_allowed) {
+        return false;
+    }
+    waiting *w = cd_new(waiting);
+    *w = (waiting){.x = x, .r = r, .ask = *ask};
+    memcpy(w->names, ask->device.p, ask->device.n);
+    memcpy(w->names + CD_FREQ_NAME_MAX, ask->campaign.p, ask->campaign.n);
+    w->ask.device.p = w->names;
+    w->ask.campaign.p = w->names + CD_FREQ_NAME_MAX;
+    const cd_caps_row row = {w->ask.campaign, ask->cap};
+    if (!cd_caps_ask(x->caps, w->ask.device, &row, 1, !ask->is_peek, on_shared, w)) {
+        cd_free(w);
+        return false;
+    }
+    return true;
+}
+
 static void on_check(cd_exchange *x, cd_http_req *r)
 {
     cd_arena mem = {0};
     cd_errinfo why = {0};
     cd_json doc;
     cd_freq_ask ask;
-    cd_freq_decision d;
     cd_err err = read_ask(&ask, &doc, &mem, cd_http_req_body(r), &why);
     if (err != CD_OK) {
         malformed(r, why.msg);
@@ -63,15 +122,8 @@ static void on_check(cd_exchange *x, cd_http_req *r)
         return;
     }
     ask.is_peek = cd_bytes_eq(cd_http_req_query(r), cd_bytes_str("peek=1"));
-    err = cd_freq_check(x->freq, &d, &ask, cd_clock_wall_s(x->cfg.clock));
-    if (err == CD_OK) {
-        cd_counter_add(d.is_allowed ? x->m.freq_allowed : x->m.freq_denied, 1);
-        put_decision(r, &ask, &d);
-        reply_json(r);
-    } else if (err == CD_EFULL) {
-        cd__front_error(r, 503, "busy", "too many counters, show no ad");
-    } else {
-        malformed(r, "names have 1 to 256 bytes, a cap is 0 to 10000");
+    if (!ask_shared(x, r, &ask)) {
+        decide(x, r, &ask);
     }
     cd_arena_fini(&mem);
 }
@@ -256,6 +308,9 @@ static bool ask_cap(cd__run *run, const cd_adx_campaign *c, u32 promised, bool i
     if (run->req.ifa.n == 0 || run->req.ifa.n > CD_FREQ_NAME_MAX || promised >= (u32)c->freq_cap) {
         return false;
     }
+    if (run->left != NULL && promised >= run->left[c - run->setup->config->campaigns]) {
+        return false;
+    }
     const cd_freq_ask ask = {
         .device = run->req.ifa,
         .campaign = cd_bytes_str(c->id),
@@ -270,7 +325,55 @@ bool cd__freq_allows(cd__run *run, const cd_adx_campaign *c, u32 promised)
     return ask_cap(run, c, promised, true);
 }
 
+typedef struct looking {
+    cd__run *run;
+    void (*then)(cd__run *run);
+    usize which[CD_CAPS_ROWS_MAX];
+} looking;
+
+static void on_looked(void *ctx, const u32 *left, usize cnt)
+{
+    looking *a = ctx;
+    cd__run *run = a->run;
+    usize all = run->setup->config->campaigns_cnt;
+    if (left != NULL) {
+        run->left = cd_arena_array(&run->mem, u32, all);
+        memset(run->left, 0xff, all * sizeof *run->left); // others have no cap
+        for (usize i = 0; i < cnt; i++) {
+            run->left[a->which[i]] = left[i];
+        }
+    }
+    a->then(run);
+}
+
+bool cd__freq_ask(cd__run *run, void (*then)(cd__run *run))
+{
+    const cd_adx_config *config = run->setup->config;
+    cd_caps_row rows[CD_CAPS_ROWS_MAX];
+    cd_bytes device = run->req.ifa;
+    usize cnt = 0;
+    if (run->x->caps == NULL || device.n == 0 || device.n > CD_FREQ_NAME_MAX) {
+        return false;
+    }
+    looking *a = cd_arena_new(&run->mem, looking);
+    for (usize i = 0; i < config->campaigns_cnt && cnt < CD_CAPS_ROWS_MAX; i++) {
+        const cd_adx_campaign *c = &config->campaigns[i];
+        if (c->freq_cap != 0) {
+            rows[cnt] = (cd_caps_row){cd_bytes_str(c->id), (u64)c->freq_cap};
+            a->which[cnt++] = i;
+        }
+    }
+    a->run = run;
+    a->then = then;
+    return cnt != 0 && cd_caps_ask(run->x->caps, device, rows, cnt, false, on_looked, a);
+}
+
 void cd__freq_count(cd__run *run, const cd_adx_campaign *c)
 {
+    const cd_caps_row row = {cd_bytes_str(c->id), (u64)c->freq_cap};
     (void)ask_cap(run, c, 0, false);
+    if (run->x->caps != NULL && c->freq_cap != 0) {
+        bool is_sent = cd_caps_ask(run->x->caps, run->req.ifa, &row, 1, true, NULL, NULL);
+        (void)is_sent; // else our own counters alone have it
+    }
 }

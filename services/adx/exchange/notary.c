@@ -165,6 +165,11 @@ cd_err cd_notary_open(cd_notary **out, const cd_notary_cfg *cfg, cd_errinfo *why
     return CD_OK;
 }
 
+void cd_notary_secret(u8 out[32], const cd_notary *n)
+{
+    cd_freq_secret(out, n->freq, "adx/caps/v1"); // the seed does not change once it is there
+}
+
 void cd_notary_close(cd_notary *n)
 {
     if (n == NULL) {

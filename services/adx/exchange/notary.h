@@ -62,6 +62,9 @@ typedef void cd_notary_fn(const cd_notary_room *room, cd_http_req *r);
  * cd_keyring_open, cd_house_new (CD_ECORRUPT: a log that is not its hash) and cd_freq_new. */
 cd_err cd_notary_open(cd_notary **out, const cd_notary_cfg *cfg, cd_errinfo *why) CD_CHECK;
 
+/* cd_notary_secret is the secret of the labels of shared frequency caps: the same for all who share the database. */
+void cd_notary_secret(u8 out[32], const cd_notary *n);
+
 /* cd_notary_close answers what was posted, then ends the threads. NULL is allowed. */
 void cd_notary_close(cd_notary *n);
 

@@ -455,6 +455,15 @@ static void find_slots(cd__run *run)
     run->rules.slots = run->slot_rules;
 }
 
+/* It is known what other exchanges have shown to the device. */
+static void on_caps(cd__run *run)
+{
+    ask_campaigns(run);
+    if (--run->pending == 0) {
+        finish(run);
+    }
+}
+
 void cd__run_begin(cd__run *run, cd__run_done *done)
 {
     cd_exchange *x = run->x;
@@ -475,7 +484,10 @@ void cd__run_begin(cd__run *run, cd__run_done *done)
     }
     u32 asked_ms = run->req.tmax == 0 ? UINT32_MAX : (u32)run->req.tmax - MARGIN_MS;
     run->budget_ms = asked_ms < x->cfg.timeout_ms ? asked_ms : x->cfg.timeout_ms;
-    ask_campaigns(run);
+    run->pending = cd__freq_ask(run, on_caps) ? 1 : 0;
+    if (run->pending == 0) {
+        ask_campaigns(run);
+    }
     ask_bidders(run);
     if (run->pending == 0) {
         finish(run);
