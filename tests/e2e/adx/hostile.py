@@ -37,6 +37,11 @@ def raw_server(answer):
     return s
 
 
+def moved(url):
+    """An answer that leads elsewhere."""
+    return f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {url}\r\nContent-Length: 0\r\n\r\n".encode()
+
+
 def run(w):
     wrong_answers(w)
     bad_servers(w)
@@ -85,6 +90,8 @@ def bad_servers(w):
     servers = {"silent": raw_server(None), "no HTTP": raw_server([b"hello\r\n\r\n"]),
                "cut": raw_server([b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"]),
                "endless": raw_server([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"] + [b"1\r\n \r\n"] * 1000),
+               "drip": raw_server([b"HTTP/1.1 200 OK\r\nX: "] + [b"a"] * 1000),
+               "redirect": raw_server([moved(good.url("/bid"))]),
                "long head": raw_server([b"HTTP/1.1 200 OK\r\n"] + [b"A: " + b"b" * 9000 + b"\r\n"] * 50)}
     dead = socket.socket()
     dead.bind(("127.0.0.1", 0))
@@ -100,6 +107,7 @@ def bad_servers(w):
         w.check(status == 200 and got["seatbid"][0]["seat"] == "G", f"round {i}")
     told = {d["id"]: d["end"] for d in x.explain("1")["bidders"]}
     w.check(told["good"] == "answer", f"{told}")
+    w.check(len(good.requests) == 12, f"nobody is followed elsewhere: {len(good.requests)}")
     w.check(all(told[n] == "paused" for n in ("dead", "slow", "silent")), f"left alone after failures: {told}")
     w.check(all(e in ("paused", "broken", "late", "too_slow") for n, e in told.items() if n != "good"), f"{told}")
     w.check(x.stop() == 0, "stops")
