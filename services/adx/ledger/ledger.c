@@ -58,24 +58,30 @@ static const char *const steps[] = {
     X(CARRY_PUT, "INSERT INTO carries (publisher, rest) VALUES (?1, ?2) ON CONFLICT (publisher) DO UPDATE SET"         \
                  " rest = excluded.rest")
 
-#define NAME(id, text) ST_##id,
-enum { STATEMENTS(NAME) ST_CNT };
-#define TEXT(id, text) [ST_##id] = (text),
-static const char *const texts[] = {STATEMENTS(TEXT)};
+enum { STATEMENTS(CD__ST_NAME) ST_CNT };
+static const char *const texts[] = {STATEMENTS(CD__ST_TEXT)};
 
 /* --- life --- */
+
+cd_err cd__ledger_prepare(cd_sql_stmt ***out, cd_ledger *l, const char *const *texts_of, usize cnt, cd_errinfo *why)
+{
+    *out = cd_new_array(cd_sql_stmt *, cnt);
+    for (usize i = 0; i < cnt; i++) {
+        CD_TRY(cd_sql_prepare(l->q, &(*out)[i], texts_of[i], why));
+    }
+    return CD_OK;
+}
 
 cd_err cd_ledger_open(cd_ledger **out, const char *url, bool may_write, cd_errinfo *why)
 {
     const cd_sql_cfg cfg = {.url = url, .may_write = may_write};
     cd_ledger *l = cd_new(cd_ledger);
-    l->st = cd_new_array(cd_sql_stmt *, ST_CNT);
     cd_err err = cd_sql_open(&l->q, &cfg, why);
     if (err == CD_OK && may_write) {
         err = cd_sql_migrate(l->q, steps, CD_COUNT(steps), why);
     }
-    for (usize i = 0; i < ST_CNT && err == CD_OK; i++) {
-        err = cd_sql_prepare(l->q, &l->st[i], texts[i], why);
+    if (err == CD_OK) {
+        err = cd__ledger_prepare(&l->st, l, texts, CD_COUNT(texts), why);
     }
     if (err == CD_OK) {
         err = cd__wages_open(l, why);

@@ -28,6 +28,13 @@ cd__posting cd__posting_of(const char *kind, const char *id, i64 amount);
 cd_err cd__ledger_post(cd_ledger *l, const char *kind, cd_bytes ref, const cd__posting *list, usize cnt, u64 now_ms,
                        cd_errinfo *why) CD_CHECK;
 
+/* Statements are lists of X(NAME, "text"), kept in the order of their ST_NAME. cd__ledger_prepare prepares a list of
+ * them; they live as long as the connection, the array *out is freed by cd_ledger_close. */
+#define CD__ST_NAME(id, text) ST_##id,
+#define CD__ST_TEXT(id, text) [ST_##id] = (text),
+cd_err cd__ledger_prepare(cd_sql_stmt ***out, cd_ledger *l, const char *const *texts_of, usize cnt,
+                          cd_errinfo *why) CD_CHECK;
+
 /* cd__ledger_number reads the first column of the one row that a statement gives, 0 without a row. */
 cd_err cd__ledger_number(cd_sql_stmt *st, i64 *out, const cd_sql_val *vals, usize cnt, cd_errinfo *why) CD_CHECK;
 

@@ -48,18 +48,12 @@ enum { MAKE_MAX = 256, LEAVES_MAX = 4096, ADDRESS_TEXT = 42 };
     X(CLAIMS, "SELECT DISTINCT sending FROM leaves JOIN sendings ON sendings.id = leaves.sending WHERE state = 2 AND"  \
               " publisher = ?1 ORDER BY sending DESC LIMIT ?2")
 
-#define NAME(id, text) ST_##id,
-enum { STATEMENTS(NAME) ST_CNT };
-#define TEXT(id, text) [ST_##id] = (text),
-static const char *const texts[] = {STATEMENTS(TEXT)};
+enum { STATEMENTS(CD__ST_NAME) ST_CNT };
+static const char *const texts[] = {STATEMENTS(CD__ST_TEXT)};
 
 cd_err cd__settle_open(cd_ledger *l, cd_errinfo *why)
 {
-    l->settle = cd_new_array(cd_sql_stmt *, ST_CNT);
-    for (usize i = 0; i < ST_CNT; i++) {
-        CD_TRY(cd_sql_prepare(l->q, &l->settle[i], texts[i], why));
-    }
-    return CD_OK;
+    return cd__ledger_prepare(&l->settle, l, texts, CD_COUNT(texts), why);
 }
 
 /* --- what is on its way --- */

@@ -56,18 +56,12 @@ enum { DAY_S = 86400, SURPLUS_PART = 10, DUE_MAX = 256 };
     X(CARRY_PUT, "INSERT INTO carries (publisher, rest) VALUES ('miner/' || ?1, ?2) ON CONFLICT (publisher) DO UPDATE" \
                  " SET rest = excluded.rest")
 
-#define NAME(id, text) ST_##id,
-enum { STATEMENTS(NAME) ST_CNT };
-#define TEXT(id, text) [ST_##id] = (text),
-static const char *const texts[] = {STATEMENTS(TEXT)};
+enum { STATEMENTS(CD__ST_NAME) ST_CNT };
+static const char *const texts[] = {STATEMENTS(CD__ST_TEXT)};
 
 cd_err cd__wages_open(cd_ledger *l, cd_errinfo *why)
 {
-    l->wages = cd_new_array(cd_sql_stmt *, ST_CNT);
-    for (usize i = 0; i < ST_CNT; i++) {
-        CD_TRY(cd_sql_prepare(l->q, &l->wages[i], texts[i], why));
-    }
-    return CD_OK;
+    return cd__ledger_prepare(&l->wages, l, texts, CD_COUNT(texts), why);
 }
 
 static cd_err number(cd_ledger *l, int st, i64 *out, const char *name, cd_errinfo *why)

@@ -1,4 +1,5 @@
-"""Frequency caps in an exchange's memory, and the same rules where two share them through Valkey: one cap for both, through restarts of theirs and of the store's."""
+"""Frequency caps in the memory of one exchange, and by the same rules where two share them through Valkey: one cap for both,
+through restarts of theirs and of the store."""
 import concurrent.futures
 import json
 import os
