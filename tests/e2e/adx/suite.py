@@ -7,6 +7,7 @@ import signal
 import subprocess
 import urllib.parse
 
+from strict import xmllint
 from world import MINIMAL, SLOT, TESTDATA, Exchange, answer_of, campaign, dsp
 
 
@@ -197,20 +198,6 @@ def forwarded(w):
     w.check("poddur" not in a["imp"][0]["video"] and b["imp"][0]["video"]["poddur"] == 30, "pods in 2.6 alone")
     w.check("ssai" not in a["imp"][0] and b["imp"][0]["ssai"] == 2, "ssai in 2.6 alone")
     w.check(len(old.requests) == 3 and len(late.requests) == 1, f"qps: {len(late.requests)} of 3")
-
-
-XSD = TESTDATA / "vast/xsd"
-
-
-def xmllint(w, document, version, text):
-    """A document is valid by the schema of its version, once macros are no brackets."""
-    schema = next(iter(sorted(XSD.glob(f"*{version}*.xsd"))), None) if XSD.exists() else None
-    if schema is None:
-        return
-    plain = re.sub(r"\[([A-Z]+)\]", r"\1", document)
-    done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", str(schema), "-"], input=plain.encode(),
-                          capture_output=True, check=False)
-    w.check(done.returncode == 0, f"{text}: {done.stderr.decode()[:300]}")
 
 
 def documents(w):

@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -98,6 +99,7 @@ class Exchange:
         self.start()
 
     def write(self, config):
+        self.has_others = bool(config.get("dsps"))  # bidders, whose documents are as valid as they make them
         self.config.write_text(json.dumps(config))
 
     def start(self):
@@ -138,6 +140,8 @@ class Exchange:
             answer, head = r.read(), {k.lower(): v for k, v in r.getheaders()}
             if path.startswith("/rtb/bid") and r.status == 200:
                 self.world.keep(answer, head)
+            if path.startswith("/vast") and r.status == 200 and not getattr(self, "has_others", False):
+                self.world.keep_document(answer.decode())
             return r.status, answer, head
         finally:
             c.close()
@@ -169,6 +173,7 @@ class World:
         self.passed = self.failed = 0
         self.exchanges, self.bidders = [], []
         self.responses = {}  # (major version, text) of what /rtb/bid answered; the values say nothing
+        self.documents = {}  # by shape: what /vast answered
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="adx-e2e-"))
 
     def folder(self):
@@ -209,6 +214,11 @@ class World:
         text = gzip.decompress(answer) if head.get("content-encoding") == "gzip" else answer
         if len(self.responses) < KEPT:
             self.responses[(head["x-openrtb-version"][0], text)] = None
+
+    def keep_document(self, text):
+        """Notes a document, one of those that are alike but for tokens and ids."""
+        if len(self.documents) < KEPT:
+            self.documents.setdefault(re.sub(r"\?b=[\w-]+|[0-9a-f]{16,}|:\d+/", "", text), text)
 
     def close(self):
         for e in self.exchanges:
