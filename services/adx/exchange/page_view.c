@@ -201,7 +201,7 @@ static void rewards(cd_html *h, cd__view *v)
     cd_html_put(h,
                 "<section class=\"panel\"><header><h2>Earned by miners</h2></header><div class=\"body stack\"><div "
                 "class=\"row\"><span class=\"price\">{}</span><span class=\"mut\">USD for {} impressions and {}</span>"
-                "</div><dl class=\"kv\">",
+                "</div><dl class=\"lamps\">",
                 cd__page_usd(a, (i64)r->total), count(a, v->wages.impressions), cd_fmt_bytes(a, v->wages.bytes));
     for (usize i = 0; i < CD_COUNT(parts); i++) {
         cd_html_put(h, "<dt>{}</dt><dd>{}</dd>", parts[i].name, cd__page_usd(a, (i64)parts[i].nano));
