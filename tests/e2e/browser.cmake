@@ -7,6 +7,8 @@ add_test(NAME e2e/browser-explorer
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py explorer $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-index
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py index $<TARGET_FILE:candela>)
+add_test(NAME e2e/browser-primary
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py primary $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-webhooks
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py webhooks $<TARGET_FILE:candela-webhooks>
                  --node $<TARGET_FILE:candela>)
@@ -14,6 +16,7 @@ add_test(NAME e2e/browser-finality
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py finality $<TARGET_FILE:candela>)
 add_test(NAME e2e/browser-project
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/browser/run.py project $<TARGET_FILE:candela>)
-set_tests_properties(e2e/browser-adx e2e/browser-finality e2e/browser-pricing e2e/browser-explorer e2e/browser-index e2e/browser-webhooks
+set_tests_properties(e2e/browser-adx e2e/browser-finality e2e/browser-pricing e2e/browser-explorer e2e/browser-index
+                     e2e/browser-primary e2e/browser-webhooks
                      PROPERTIES LABELS e2e TIMEOUT 1200)
 set_tests_properties(e2e/browser-project PROPERTIES LABELS "e2e;full" TIMEOUT 1200)

@@ -62,11 +62,30 @@ static bool visit_x(void *ctx, const cd_hash32 *id, const cd_utxo *u)
     return visit(ctx, id, u);
 }
 
+static void asset_name(cd__pp *p, const cd_hash32 *asset)
+{
+    const cd__pp_asset *a = cd__pp_asset_of(p, asset);
+    if (a->name.n == 0 || p->x.kv == NULL) {
+        cd__pp_asset_id(p, asset);
+    } else {
+        cd_html_put(&p->h, "<a href=\"{}\">{}</a>", cd__pp_href(p, CD_PRIMARY_X, "asset", cd__pp_id_text(p, asset)),
+                    cd_foreign_of(a->name));
+    }
+}
+
+/* What is owned besides, on a line of its own. */
+static void part(cd__pp *p, u64 amount, const cd_hash32 *asset, const char *how)
+{
+    if (amount != 0) {
+        cd_html_put(&p->h, "<span class=\"sub\">");
+        cd__pp_amount(p, amount, asset);
+        cd_html_put(&p->h, " {}</span>", how);
+    }
+}
+
 static void balance(cd__pp *p, cd_primary_chain chain, const cd_addr20 *addr)
 {
-    static const cd_ui_col cols[] = {{.name = "Free", .flags = CD_COL_NUM},
-                                     {.name = "Locked", .flags = CD_COL_NUM},
-                                     {.name = "With others", .flags = CD_COL_NUM}};
+    static const cd_ui_col cols[] = {{.name = "Asset"}, {.name = "Amount", .flags = CD_COL_NUM}};
     sums *s = cd_arena_zalloc(&p->a, sizeof *s);
     s->p = p;
     cd_err e = chain == CD_PRIMARY_P ? cd_utxo_each(p->p.state.kv, &cd_p_utxo_table, addr, NULL, visit, s)
@@ -84,14 +103,14 @@ static void balance(cd__pp *p, cd_primary_chain chain, const cd_addr20 *addr)
     } else {
         cd_ui_table_begin(&p->h, "Balance", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < s->cnt; i++) {
-            const u64 v[] = {s->v[i].free, s->v[i].locked, s->v[i].shared};
-            cd_html_put(&p->h, "<tr>");
-            for (usize k = 0; k < CD_COUNT(v); k++) {
-                cd_html_put(&p->h, "<td class=\"num\">");
-                cd__pp_amount(p, v[k], &s->v[i].asset);
-                cd_html_put(&p->h, "</td>");
-            }
-            cd_html_put(&p->h, "</tr>");
+            const sum *of = &s->v[i];
+            cd_html_put(&p->h, "<tr><td>");
+            asset_name(p, &of->asset);
+            cd_html_put(&p->h, "</td><td class=\"num\">");
+            cd__pp_amount(p, of->free, &of->asset);
+            part(p, of->locked, &of->asset, "locked");
+            part(p, of->shared, &of->asset, "with others, who must sign too");
+            cd_html_put(&p->h, "</td></tr>");
         }
         cd_ui_table_end(&p->h);
     }

@@ -359,7 +359,8 @@ static void p_figures(cd__pp *p, const cd__pp_roll *roll)
         {.label = "Networks",
          .value = more ? cd_bytes_str("1,000+") : cd_fmt_count(&p->a, cnt),
          .unit = "",
-         .sub = cd_bytes_str(cd_arena_fmt(&p->a, "%llu L1 validators active", (unsigned long long)active))},
+         .sub = cd_bytes_str(cd_arena_fmt(&p->a, "%llu active L1 %s", (unsigned long long)active,
+                                          active == 1 ? "validator" : "validators"))},
     };
     cd_ui_figs(&p->h, figs, CD_COUNT(figs));
 }
@@ -387,7 +388,7 @@ static void p_home(cd__pp *p)
     cd__pp_block_rows(p, p->p.height, SHOWN);
     cd_html_put(&p->h, "</section>");
     panel(p, "Validators", "validators", "All validators");
-    cd__pp_validator_rows(p, roll->v, 0, cd_min_u64(roll->cnt, SHOWN), roll->own + roll->delegated);
+    cd__pp_validator_rows(p, roll->v, 0, cd_min_u64(roll->cnt, SHOWN), 0);
     cd_html_put(&p->h, "</section></div>");
     cd__pp_roll_end(p->m, roll);
 }

@@ -69,6 +69,7 @@ void cd__pp_nets(cd__pp *p)
 
 static void l1_row(cd__pp *p, const cd_p_l1 *v, u64 accrued, u64 price)
 {
+    static const cd_ui_col state = {.name = "State", .flags = CD_COL_P2};
     u64 balance = v->end_fee > accrued ? v->end_fee - accrued : 0;
     cd_html_put(&p->h, "<tr><td>");
     cd__pp_node(p, &v->node_id, 0);
@@ -76,11 +77,14 @@ static void l1_row(cd__pp *p, const cd_p_l1 *v, u64 accrued, u64 price)
     cd_ui_ident(&p->h, &(cd_ui_id){.text = cd__pp_id_text(p, &v->validation_id)});
     cd_html_put(&p->h, "</span></td><td class=\"num\">{}</td><td class=\"num\">", cd_fmt_count(&p->a, v->weight));
     cd__pp_native(p, balance);
-    if (balance != 0 && price != 0) {
+    if (balance == 0) {
+        cd_html_put(&p->h, "<span class=\"sub\">inactive</span>");
+    } else if (price != 0) {
         u64 left = cd_min_u64(balance / price, UINT64_MAX / 2000);
         cd_html_put(&p->h, "<span class=\"sub\">for {}</span>", cd_fmt_duration(&p->a, left * 1000));
     }
-    cd_html_put(&p->h, "</td><td>");
+    cd_html_put(&p->h, "</td>");
+    cd_ui_cell(&p->h, &state);
     cd_ui_pill(&p->h, v->end_fee != 0 ? CD_PILL_OK : CD_PILL_NEUTRAL,
                cd_bytes_str(v->end_fee != 0 ? "Active" : "Inactive"));
     cd_html_put(&p->h, "</td></tr>");
@@ -91,7 +95,7 @@ static void l1_validators(cd__pp *p, const cd_hash32 *net)
     static const cd_ui_col cols[] = {{.name = "Node"},
                                      {.name = "Weight", .flags = CD_COL_NUM},
                                      {.name = "Balance", .flags = CD_COL_NUM},
-                                     {.name = "State"}};
+                                     {.name = "State", .flags = CD_COL_P2}};
     cd_p_l1 *v;
     usize cnt = 0;
     u64 accrued = 0;
@@ -126,7 +130,8 @@ static void l1_validators(cd__pp *p, const cd_hash32 *net)
     cd_bytes last = cd__pp_id_text(p, &v[cnt - 1].validation_id);
     cd_bytes next = cd_bytes_str(
         cd_arena_fmt(&p->a, "%.*s?after=%.*s", (int)own.n, (const char *)own.p, (int)last.n, (const char *)last.p));
-    cd_html_put(&p->h, "<footer><span>at {} base units a second</span>", cd_fmt_count(&p->a, price));
+    cd_html_put(&p->h, "<footer><span>each pays {} base {} a second</span>", cd_fmt_count(&p->a, price),
+                price == 1 ? "unit" : "units");
     cd_ui_pager(&p->h, from.n == 0 ? (cd_bytes){0} : own, more ? next : (cd_bytes){0});
     cd_html_put(&p->h, "</footer></section>");
 }

@@ -161,8 +161,8 @@ void cd__pp_block_rows(cd__pp *p, u64 from, usize cnt);
 cd_err cd__pp_roll_get(cd__pp *p, cd__pp_roll **out) CD_CHECK;
 void cd__pp_roll_end(cd_primary *m, cd__pp_roll *roll);
 
-/* cd__pp_validator_rows writes a table of validators, the first of which is number first. cd__pp_time_left writes how
- * long a staker stays. */
+/* cd__pp_validator_rows writes a table of cnt validators of a roll from first on; whole: all stake, for shares; 0: a
+ * short table without. */
 void cd__pp_validator_rows(cd__pp *p, const cd__pp_validator *v, usize first, usize cnt, u64 whole);
 
 /* --- transactions (p_tx.c, x_tx.c) --- */

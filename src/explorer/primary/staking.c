@@ -111,28 +111,33 @@ static const cd_ui_col cols[] = {
     {.name = "Stake", .flags = CD_COL_NUM},
     {.name = "Share", .flags = CD_COL_NUM | CD_COL_P2},
     {.name = "Delegated", .flags = CD_COL_NUM | CD_COL_P3},
-    {.name = "Ends", .flags = CD_COL_NUM},
 };
+
+/* The columns of a short table come first. */
+enum { SHORT = 2 };
 
 void cd__pp_validator_rows(cd__pp *p, const cd__pp_validator *v, usize first, usize cnt, u64 whole)
 {
     const char *unit = p->network->family->symbol;
-    cd_ui_table_begin(&p->h, "Validators", cols, CD_COUNT(cols), NULL, NULL);
+    bool is_short = whole == 0;
+    cd_ui_table_begin(&p->h, "Validators", cols, is_short ? SHORT : CD_COUNT(cols), NULL, NULL);
     for (usize i = first; i < first + cnt; i++) {
         const cd_p_staker *s = &v[i].staker;
         cd_html_put(&p->h, "<tr><td>");
         cd__pp_node(p, &s->node_id, 0);
-        cd_html_put(&p->h, "</td><td class=\"num\">{} {}</td>", cd__pp_figure(p, stake_of(&v[i])), unit);
-        cd_ui_cell(&p->h, &cols[2]);
-        cd_html_put(&p->h, "{}", cd_fmt_percent(&p->a, stake_of(&v[i]), whole));
-        cd_chart_meter(&p->h, stake_of(&v[i]), stake_of(&v[0]), 1);
-        cd_html_put(&p->h, "</td>");
-        cd_ui_cell(&p->h, &cols[3]);
-        cd_html_put(&p->h, "{} <span class=\"sub\">{} {}</span></td><td class=\"num\">",
-                    cd__pp_figure(p, v[i].delegated.weight), cd_fmt_count(&p->a, v[i].delegated.cnt),
-                    v[i].delegated.cnt == 1 ? "delegator" : "delegators");
+        cd_html_put(&p->h, "<span class=\"sub\">ends ");
         cd_ui_time(&p->h, &p->a, s->end, p->now_s);
-        cd_html_put(&p->h, "</td></tr>");
+        cd_html_put(&p->h, "</span></td><td class=\"num\">{} {}</td>", cd__pp_figure(p, stake_of(&v[i])), unit);
+        if (!is_short) {
+            cd_ui_cell(&p->h, &cols[2]);
+            cd_html_put(&p->h, "{}", cd_fmt_percent(&p->a, stake_of(&v[i]), whole));
+            cd_chart_meter(&p->h, stake_of(&v[i]), stake_of(&v[0]), 1);
+            cd_html_put(&p->h, "</td>");
+            cd_ui_cell(&p->h, &cols[3]);
+            cd_html_put(&p->h, "{} <span class=\"sub\">{} {}</span></td>", cd__pp_figure(p, v[i].delegated.weight),
+                        cd_fmt_count(&p->a, v[i].delegated.cnt), v[i].delegated.cnt == 1 ? "delegator" : "delegators");
+        }
+        cd_html_put(&p->h, "</tr>");
     }
     cd_ui_table_end(&p->h);
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Drives pages in headless Chromium; ends with `N passed, M failed`.
 
-usage: tests/e2e/browser/run.py adx|pricing|explorer|index|project|finality|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
+usage: tests/e2e/browser/run.py adx|pricing|explorer|index|primary|project|finality|webhooks PROGRAM [--node CANDELA] [--shots FOLDER]
 
 PROGRAM is for finality the candela program, beside which ../web/finality.html is; for adx the candela-adx program; for pricing the page test of services/pricing, which serves the page with a provider that is played; for explorer,
-index and project the candela program (project: a Hardhat project has deployed and used contracts); for webhooks
+index, primary and project the candela program (primary: every kind of transaction of P, X and C was made; project: a Hardhat project has deployed and used contracts); for webhooks
 candela-webhooks, with the node that it follows. Packages are pinned by
 package-lock.json and installed into build/e2e/browser, once. CANDELA_TEST_FULL=1 looks at more pages."""
 import argparse
@@ -174,7 +174,17 @@ def chain_facts(ask):
             "nobody": ask("eth_getProof", "0x" + "12" * 20, [], number)}
 
 
-SERVE = {"finality": serve_finality, "adx": serve_adx, "pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "project": serve_project}
+def serve_primary(program):
+    """A node on which every kind of transaction of P, X and C was made."""
+    import pages_suite  # noqa: PLC0415 - only these pages need it
+    env = harness.Env(pathlib.Path(program).resolve())
+    atexit.register(env.close)
+    cli, made, node = pages_suite.lived(env)
+    (WORK / "primary.json").write_text(json.dumps({"made": made, "node": node, "me": pages_suite.ME}))
+    return types.SimpleNamespace(terminate=lambda: None, wait=lambda: None), cli.node.url
+
+
+SERVE = {"finality": serve_finality, "adx": serve_adx, "pricing": serve_pricing, "explorer": serve_explorer, "index": serve_explorer, "primary": serve_primary, "project": serve_project}
 
 
 def main():
