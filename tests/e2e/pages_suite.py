@@ -1,13 +1,17 @@
 """Pages of the primary network: what they say of P and X, and of money that crosses, is what the methods answer.
 [spec:pchain-xchain#4] [spec:pchain-xchain#8]"""
+import hashlib
 import html
 import http.client
+import json
+import pathlib
 import re
+import time
 import urllib.parse
 
 from harness import match, same
 from money_suite import ACCOUNT, DAY, EWOQ, ME, VM, Cli
-from primary_suite import result
+from primary_suite import DATA, recorded, result
 
 PAGE = 25
 HOSTILE = "<b>x</b>\"'&"
@@ -266,3 +270,51 @@ def test_chains_leave_and_come_back(env):
     has(c, "Imported", "from P", done["export"]["txID"][:8])
     same(pages.get("/P/nothing/at/all", 404)[1]["Content-Type"], "text/html; charset=utf-8")
     same(EWOQ in pages.source("/P"), False)
+
+
+def cb58(raw):
+    """As node-api says: base58 of the bytes and the last four of their SHA-256."""
+    letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    raw += hashlib.sha256(raw).digest()[-4:]
+    n, out = int.from_bytes(raw, "big"), ""
+    while n:
+        n, digit = divmod(n, 58)
+        out = letters[digit] + out
+    return "1" * (len(raw) - len(raw.lstrip(b"\0"))) + out
+
+
+def crowded(env, cnt):
+    """A node of network 1337 with so many validators from the beginning."""
+    config = json.loads((DATA / "vectors" / "genesis.json").read_text())[1]["config"]
+    config["startTime"], config["initialStakeDurationOffset"] = int(time.time()) - 3600, 60
+    like = config["initialStakers"][0]
+    config["initialStakers"] = [
+        {"nodeID": "NodeID-" + cb58(hashlib.sha256(str(i).encode()).digest()[:20]),
+         "rewardAddress": like["rewardAddress"], "delegationFee": 20000} for i in range(cnt)]
+    path = pathlib.Path(env.dir()) / "genesis.json"
+    path.write_text(json.dumps(config))
+    return env.start("--network-profile=upstream", f"--genesis-file={path}", "--sybil-protection-enabled=false",
+                     "--explorer=on", data_dir=env.dir(), network="1337")
+
+
+def test_two_thousand_validators(env):
+    """Every one stands on a page, in the order of stake; the first page stays small."""
+    recorded("net1337-flows")
+    node = crowded(env, 2000)
+    pages = Pages(node)
+    answer = {v["nodeID"]: v for v in p_api(node, "getCurrentValidators")["validators"]}
+    same(len(answer), 2000)
+    stakes = []
+    path = "/P/validators"
+    while path:
+        page = pages.source(path)
+        row = [m for m in re.findall(r"/explorer/P/validator/(NodeID-\w+)", page)]
+        assert 0 < len(row) <= PAGE, (path, len(row))
+        stakes += [(answer[n]["weight"], n) for n in row]
+        after = re.search(r'href="/explorer(/P/validators\?from=\d+)"', page)
+        path = after and after[1]
+    same(len({n for _, n in stakes}), 2000)
+    weights = [int(w) for w, _ in stakes]
+    same(weights, sorted(weights, reverse=True))
+    has(pages.text("/P"), "2,000")
+    small(pages)
