@@ -134,7 +134,7 @@ static void form(cd__xp *p, const contract *c, const cd_fn *f)
                     "spellcheck=\"false\" value=\"{}\"></label>",
                     cd_view_rules(p->view)->is_dev ? CD__XP_DEV_ACCOUNT : "");
     }
-    cd_html_put(h, "<div><button class=\"btn\">{}</button></div></form></details>", f->is_view ? "Read" : "Try");
+    cd_html_put(h, "<div><button class=\"btn\">{}</button></div></form></details>", f->is_view ? "Read" : "Simulate");
     cd_buf_fini(&text);
     cd_buf_fini(&types);
 }

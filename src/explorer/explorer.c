@@ -186,6 +186,8 @@ cd__xp *cd__xp_open(const cd_explorer *x, cd_http_req *r)
     cd__xp *p = cd_new(cd__xp);
     *p = (cd__xp){
         .x = x, .req = r, .view = cd_view_newest(x->cfg.chain), .now_s = cd_clock_wall_s(x->cfg.clock), .status = 200};
+    /* A chain may be ahead of the machine's clock: its ages are told from its newest block. */
+    p->now_s = cd_max_u64(p->now_s, cd_view_head(p->view)->block.header.time);
     p->h.out = &p->body;
     return p;
 }

@@ -160,7 +160,7 @@ void cd__xp_pool(cd__xp *p)
     cd_ui_figs(h, figs, CD_COUNT(figs));
     cd_html_put(h, "<section class=\"panel\" aria-label=\"Waiting transactions\">");
     if (g.cnt == 0) {
-        cd_ui_empty(h, "Nothing waits", "Transactions stand here until a block takes them.", (cd_markup){0});
+        cd_ui_empty(h, "No pending transactions", "Transactions stand here until a block takes them.", (cd_markup){0});
     } else {
         cd_ui_table_begin(h, "Waiting transactions", cols, CD_COUNT(cols), NULL, NULL);
         for (usize i = 0; i < g.cnt; i++) {

@@ -1,8 +1,9 @@
 #include "base/hex.h"
+#include "base/num_text.h"
 #include "explorer/explorer_priv.h"
 #include "web/chart.h"
 
-enum { LOGS_SHOWN = 50 };
+enum { LOGS_SHOWN = 50, DATA_SHOWN = 4096 };
 
 /* --- in a sentence --- */
 
@@ -74,6 +75,14 @@ static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__
         cd_html_put(h, "</b> on ");
         cd__xp_addr(p, &tx->to, 0);
         cd_html_put(h, ".");
+    } else if (m->total == 1 && m->cnt == 1 && m->v[0].token == NULL && tx->data.n != 0 &&
+               !cd_u256_is_zero(&tx->value)) {
+        /* The value is what the call was given, not what it is for: deposit() of 5. */
+        cd_html_put(h, " called <b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
+        cd__xp_addr(p, &tx->to, 0);
+        cd_html_put(h, " with <b>");
+        cd__move_amount(p, &m->v[0]);
+        cd_html_put(h, "</b>.");
     } else if (m->total == 1 && m->cnt == 1) {
         say_move(p, &m->v[0], &tx->sender);
         cd_html_put(h, ".");
@@ -189,6 +198,14 @@ void cd__log_write(cd__xp *p, const cd_log *log, u64 nr)
     cd_html_put(h, "</div>");
 }
 
+/* The log that the page begins with: "?logs=50". */
+static usize first_log(cd__xp *p, usize cnt)
+{
+    u64 at = 0;
+    cd_bytes typed = cd__xp_query(p, "logs", CD_U64_TEXT_MAX);
+    return typed.n != 0 && cd_u64_parse(&at, typed) == CD_OK && at < cnt ? (usize)at : 0;
+}
+
 static void logs(cd__xp *p, const cd_receipt *r)
 {
     cd_html *h = &p->h;
@@ -196,16 +213,22 @@ static void logs(cd__xp *p, const cd_receipt *r)
         return;
     }
     cd_html_put(h,
-                "<section class=\"panel\"><header><h2>Logs</h2><div "
+                "<section class=\"panel\" id=\"logs\"><header><h2>Logs</h2><div "
                 "class=\"end\">{}</div></header><div class=\"body stack\">",
                 cd_fmt_count(&p->a, r->log_cnt));
-    for (usize i = 0; i < r->log_cnt && i < LOGS_SHOWN; i++) {
+    usize first = first_log(p, r->log_cnt);
+    usize end = cd_min_u64(first + LOGS_SHOWN, r->log_cnt);
+    for (usize i = first; i < end; i++) {
         cd__log_write(p, &r->logs[i], i);
     }
     cd_html_put(h, "</div>");
     if (r->log_cnt > LOGS_SHOWN) {
-        cd_html_put(h, "<footer><span>Showing {} of {}</span></footer>", (u64)LOGS_SHOWN,
+        cd_bytes next = cd_bytes_str(cd_arena_fmt(&p->a, "?logs=%zu#logs", end));
+        cd_html_put(h, "<footer><span>{} to {} of {}</span>", cd_fmt_count(&p->a, first), cd_fmt_count(&p->a, end - 1),
                     cd_fmt_count(&p->a, r->log_cnt));
+        cd_ui_pager(h, first == 0 ? (cd_bytes){0} : cd_bytes_str("?logs=0#logs"),
+                    end == r->log_cnt ? (cd_bytes){0} : next);
+        cd_html_put(h, "</footer>");
     }
     cd_html_put(h, "</section>");
 }
@@ -233,6 +256,39 @@ static void head_of(cd__xp *p, const cd_accepted *b, usize idx)
                     cd__xp_tx_href(p, &b->block.txs[idx + 1].hash), (u64)idx + 1);
     }
     cd_html_put(h, "</nav></div>");
+}
+
+/* What a failed transaction gave back, whether it means something or not. */
+static void revert_data(cd__xp *p, cd_json trace, const cd__reason *reason)
+{
+    cd_html *h = &p->h;
+    cd_bytes data = cd__call_output(p, trace);
+    cd_html_put(h,
+                "<section class=\"panel\" id=\"revert\"><header><h2>Revert data</h2><div class=\"end\">{}</div>"
+                "</header><div class=\"body stack\">",
+                cd_fmt_bytes(&p->a, data.n));
+    if (cd_json_kind_of(trace) != CD_JSON_OBJ) {
+        cd_html_put(
+            h, "<p class=\"mut\">The state before the block is not kept, so the transaction cannot run again.</p>");
+    } else if (data.n == 0) {
+        cd_html_put(h, "<p class=\"mut\">It gave nothing back: no reason was written, or its gas ended.</p>");
+    } else {
+        cd_html_put(h, "<dl class=\"kv\">");
+        if (data.n >= 4) {
+            cd_html_put(h, "<dt>Selector</dt><dd class=\"mono\">{}</dd>", cd__xp_hex(p, cd_bytes_sub(data, 0, 4)));
+        }
+        if (cd__revert_reason(p, data).text.n != 0) {
+            cd_html_put(h, "<dt>Error</dt><dd>");
+            cd__reason_write(p, reason);
+            cd_html_put(h, "</dd>");
+        }
+        cd_html_put(h, "</dl>");
+        if (data.n > DATA_SHOWN) {
+            cd_html_put(h, "<p class=\"mut\">The first {}:</p>", cd_fmt_bytes(&p->a, DATA_SHOWN));
+        }
+        cd_ui_code(h, cd__xp_hex(p, cd_bytes_sub(data, 0, cd_min_u64(data.n, DATA_SHOWN))), "revert data");
+    }
+    cd_html_put(h, "</div></section>");
 }
 
 /* The same run seen three ways. */
@@ -297,6 +353,9 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
     cd__reason reason = cd__trace_reason(p, trace);
     sentence(p, tx, r, m, &reason);
     cd_html_put(h, "<div class=\"cols side\"><div class=\"stack\">");
+    if (!r->ok) {
+        revert_data(p, trace, &reason);
+    }
     cd__moves_write(p, m, tx, &fee);
     trace_panel(p, b, idx, trace, why.msg);
     logs(p, r);

@@ -218,7 +218,7 @@ void cd_ui_pager(cd_html *h, cd_bytes newest, cd_bytes next)
 {
     cd_html_put(h, "<nav class=\"pager\" aria-label=\"Pages\">");
     if (newest.n != 0) {
-        cd_html_put(h, "<a class=\"btn s\" href=\"{}\">Newest</a>", newest);
+        cd_html_put(h, "<a class=\"btn s\" href=\"{}\">First page</a>", newest);
     }
     if (next.n != 0) {
         cd_html_put(h, "<a class=\"btn s\" rel=\"next\" href=\"{}\">Next</a>", next);

@@ -104,7 +104,7 @@ void cd_ui_table_begin(cd_html *h, const char *name, const cd_ui_col *cols, usiz
 void cd_ui_cell(cd_html *h, const cd_ui_col *col);
 void cd_ui_table_end(cd_html *h);
 
-/* cd_ui_pager: links to the newest and the next page; an empty address leaves one out. */
+/* cd_ui_pager: links to the first and the next page; an empty address leaves one out. */
 void cd_ui_pager(cd_html *h, cd_bytes newest, cd_bytes next);
 
 /* cd_ui_seg is a switch made of links, one of them current. */

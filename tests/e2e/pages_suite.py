@@ -318,3 +318,39 @@ def test_two_thousand_validators(env):
     same(weights, sorted(weights, reverse=True))
     has(pages.text("/P"), "2,000")
     small(pages)
+
+
+def test_a_chain_ahead_of_the_clock(env):
+    """Ages are told from the newest block when that is of the future."""
+    node = env.start(network="dev")
+    rpc, pages = node.rpc(), Pages(node)
+    rpc("evm_increaseTime", 40 * 86400)
+    rpc("evm_mine")
+    rpc("evm_increaseTime", 3600)
+    rpc("evm_mine")
+    page = pages.text("/block/C/2")
+    has(page, "accepted 0 s ago")
+    has(pages.text("/block/C/1"), "accepted 1 h ago")
+    assert not re.search(r"\bin \d+ (?:s|min|h|d)\b", pages.text("")), "an age of the future"
+
+
+def test_logs_behind_the_first_fifty(env):
+    node = env.start(network="dev")
+    rpc, pages = node.rpc(), Pages(node)
+    (sender, *_) = rpc("eth_accounts")
+    # PUSH1 120, then a loop: LOG1 with the counter as its topic.
+    code = "60785b60019003" "806000" "6000" "a1" "80600257" "00"
+    init = f"60{len(code) // 2:02x}80600b6000396000f3" + code
+    made = rpc("eth_getTransactionReceipt", rpc("eth_sendTransaction", {"from": sender, "data": "0x" + init}))
+    sent = rpc("eth_sendTransaction", {"from": sender, "to": made["contractAddress"], "gas": "0x100000"})
+    logs = rpc("eth_getTransactionReceipt", sent)["logs"]
+    same(len(logs), 120)
+    seen, path = [], f"/tx/{sent}"
+    while path:
+        page = pages.source(path)
+        seen += re.findall(r"Topic 0</dt><dd class=\"mono\">(0x\w+)", page)
+        after = re.search(r'rel="next" href="(\?logs=\d+)#logs"', page)
+        path = after and f"/tx/{sent}{after[1]}"
+    same(seen, [x["topics"][0] for x in logs])
+    for odd in ("-1", "9999999999999999999", "x", "120"):
+        has(pages.text(f"/tx/{sent}?logs={odd}"), "0 to 49 of 120")

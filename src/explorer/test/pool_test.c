@@ -4,7 +4,7 @@
 static void test_pool(void **state)
 {
     (void)state;
-    rig_says(rig_get("/pool"), "Nothing waits");
+    rig_says(rig_get("/pool"), "No pending transactions");
     (void)rpc_node_get(&g.node, "evm_setAutomine", "[false]");
     const char *first = rig_send(",\"to\":\"" BOB "\",\"value\":\"0xde0b6b3a7640000\"");
     const char *gap = rig_send(",\"to\":\"" BOB "\",\"nonce\":\"0x5\",\"data\":\"0xa9059cbb\"");

@@ -54,7 +54,38 @@ static void test_failed(void **state)
     rig_says(page, "tried to call withdraw on");
     rig_says(page, "but it failed: division or modulo by zero");
     rig_says(page, "amount 9");
+    rig_says(page, "Revert data 36 B");
+    rig_says(page, "Selector 0x4e487b71");
+    rig_says(page, "0x4e487b710000000000000000000000000000000000000000000000000000000000000012");
     rig_says(page, "withdraw (9) failed:");
+}
+
+/* Data that nobody knows is shown as it is. */
+static void test_unknown_revert(void **state)
+{
+    (void)state;
+    const rig_answer answers[] = {
+        {.signature = "withdraw(uint256)", .data = cd_bytes_of("\xab\xcd\xef\x01\x02", 5), .must_fail = true}};
+    const char *to = rig_deploy(answers, 1, cd_bytes_of("\x00", 1));
+    const char *hash =
+        rig_send(cd_arena_fmt(&g.node.arena,
+                              ",\"to\":\"%s\",\"data\":\"0x2e1a7d4d00000000000000000000000000000000000000"
+                              "00000000000000000000000009\"",
+                              to));
+    const char *page = page_of(hash, "");
+    rig_says(page, "Selector 0xabcdef01");
+    rig_says(page, "0xabcdef0102");
+}
+
+/* A call with value is no payment. */
+static void test_value_of_a_call(void **state)
+{
+    (void)state;
+    const char *to = deploy();
+    const char *hash =
+        rig_send(cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"value\":\"0x5\",\"data\":\"0xd0e30db0\"", to));
+    rig_says(page_of(hash, ""), "called deposit on");
+    rig_says(page_of(hash, ""), "with 0.000000000000000005 LUX");
 }
 
 static void test_payment(void **state)
@@ -68,6 +99,7 @@ static void test_payment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_failed),
+                                       cmocka_unit_test(test_unknown_revert), cmocka_unit_test(test_value_of_a_call),
                                        cmocka_unit_test(test_payment)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }
