@@ -84,6 +84,10 @@ static cd_err on_taker(void *ctx, cd_crossing *out, cd_arena *a, const cd_hash32
     (void)a;
     for (u64 end = at + CD_CROSSING_BLOCKS; !found && at < end && at <= head; at++) {
         const cd_accepted *b;
+        u64 first;
+        if (cd_view_run(v, &first, at)) {
+            continue; /* empty */
+        }
         cd_arena_reset(&own);
         found = cd_view_block(v, &b, &own, at) == CD_OK && takes(out, b, &own, utxo);
     }

@@ -16,6 +16,7 @@ static void make_site(cd_explorer *x)
     static const cd_page_link tabs[CD__TABS] = {
         [CD__TAB_HOME] = {.name = "Overview", .href = "", .key = "h"},
         [CD__TAB_BLOCKS] = {.name = "Blocks", .href = "/blocks", .key = "b"},
+        [CD__TAB_TXS] = {.name = "Transactions", .href = "/txs", .key = "a"},
         [CD__TAB_TOKENS] = {.name = "Tokens", .href = "/tokens", .key = "t"},
         [CD__TAB_POOL] = {.name = "Pool", .href = "/pool", .key = "p"},
         [CD__TAB_NODE] = {.name = "Node", .href = "/node", .key = "n"},
@@ -56,7 +57,7 @@ cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
 bool cd_explorer_has_page(const char *name)
 {
     static const char *const names[] = {"assets",   "blocks", "tokens",  "pool",  "node", "search", "block", "tx",
-                                        "contract", "live",   "address", "token", "P",    "X",      "C"};
+                                        "contract", "live",   "address", "token", "P",    "X",      "C",     "txs"};
     bool has = false;
     for (usize i = 0; i < CD_COUNT(names); i++) {
         has = has || strcmp(names[i], name) == 0;
@@ -117,6 +118,19 @@ static cd_bytes behind(cd_bytes path, const char *name)
     return (cd_bytes){0};
 }
 
+/* Perhaps it is the ID of a chain without pages, or of something else of the primary network, which has one. */
+static bool missing(cd__xp *p, cd_bytes path)
+{
+    cd_primary *m = p->x->cfg.primary;
+    const char *to = m == NULL ? NULL : cd_primary_search(m, CD_PRIMARY_C, &p->a, path);
+    if (to != NULL) {
+        cd_web_redirect(p->req, to);
+        return true;
+    }
+    cd__xp_missing(p, "No page", cd_foreign_of(path), "is here.");
+    return false;
+}
+
 /* The page of a path; true when it answered by itself. */
 static bool write_body(cd__xp *p, cd_bytes path)
 {
@@ -130,6 +144,8 @@ static bool write_body(cd__xp *p, cd_bytes path)
         cd__xp_home(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("blocks"))) {
         cd__xp_blocks(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("txs"))) {
+        cd__xp_txs(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("tokens"))) {
         cd__xp_tokens(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("pool"))) {
@@ -145,7 +161,7 @@ static bool write_body(cd__xp *p, cd_bytes path)
     } else if ((rest = behind(path, "address")).p != NULL) {
         cd__xp_address(p, rest);
     } else {
-        cd__xp_missing(p, "No page", cd_foreign_of(path), "is here.");
+        return missing(p, path);
     }
     return false;
 }

@@ -49,6 +49,7 @@ void cd__xp_home(cd__xp *p);
 void cd__xp_blocks(cd__xp *p);
 void cd__xp_block(cd__xp *p, cd_bytes rest);
 void cd__xp_tx(cd__xp *p, cd_bytes rest);
+void cd__xp_txs(cd__xp *p);
 void cd__xp_address(cd__xp *p, cd_bytes rest);
 void cd__xp_tokens(cd__xp *p);
 void cd__xp_token_page(cd__xp *p, cd_bytes rest);
@@ -179,7 +180,17 @@ typedef struct cd__known {
 enum { CD__KNOWN_MAX = 96 };
 
 /* The sections, in the order of the bar. */
-enum { CD__TAB_HOME, CD__TAB_BLOCKS, CD__TAB_TOKENS, CD__TAB_POOL, CD__TAB_NODE, CD__TAB_P, CD__TAB_X, CD__TABS };
+enum {
+    CD__TAB_HOME,
+    CD__TAB_BLOCKS,
+    CD__TAB_TXS,
+    CD__TAB_TOKENS,
+    CD__TAB_POOL,
+    CD__TAB_NODE,
+    CD__TAB_P,
+    CD__TAB_X,
+    CD__TABS
+};
 
 struct cd_explorer {
     cd_explorer_cfg cfg;

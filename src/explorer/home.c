@@ -97,13 +97,23 @@ static void live_pill(cd__xp *p)
 /* Without rows the table is not shown (candela.css), but live ones find it. */
 static void newest_txs(cd__xp *p, u64 head)
 {
+    enum { RUNS_MAX = 32 };
     usize shown = 0;
+    u32 runs = 0;
     cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Transactions</h2><div class=\"end\">");
     live_pill(p);
-    cd_html_put(&p->h, "</div></header>");
+    cd_html_put(&p->h, "<a href=\"{}\">All transactions</a></div></header>", p->x->tabs[CD__TAB_TXS].href);
     cd__xp_txs_begin(p, cd__xp_live(p, CD__LIVE_TXS));
     const cd_accepted *b[CD__XP_PAGE];
     for (u64 i = 0; i <= head && i < CD__XP_TXS_SEARCHED && shown < CD__LIVE_ROWS; i += CD__XP_PAGE) {
+        u64 first;
+        if (cd_view_run(p->view, &first, head - i)) {
+            head = first == 0 ? 0 : first - 1; /* blocks that are known to be empty do not count */
+            i = 0;
+            if (first == 0 || ++runs > RUNS_MAX) {
+                break;
+            }
+        }
         usize cnt = cd__xp_down(p, b, head - i, CD__XP_PAGE);
         for (usize at = 0; at < cnt; at++) {
             for (usize k = b[at]->block.tx_cnt; k-- != 0 && shown < CD__LIVE_ROWS; shown++) {
@@ -113,8 +123,8 @@ static void newest_txs(cd__xp *p, u64 head)
     }
     cd__xp_txs_end(p);
     if (shown == 0) {
-        cd_ui_empty(&p->h, "No transactions yet", "The newest blocks hold none: the next transaction stands here.",
-                    (cd_markup){0});
+        cd_ui_empty(&p->h, head == 0 ? "No transactions yet" : "No transactions in the newest blocks",
+                    "The next one stands here; those before stand among all transactions.", (cd_markup){0});
     }
     cd_html_put(&p->h, "</section>");
 }

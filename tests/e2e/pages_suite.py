@@ -239,6 +239,8 @@ def searches(pages, made, node_id):
     same(headers["Location"], "/explorer/P/block/3")
     _, headers = pages.get(f"/search?q={ACCOUNT}", 303)
     match(headers["Location"], "^/explorer/address/")
+    _, headers = pages.get(f"/{made['chain']}", 303)  # a chain of a virtual machine that has no pages
+    same(headers["Location"], f"/explorer/P/chain/{made['chain']}")
     for path in ("/P/tx/nothing", "/P/block/999999", "/X/tx/11111111111111111111111111111111LpoYY", "/P/network/x",
                  "/X/asset/x", "/P/validator/NodeID-x", "/P/nothing", "/X/validators", "/C/tx/x", "/P/chain/x"):
         match(pages.text(path, 404), r"^N[oa]\w* |^This")
@@ -354,3 +356,23 @@ def test_logs_behind_the_first_fifty(env):
     same(seen, [x["topics"][0] for x in logs])
     for odd in ("-1", "9999999999999999999", "x", "120"):
         has(pages.text(f"/tx/{sent}?logs={odd}"), "0 to 49 of 120")
+
+
+def test_empty_blocks_do_not_hide_transactions(env):
+    node = env.start(network="dev")
+    rpc, pages = node.rpc(), Pages(node)
+    (a, b, *_) = rpc("eth_accounts")
+    sent = [rpc("eth_sendTransaction", {"from": a, "to": b, "value": hex(i + 1)}) for i in range(30)]
+    rpc("hardhat_mine", "0x2710")
+    rpc("evm_mine")
+    has(pages.source(""), sent[-1])
+    seen, path, steps = [], "/txs", 0
+    while path:
+        page, steps = pages.source(path), steps + 1
+        seen += re.findall(r'<tr data-id="(0x\w{64})"', page)
+        after = re.search(r'rel="next" href="/explorer(/txs[^"]*)"', page)
+        path = after and html.unescape(after[1])
+    same(seen, sent[::-1])
+    assert steps <= 4, steps
+    for odd in ("?from=-1", "?from=99999999999&tx=5", "?from=3&tx=x", "?from=3&tx=18446744073709551615"):
+        pages.text("/txs" + odd)

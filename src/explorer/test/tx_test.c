@@ -88,6 +88,16 @@ static void test_value_of_a_call(void **state)
     rig_says(page_of(hash, ""), "with 0.000000000000000005 LUX");
 }
 
+/* A chain of another virtual machine is not taken for an EVM chain. */
+static void test_other_vms(void **state)
+{
+    static const cd_vm_ops ops = {.name = "evm"};
+    const cd_vm other = {.ops = &ops};
+    (void)state;
+    assert_true(cd_evm_vm_is(g.node.vm));
+    assert_false(cd_evm_vm_is(&other));
+}
+
 static void test_payment(void **state)
 {
     (void)state;
@@ -98,8 +108,8 @@ static void test_payment(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_failed),
-                                       cmocka_unit_test(test_unknown_revert), cmocka_unit_test(test_value_of_a_call),
-                                       cmocka_unit_test(test_payment)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views),           cmocka_unit_test(test_failed),
+                                       cmocka_unit_test(test_other_vms),       cmocka_unit_test(test_unknown_revert),
+                                       cmocka_unit_test(test_value_of_a_call), cmocka_unit_test(test_payment)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

@@ -281,6 +281,16 @@ static void fill(void *ctx, const cd_run_header *at)
     }
 }
 
+bool cd_view_run(cd_view *v, u64 *first, u64 number)
+{
+    cd_run run;
+    bool is_run = v->rules->is_dev && number < v->first && cd_run_find(v->kv, &run, number) == CD_OK;
+    if (is_run) {
+        *first = run.first;
+    }
+    return is_run;
+}
+
 cd_err cd_view_blocks(cd_view *v, const cd_accepted **out, cd_arena *a, u64 from, usize cnt)
 {
     for (u64 n = from; n - from < cnt;) {

@@ -45,6 +45,10 @@ cd_err cd_view_tx(cd_view *v, const cd_accepted **out, usize *idx, cd_arena *a, 
  * go. Errors: as cd_view_block. */
 cd_err cd_view_blocks(cd_view *v, const cd_accepted **out, cd_arena *a, u64 from, usize cnt) CD_CHECK;
 
+/* cd_view_run tells whether a height lies in a run of empty blocks, which a development network has, and gives the
+ * first of them. Walks leave such runs out, since each of their blocks alone is computed from the run's beginning. */
+bool cd_view_run(cd_view *v, u64 *first, u64 number);
+
 /* cd_view_recent gives the block of a height, or of a hash, if it is in memory, else NULL; borrowed from the view. */
 const cd_accepted *cd_view_recent(const cd_view *v, u64 number);
 const cd_accepted *cd_view_recent_by_hash(const cd_view *v, const cd_hash32 *hash);
