@@ -51,10 +51,12 @@ set(CD_LAYERS
   "chains/evmchain/rpc 10 : base num crypto codec store types evm precompile vm rpc wallet warp chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed"
   "chains/evmchain/atomic 9 : base num crypto codec store types evm rpc vm chains/utxo chains/evmchain/core"
+  "chains/evmchain/sync 9 : base num crypto codec store types vm chains/evmchain/core"
   "chains/evmchain/dev 11 : base num crypto codec store types evm vm rpc wallet chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed chains/evmchain/rpc"
   "chains/evmchain 12 : base crypto codec store types vm vm/gossip warp precompile rpc wallet chains/evmchain/core
-                        chains/evmchain/atomic chains/evmchain/feed chains/evmchain/rpc chains/evmchain/dev"
+                        chains/evmchain/atomic chains/evmchain/feed chains/evmchain/rpc chains/evmchain/dev
+                        chains/evmchain/sync"
   "node      13 : base num crypto codec store net types p2p rpc vm vm/shared wallet consensus sim plugin/host
                   finality finality/cert"
   "plugin/guest 14 : base crypto codec consensus grpc net node rpc store types vm plugin/wire"

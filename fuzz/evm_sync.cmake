@@ -1,0 +1,1 @@
+cd_fuzz(evm_sync DEPS chains_evmchain_sync)
