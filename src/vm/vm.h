@@ -124,7 +124,7 @@ typedef enum cd_vm_sync_mode {
 /* For a VM that can be synced to a summary instead of executing every block. Errors of all: CD_ENOENT when there is no
  * summary. */
 typedef struct cd_vm_sync_ops {
-    bool (*is_enabled)(cd_vm *vm);
+    bool (*is_enabled)(cd_vm *vm); /* this node wants to be synced; summaries are served in any case */
     /* ongoing gives the summary of a sync that was stopped, last the newest that can be served, at the one of a
      * height. */
     cd_err (*ongoing)(cd_vm *vm, cd_vm_summary *out, cd_arena *a);
