@@ -324,6 +324,7 @@ static cd_err open_world(cd_chain *c, cd_errinfo *why)
         .trie_bytes = c->cfg.trie_bytes,
         .cache_bytes = c->cfg.cache_bytes,
         .history = c->cfg.history,
+        .summaries = c->cfg.summaries,
         .preimages = c->cfg.preimages,
     };
     return cd_world_open(&c->world, &cfg, why);

@@ -61,10 +61,11 @@ typedef struct cd_chain_cfg {
     bool skip_upgrade_check; /* go on with another configuration than the stored one whatever it changes */
     cd_pool *pool;           /* workers for hashing and signatures; NULL = inline */
     cd_kv_sync sync;         /* how durable an accepted block is when accept returns */
-    u64 commit_interval;     /* these five: see cd_world_cfg */
+    u64 commit_interval;     /* these six: see cd_world_cfg */
     usize trie_bytes;
     usize cache_bytes;
     u64 history;
+    u64 summaries;
     bool preimages;
     const cd_addr20 *fee_recipient; /* coinbase of blocks built here, where the rules leave it free; NULL = none */
     cd_warp_host *warp;             /* who can check predicates; NULL = nobody, they fail */

@@ -91,6 +91,8 @@ struct cd_world_past {
     cd_hash32 stored_root;
     u64 from; /* journal records of [from, to] say what differs from the stored tries */
     u64 to;
+    bool has_slots;
+    cd__key_list slots; /* all that differ, once somebody asked for the storage of a hash */
 };
 
 /* The value of a flat key as of the version; empty when there was none. */
@@ -228,6 +230,7 @@ void cd_world_past_close(cd_world_past *p)
 {
     if (p != NULL) {
         cd_trie_close(p->accounts);
+        cd_free(p->slots.keys);
         cd_free(p);
     }
 }
@@ -303,6 +306,68 @@ cd_err cd__past_storage(cd_world_past *p, cd_hmap *wanted, cd_errinfo *why)
     cd_trie_close(accounts);
     cd_free(slots.keys);
     return e;
+}
+
+cd_trie *cd_world_past_trie(cd_world_past *p)
+{
+    return p->accounts;
+}
+
+/* Collects every slot that differs. */
+static cd_err all_changed_slots(const cd_world_past *p, cd__key_list *out)
+{
+    cd__journal j;
+    cd_err e = CD_OK;
+    CD_TRY(cd__journal_open(&j, p->cfg.kv, p->from));
+    while (e == CD_OK && cd__journal_next(&j, p->to)) {
+        cd__journal_hash(&j);
+        for (usize i = 0; i < j.acct_cnt; i++) {
+            for (u32 k = 0; k < j.accts[i].slot_cnt; k++) {
+                cd_hash32 slot = cd__journal_slot(&j.accts[i], k);
+                cd__keys_add(out, &j.accts[i].hash, &slot);
+            }
+        }
+        e = out->cnt > p->cfg.max_changed ? CD_ELIMIT : CD_OK;
+    }
+    cd_err closed = cd__journal_close(&j);
+    cd__keys_sort(out);
+    return e == CD_OK ? closed : e;
+}
+
+cd_err cd_world_past_storage_trie(cd_world_past *p, cd_trie **out, const cd_hash32 *account, cd_errinfo *why)
+{
+    cd_trie *stored = NULL;
+    cd_trie *t = NULL;
+    cd_account a;
+    bool found;
+    CD_TRY(account_in(p->accounts, &a, &found, p->cfg.form, account));
+    if (!found) {
+        return CD_ENOENT;
+    }
+    if (!p->has_slots) {
+        cd__key_list slots = {0};
+        cd_err e = all_changed_slots(p, &slots);
+        if (e != CD_OK) {
+            cd_free(slots.keys);
+            return e;
+        }
+        p->slots = slots;
+        p->has_slots = true;
+    }
+    cd_err e = cd_flat_account_trie(&stored, p->cfg.kv, &p->stored_root, CD_TRIE_BY_PATH, NULL, why);
+    if (e == CD_OK) {
+        e = stored_storage(p, &t, stored, account, why);
+    }
+    if (e == CD_OK) {
+        e = bring_storage(p, t, account, &p->slots, why);
+    }
+    cd_trie_close(stored);
+    if (e != CD_OK) {
+        cd_trie_close(t);
+        return e;
+    }
+    *out = t;
+    return CD_OK;
 }
 
 cd_err cd_world_past_prove(cd_world_past *p, cd_world_proof *out, cd_arena *a, const cd_addr20 *addr,

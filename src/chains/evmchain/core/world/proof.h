@@ -57,4 +57,11 @@ void cd_world_past_close(cd_world_past *p); /* NULL is allowed */
 cd_err cd_world_past_prove(cd_world_past *p, cd_world_proof *out, cd_arena *a, const cd_addr20 *addr,
                            const cd_hash32 *keys, usize cnt, cd_errinfo *why) CD_CHECK;
 
+/* cd_world_past_trie borrows the account trie as of that version, cd_world_past_storage_trie opens the storage trie of
+ * the account whose address has a hash; it is the caller's and ends before the past. Neither may be changed. The first
+ * of the latter reads which slots differ, for all. Errors: CD_ENOENT when there is no such account, CD_ELIMIT beyond
+ * max_changed slots, CD_ECORRUPT, those of the store. */
+cd_trie *cd_world_past_trie(cd_world_past *p);
+cd_err cd_world_past_storage_trie(cd_world_past *p, cd_trie **out, const cd_hash32 *account, cd_errinfo *why) CD_CHECK;
+
 #endif

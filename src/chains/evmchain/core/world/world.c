@@ -198,6 +198,18 @@ static cd_err next_version(const cd_world *w, u64 *out, const cd_flat_head *head
     return CD_OK;
 }
 
+/* The lowest height whose state is kept under a head. */
+static u64 kept_from(const cd_world_cfg *cfg, u64 height)
+{
+    u64 from = height > cfg->history ? height - cfg->history : 0;
+    u64 step = cfg->summaries;
+    if (step != 0 && height >= step) {
+        u64 newest = height - height % step;
+        from = cd_min_u64(from, newest > step ? newest - step : newest);
+    }
+    return from;
+}
+
 /* Appends what is kept of the past for a new version, and the deletion of what is kept no longer. */
 static cd_err put_past(const cd_world *w, cd_kv_batch *batch, cd__world_marks *m, u64 version,
                        const cd__world_changes *ch)
@@ -225,7 +237,7 @@ static cd_err put_past(const cd_world *w, cd_kv_batch *batch, cd__world_marks *m
             CD_TRY(cd__history_prune(w->cfg.kv, batch, m, version, w->tries.flushed, PRUNE_STEP));
         }
     } else if (version >> CD_WORLD_EDIT_BITS > w->cfg.history) {
-        u64 target = cd_world_version_of((version >> CD_WORLD_EDIT_BITS) - w->cfg.history);
+        u64 target = cd_world_version_of(kept_from(&w->cfg, version >> CD_WORLD_EDIT_BITS));
         if (target > m->pruned) {
             CD_TRY(cd__history_prune(w->cfg.kv, batch, m, target, w->tries.flushed, PRUNE_STEP + 2 * added));
         }

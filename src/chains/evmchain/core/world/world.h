@@ -38,6 +38,7 @@ typedef struct cd_world_cfg {
     usize trie_bytes;     /* tries in memory beyond which they are written out; 0 = 256 MiB */
     usize cache_bytes;    /* accounts and slots kept from the store; 0 = 64 MiB */
     u64 history;          /* blocks before the head whose state stays readable; 0 = none, UINT64_MAX = all */
+    u64 summaries;        /* the states of the two newest multiples of so many blocks stay readable too; 0 = none */
     bool preimages;       /* keep address and key for the hashes of what comes into being */
 } cd_world_cfg;
 
