@@ -51,7 +51,7 @@ set(CD_LAYERS
   "chains/evmchain/rpc 10 : base num crypto codec store types evm precompile vm rpc wallet warp chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed"
   "chains/evmchain/atomic 9 : base num crypto codec store types evm rpc vm chains/utxo chains/evmchain/core"
-  "chains/evmchain/sync 9 : base num crypto codec store types vm chains/evmchain/core"
+  "chains/evmchain/sync 9 : base num crypto codec store types p2p vm chains/evmchain/core"
   "chains/evmchain/dev 11 : base num crypto codec store types evm vm rpc wallet chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed chains/evmchain/rpc"
   "chains/evmchain 12 : base crypto codec store types vm vm/gossip warp precompile rpc wallet chains/evmchain/core

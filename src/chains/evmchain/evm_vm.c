@@ -12,6 +12,7 @@
 #include "chains/evmchain/gossip.h"
 #include "chains/evmchain/rpc/keys.h"
 #include "chains/evmchain/rpc/seat.h"
+#include "chains/evmchain/state_sync.h"
 #include "chains/evmchain/vm_metrics.h"
 #include "chains/evmchain/warp.h"
 #include "types/network.h"
@@ -27,6 +28,7 @@ typedef struct cd_evm_vm {
     cd_vm_ctx ctx;
     cd_evm_gossip gossip;
     cd_evm_warp warp;
+    cd_sync_server *sync; /* NULL until the chain is open */
     cd_vm_config config;
     cd_arena config_arena; /* memory of what config and pool borrow */
     cd_api api;            /* the methods' object, which knows the chain, its pool and its feed */
@@ -167,6 +169,48 @@ static cd_err vm_id_at_height(cd_vm *vm, cd_hash32 *id, u64 height)
     return bs->ops->id_at_height(bs->owner, id, height);
 }
 
+/* --- state sync --- */
+
+static void vm_request(cd_vm *vm, const cd_node_id *from, u32 request_id, u64 deadline_ns, cd_bytes msg)
+{
+    cd_evm_vm *e = self(vm);
+    if (e->ctx.sender == NULL || !cd_evm_sync_answer(e->sync, e->ctx.sender, from, request_id, deadline_ns, msg)) {
+        cd_gossip_on_request(vm, from, request_id, deadline_ns, msg);
+    }
+}
+
+static cd_err vm_summary_last(cd_vm *vm, cd_vm_summary *out, cd_arena *a)
+{
+    cd_sync_summary s;
+    CD_TRY(cd_sync_server_last(self(vm)->sync, &s));
+    return cd_evm_sync_summary(out, a, &s);
+}
+
+static cd_err vm_summary_at(cd_vm *vm, cd_vm_summary *out, cd_arena *a, u64 height)
+{
+    cd_sync_summary s;
+    CD_TRY(cd_sync_server_at(self(vm)->sync, &s, height));
+    return cd_evm_sync_summary(out, a, &s);
+}
+
+static const cd_vm_sync_ops sync_ops = {
+    .is_enabled = cd_evm_sync_is_enabled,
+    .ongoing = cd_evm_sync_ongoing,
+    .last = vm_summary_last,
+    .at = vm_summary_at,
+    .parse = cd_evm_sync_parse,
+    .accept = cd_evm_sync_accept,
+};
+
+static const cd_vm_app_ops app_ops = {
+    .request = vm_request,
+    .response = cd_gossip_on_response,
+    .failed = cd_gossip_on_failed,
+    .gossip = cd_gossip_on_gossip,
+    .connected = cd_gossip_on_connected,
+    .disconnected = cd_gossip_on_disconnected,
+};
+
 /* --- service --- */
 
 static const cd_vm_handler *vm_handlers(cd_vm *vm, usize *cnt)
@@ -208,6 +252,7 @@ static u64 vm_wake(cd_vm *vm)
     u64 next = e->dev == NULL ? ask_again(e) : cd_dev_wake(e->dev);
     next = cd_min_u64(next, cd_gossip_wake(e->base.gossip));
     next = cd_min_u64(next, cd_warp_wake(e->warp.warp));
+    next = cd_min_u64(next, cd_sync_server_wake(e->sync));
     return e->api.keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->api.keystore));
 }
 
@@ -219,6 +264,7 @@ static void vm_close(cd_vm *vm)
         cd_evm_blocks_fini(&e->blocks);
     }
     cd_txpool_free(e->api.pool);
+    cd_sync_server_free(e->sync);
     cd_api_close(&e->api);
     cd_evm_warp_close(&e->warp);
     if (e->api.chain != NULL) {
@@ -246,7 +292,8 @@ static const cd_vm_ops ops = {
     .set_preference = vm_set_preference,
     .last_accepted = vm_last_accepted,
     .id_at_height = vm_id_at_height,
-    .app = &cd_gossip_app_ops,
+    .sync = &sync_ops,
+    .app = &app_ops,
     .handlers = vm_handlers,
     .version = vm_version,
     .wake = vm_wake,
@@ -423,6 +470,23 @@ static const cd_upgrade_times *times_of(cd_upgrade_times *out, const cd_vm_upgra
     return t->is_given ? out : NULL;
 }
 
+/* A development network goes back, and imports and exports need the atomic trie beside the state. */
+static bool offers_summaries(const cd_evm_vm *e)
+{
+    return !e->ctx.is_dev && e->atomic == NULL;
+}
+
+static void open_sync(cd_evm_vm *e)
+{
+    const cd_sync_server_cfg cfg = {
+        .chain = e->api.chain,
+        .clock = e->ctx.clock,
+        .family = e->atomic == NULL ? CD_SYNC_L1 : CD_SYNC_C,
+        .interval = offers_summaries(e) ? e->config.state_sync_commit_interval : 0,
+    };
+    e->sync = cd_sync_server_new(&cfg);
+}
+
 static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
 {
     const cd_vm_config *c = &e->config;
@@ -443,6 +507,7 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
         .sync = CD_KV_SYNC,
         .commit_interval = c->commit_interval,
         .history = e->ctx.is_dev || !c->pruning ? UINT64_MAX : c->state_history,
+        .summaries = offers_summaries(e) ? c->state_sync_commit_interval : 0,
         .preimages = c->preimages || e->ctx.is_dev,
         .index = c->skip_log_indexing ? NULL : &cd_log_index,
         .trie_bytes = e->ctx.trie_bytes,
@@ -523,6 +588,7 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     err = err != CD_OK ? err : cd_evm_warp_open(&e->warp, &e->ctx, e->base.gossip, &e->config, why);
     err = err != CD_OK ? err : open_chain(e, why);
     if (err == CD_OK) {
+        open_sync(e);
         e->blocks.chain = e->api.chain;
         e->blocks.clock = ctx->clock;
         e->blocks.accepted = on_accepted;
