@@ -8,6 +8,7 @@
 #ifndef CD_CONSENSUS_ENGINE_H
 #define CD_CONSENSUS_ENGINE_H
 
+#include "base/log/log.h"
 #include "vm/vm.h"
 
 typedef struct cd_engine cd_engine;
@@ -39,6 +40,10 @@ struct cd_engine {
     const cd_engine_ops *ops;
     cd_engine_stats stats;
 };
+
+/* cd_engine_no_block logs that no block was made for err: nothing for CD_OK and CD_ENOENT; CD_EAGAIN, what waits does
+ * not pay for a block yet, is in the ordinary course of things. */
+void cd_engine_no_block(cd_logger *log, const char *chain, cd_err err, const cd_errinfo *why);
 
 /* --- the commit door --- */
 

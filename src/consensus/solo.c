@@ -132,10 +132,7 @@ static bool solo_step(cd_engine *e)
     }
     cd_err err = solo_produce(e, &why);
     s->is_due = err == CD_OK;
-    if (err != CD_OK && err != CD_ENOENT) {
-        cd_log_error(s->cfg.log, "no block made", CD_F("chain", s->cfg.name),
-                     CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(err)));
-    }
+    cd_engine_no_block(s->cfg.log, s->cfg.name, err, &why);
     return s->is_due;
 }
 

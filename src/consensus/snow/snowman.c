@@ -54,28 +54,32 @@ static cd_err snowman_rewind(cd_engine *e, cd_err (*job)(void *arg, cd_errinfo *
     return snowman_produce(e, why);
 }
 
-static bool snowman_step(cd_engine *e)
+cd_err cd_snowman_propose(cd_engine *e, cd_errinfo *why)
 {
     snowman *s = snowman_of(e);
     cd_vm_block *b = NULL;
-    cd_errinfo why = {0};
     const cd_vm_block_ctx ctx = {.pchain_height = 0};
-    if (!s->is_due || !is_running(s) || cd_snow_tree_cnt(s->tree) >= s->cfg.params.optimal_processing) {
-        return false;
+    if (!is_running(s)) {
+        return cd_fail(why, CD_ECLOSED, "the engine does not run");
     }
-    cd_err err = s->vm->ops->build(s->vm, &b, &ctx, &why);
-    if (err != CD_OK) {
-        s->is_due = false;
-        if (err != CD_ENOENT) {
-            cd_log_error(s->cfg.log, "no block made", CD_F("chain", s->cfg.name),
-                         CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(err)));
-        }
-        return false;
-    }
+    CD_TRY(s->vm->ops->build(s->vm, &b, &ctx, why));
     e->stats.built++;
     cd__snowman_issue(s, b, NULL, true);
     cd__snowman_settle(s);
-    return true;
+    return CD_OK;
+}
+
+static bool snowman_step(cd_engine *e)
+{
+    snowman *s = snowman_of(e);
+    cd_errinfo why = {0};
+    if (!s->is_due || !is_running(s) || cd_snow_tree_cnt(s->tree) >= s->cfg.params.optimal_processing) {
+        return false;
+    }
+    cd_err err = cd_snowman_propose(e, &why);
+    s->is_due = err == CD_OK;
+    cd_engine_no_block(s->cfg.log, s->cfg.name, err, &why);
+    return err == CD_OK;
 }
 
 static void release_all(snowman *s)

@@ -47,6 +47,10 @@ typedef struct cd_snowman_cfg {
 cd_err cd_snowman_new(cd_engine **out, const cd_snowman_cfg *cfg, cd_errinfo *why) CD_CHECK;
 void cd_snowman_free(cd_engine *e);
 
+/* cd_snowman_propose has the VM build a block on what is preferred, now, and shows it to the validators. Errors: the
+ * VM's, CD_ENOENT when there is nothing to build; CD_ECLOSED when the engine does not run. */
+cd_err cd_snowman_propose(cd_engine *e, cd_errinfo *why) CD_CHECK;
+
 /* --- what peers say --- */
 
 /* Peers come and go. Messages of a peer that is not connected are ignored. */

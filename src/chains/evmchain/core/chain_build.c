@@ -162,7 +162,10 @@ static cd_err seal(build *x, const cd_parent_l1 *p, cd_errinfo *why)
     cd_header_ext_l1(&x->c->rules, h, b->block.ext_data, x->ext_gas);
     b->block.has_ext_data = (h->has & CD_HEADER_EXT_DATA_HASH) != 0;
     CD_TRY(cd_header_front_l1(p, h, &b->arena));
-    CD_TRY(cd_header_fee_l1(h, &exec->tips, why));
+    cd_errinfo fee = {0};
+    if (cd_header_fee_l1(h, &exec->tips, &fee) != CD_OK) {
+        return cd_fail(why, CD_EAGAIN, "%s", fee.msg); /* the cost falls with time, and tips may come */
+    }
     CD_TRY(cd_world_apply(x->c->world, &b->view, &h->state_root, b->parent == NULL ? NULL : b->parent->view, x->c->st,
                           why));
     put_predicates(x);
