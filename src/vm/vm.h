@@ -287,6 +287,8 @@ typedef struct cd_vm_ctx {
     const char *name;           /* the first alias, for logs and metrics: "C" */
     bool is_dev;                /* a development network: unlocked accounts, blocks on demand */
     const void *dev;            /* the operator's other wishes for it, in the VM's own form; NULL: none */
+    cd_vm *lead;                /* one of the same kind that holds the same and is told first what is asked of either,
+                                 * on the same thread, as long as this one is open (consensus/council.h); NULL: none */
     bool is_stepped;            /* the VM has no threads of its own: everything happens in the calls */
     struct cd_metrics *metrics; /* NULL: no metrics are kept */
     const char *dir;            /* for files of its own, not made yet; NULL: everything stays in memory */

@@ -11,14 +11,16 @@
 #include "vm/blocks.h"
 
 /* The tree of blocks that are being decided, over an EVM chain. */
-typedef struct cd_evm_blocks {
-    cd_blocks blocks; /* first: its functions are used directly */
-    cd_chain *chain;  /* borrowed */
+typedef struct cd_evm_blocks cd_evm_blocks;
+struct cd_evm_blocks {
+    cd_blocks blocks;    /* first: its functions are used directly */
+    cd_chain *chain;     /* borrowed */
+    cd_evm_blocks *lead; /* whose development network chooses what blocks do not say of themselves; NULL: nobody's */
     const cd_clock *clock;
     /* accepted is told when a block is the head; what it gives is given to the engine. */
     cd_err (*accepted)(void *ctx, const cd_chain_block *b);
     void *ctx;
-} cd_evm_blocks;
+};
 
 /* cd_evm_blocks_init begins at the head of x->chain; the other members are filled in. cd_evm_blocks_fini before the
  * chain is closed. */

@@ -79,6 +79,8 @@ static cd_err vm_build(cd_vm *vm, cd_vm_block **out, const cd_vm_block_ctx *ctx,
     if (plan != NULL && plan->ready != NULL) {
         b = plan->ready;
         plan->ready = NULL;
+    } else if (plan != NULL && plan->run != 0 && e->api.followers != NULL) {
+        return CD_EUNSUPPORTED; /* a run has no bytes that others could be shown */
     } else if (plan != NULL && plan->run != 0) {
         CD_TRY(cd_chain_build_run(e->api.chain, &b, plan->run, plan->interval, &plan->cfg.wish, why));
     } else {
@@ -140,9 +142,9 @@ static cd_err on_accepted(void *ctx, const cd_chain_block *b)
         }
         return CD_OK;
     }
-    /* A chain that catches up has many of them, and the node says how far it is. */
-    cd_log_at(e->ctx.log, e->gossip.is_on ? CD_LOG_INFO : CD_LOG_DEBUG, "block accepted", CD_F("chain", e->ctx.name),
-              CD_F("height", b->block.header.number), CD_F("txs", b->block.tx_cnt),
+    /* A chain that catches up has many of them, and the node says how far it is; of a follower's the lead has told. */
+    cd_log_at(e->ctx.log, e->gossip.is_on && e->api.lead == NULL ? CD_LOG_INFO : CD_LOG_DEBUG, "block accepted",
+              CD_F("chain", e->ctx.name), CD_F("height", b->block.header.number), CD_F("txs", b->block.tx_cnt),
               CD_F("gas", b->block.header.gas_used));
     return cd_api_follow(&e->api);
 }
@@ -256,9 +258,34 @@ static u64 vm_wake(cd_vm *vm)
     return e->api.keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->api.keystore));
 }
 
+/* The lead's accounts and wishes are a follower's, too. */
+static void follow(cd_evm_vm *e)
+{
+    cd_api *lead = &self(e->ctx.lead)->api;
+    e->api.lead = lead;
+    e->api.dev = lead->dev;
+    e->api.accounts = lead->accounts;
+    e->api.account_cnt = lead->account_cnt;
+    e->blocks.lead = &self(e->ctx.lead)->blocks;
+    e->api.next = lead->followers;
+    lead->followers = &e->api;
+}
+
+static void unfollow(cd_evm_vm *e)
+{
+    cd_api **at = &e->api.lead->followers;
+    while (*at != &e->api) {
+        at = &(*at)->next;
+    }
+    *at = e->api.next;
+}
+
 static void vm_close(cd_vm *vm)
 {
     cd_evm_vm *e = self(vm);
+    if (e->api.lead != NULL) {
+        unfollow(e);
+    }
     cd_dev_close(e->dev);
     if (e->api.chain != NULL) {
         cd_evm_blocks_fini(&e->blocks);
@@ -552,6 +579,10 @@ static cd_err open_dev(cd_evm_vm *e)
         .genesis = e->ctx.genesis,
         .options = e->ctx.dev,
     };
+    if (e->ctx.lead != NULL) {
+        follow(e);
+        return CD_OK;
+    }
     return e->ctx.is_dev ? cd_dev_open(&e->dev, &cfg) : CD_OK;
 }
 
@@ -598,7 +629,7 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
         err = open_dev(e);
     }
     err = err != CD_OK ? err : cd_api_follow(&e->api);
-    if (err == CD_OK) {
+    if (err == CD_OK && ctx->lead == NULL) {
         usize back;
         err = cd_txpool_load(e->api.pool, &back, why);
     }

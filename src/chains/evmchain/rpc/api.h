@@ -50,7 +50,8 @@ struct cd_api_dev {
 typedef struct cd_api_plan cd_api_plan;
 
 /* What the methods of a chain work with. */
-typedef struct cd_api {
+typedef struct cd_api cd_api;
+struct cd_api {
     cd_chain *chain;
     cd_blocks *blocks; /* its blocks as the engine sees them */
     cd_api_plan *plan; /* of the block that is asked for now (seat.h); NULL: the engine's own wish */
@@ -77,13 +78,21 @@ typedef struct cd_api {
     const cd_api_account *accounts; /* frozen; none likewise */
     usize account_cnt;
 
+    /* Validators of one chain in one process: what the owner is asked for is the lead's, who hands on what it changes.
+     * NULL: there are no others. */
+    cd_api *lead;      /* of all others */
+    cd_api *followers; /* of the lead: the first of the others */
+    cd_api *next;      /* of another: the next one */
+
     cd_api_service service;
-} cd_api;
+};
 
 /* cd_api_of gives what a call works on. */
 CD_INLINE cd_api *cd_api_of(const cd_rpc_call *call)
 {
-    return (cd_api *)call->ctx;
+    cd_api *api = (cd_api *)call->ctx;
+    bool is_owners = api->lead != NULL && call->method != NULL && call->method->lane == CD_RPC_OWNER;
+    return is_owners ? api->lead : api;
 }
 
 /* cd_api_next gives what a block that is built now goes by; it borrows from the api. cd_api_follow lets pool and

@@ -26,10 +26,11 @@ struct cd_api_plan {
 cd_err cd_api_produce(cd_api *api, cd_api_plan *plan, cd_errinfo *why) CD_CHECK;
 
 /* cd_api_change lets job(arg) change what is accepted, otherwise than by one block. Errors: those of
- * cd_vm_host.rewind. */
+ * cd_vm_host.rewind; CD_EUNSUPPORTED where others follow this one, whom job knows nothing of. */
 cd_err cd_api_change(cd_api *api, cd_err (*job)(void *arg, cd_errinfo *why), void *arg, cd_errinfo *why) CD_CHECK;
 
-/* cd_api_edit is cd_chain_edit, cd_api_truncate cd_chain_truncate, by way of the engine. */
+/* cd_api_edit is cd_chain_edit, cd_api_truncate cd_chain_truncate, by way of the engine; on the chains of followers,
+ * too: change is called for each. */
 cd_err cd_api_edit(cd_api *api, cd_chain_change *change, void *ctx, cd_errinfo *why) CD_CHECK;
 cd_err cd_api_truncate(cd_api *api, u64 version, cd_errinfo *why) CD_CHECK;
 
