@@ -455,16 +455,25 @@ void cd_listener_close(cd_listener *s)
     }
 }
 
-u16 cd_listener_port(const cd_listener *s)
+/* 0: it is not known. */
+static u16 own_port(const uv_tcp_t *uv)
 {
     struct sockaddr_storage addr;
     int n = sizeof addr;
     u16 port_be;
-    int rc = uv_tcp_getsockname(&s->uv, (struct sockaddr *)&addr, &n);
-    CD_ASSERT(rc == 0);
+    if (uv_tcp_getsockname(uv, (struct sockaddr *)&addr, &n) != 0) {
+        return 0;
+    }
     /* sin_port and sin6_port lie at the same place. */
     memcpy(&port_be, (const u8 *)&addr + offsetof(struct sockaddr_in, sin_port), sizeof port_be);
     return cd_be16((const u8 *)&port_be);
+}
+
+u16 cd_listener_port(const cd_listener *s)
+{
+    u16 port = own_port(&s->uv);
+    CD_ASSERT(port != 0);
+    return port;
 }
 
 struct cd_connect {
@@ -603,6 +612,11 @@ void cd_connect_drop(cd_connect *c)
         c->lookup = NULL;
         connect_free(c);
     }
+}
+
+u16 cd_tcp_port(const cd_tcp *t)
+{
+    return own_port(&t->uv);
 }
 
 bool cd_tcp_is_local(const cd_tcp *t)

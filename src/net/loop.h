@@ -100,6 +100,9 @@ typedef struct cd_tcp_events {
 /* cd_tcp_is_local: the peer is on this machine, or was when it connected. */
 bool cd_tcp_is_local(const cd_tcp *t);
 
+/* cd_tcp_port gives the port on this side, 0 when it is not known any more. */
+u16 cd_tcp_port(const cd_tcp *t);
+
 /* cd_tcp_peer gives the address of the other side as text, "" when it is not known any more. */
 enum { CD_TCP_PEER_MAX = 46 }; /* with NUL */
 void cd_tcp_peer(const cd_tcp *t, char out[CD_TCP_PEER_MAX]);

@@ -178,10 +178,9 @@ cd_err cd_front_new(cd_front **out, const cd_front_cfg *cfg, const cd_budget *bu
     return CD_OK;
 }
 
-cd_err cd_front_listen(cd_front *f, cd_errinfo *why)
+static cd_err listen_at(cd_front *f, u16 port, cd_errinfo *why)
 {
     cd_holder holder;
-    u16 port = f->cfg.port;
     cd_err e = cd_http_server_listen_tls(f->http, f->cfg.host, port, f->tls, why);
     if (e == CD_EADDRINUSE && cd_holder_of_port(&holder, port)) {
         return cd_fail(why, e, "port %u is in use by \"%s\" (process %llu)", port, holder.name,
@@ -194,6 +193,38 @@ cd_err cd_front_listen(cd_front *f, cd_errinfo *why)
         return cd_fail(why, e, "port %u needs a privilege; one above 1023 does not: --http-port=8555", port);
     }
     return e;
+}
+
+cd_err cd_front_listen(cd_front *f, cd_errinfo *why)
+{
+    u32 more = f->cfg.more_ports;
+    u32 gap = f->cfg.port == 0 ? 0 : 2;
+    if (f->cfg.port + gap * more > UINT16_MAX) {
+        return cd_fail(why, CD_ERANGE, "there are not %u ports above %u", gap * more, f->cfg.port);
+    }
+    cd_err e = listen_at(f, f->cfg.port, why);
+    for (u32 i = 1; i <= more && e == CD_OK; i++) {
+        e = listen_at(f, (u16)(f->cfg.port + gap * i), why);
+    }
+    if (e != CD_OK) {
+        cd_http_server_deafen(f->http); /* who has connected meanwhile is nobody's */
+    }
+    return e;
+}
+
+u32 cd_front_place(const cd_front *f, const cd_http_req *r)
+{
+    u16 port = f->cfg.more_ports == 0 ? 0 : cd_http_req_port(r);
+    u32 place = f->cfg.more_ports;
+    while (place != 0 && cd_front_port_at(f, place) != port) {
+        place--;
+    }
+    return place;
+}
+
+u16 cd_front_port_at(const cd_front *f, u32 place)
+{
+    return cd_http_server_port_at(f->http, place);
 }
 
 /* --- for others --- */

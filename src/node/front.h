@@ -18,6 +18,7 @@ typedef struct cd_front cd_front;
 typedef struct cd_front_cfg {
     const char *host;
     u16 port;             /* 0 lets the system choose */
+    u32 more_ports;       /* so many more: each is the second after the last, or likewise the system's choice */
     const char *tls_cert; /* PEM files; NULL: HTTP */
     const char *tls_key;
     const char *all_answers;                  /* lines of every answer, each ended by CR LF; NULL: none */
@@ -42,6 +43,10 @@ void cd_front_free(cd_front *f);
 /* cd_front_listen opens the address. Errors: CD_EADDRINUSE, CD_EACCES …; why says what to do. */
 cd_err cd_front_listen(cd_front *f, cd_errinfo *why) CD_CHECK;
 u16 cd_front_port(const cd_front *f);
+
+/* cd_front_port_at gives one of the ports, 0 is the first; cd_front_place tells by which of them a request came. */
+u16 cd_front_port_at(const cd_front *f, u32 place);
+u32 cd_front_place(const cd_front *f, const cd_http_req *r);
 
 /* cd_front_loop, cd_front_server: what routes and timers are added to; the front's. */
 cd_loop *cd_front_loop(const cd_front *f);

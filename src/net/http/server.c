@@ -355,8 +355,13 @@ cd_err cd_http_server_listen_tls(cd_http_server *s, const char *host, u16 port, 
 
 u16 cd_http_server_port(const cd_http_server *s)
 {
-    CD_ASSERT(s->listeners_cnt != 0);
-    return cd_listener_port(s->listeners[0].listener);
+    return cd_http_server_port_at(s, 0);
+}
+
+u16 cd_http_server_port_at(const cd_http_server *s, usize idx)
+{
+    CD_ASSERT(idx < s->listeners_cnt);
+    return cd_listener_port(s->listeners[idx].listener);
 }
 
 void cd_http_server_route(cd_http_server *s, const cd_http_route *r)
@@ -398,6 +403,12 @@ static void on_up_grace(void *ctx)
             cd__http_conn_close(c);
         }
     }
+}
+
+void cd_http_server_deafen(cd_http_server *s)
+{
+    CD_ASSERT(s->conns_cnt == 0);
+    listeners_close(s);
 }
 
 void cd_http_server_stop(cd_http_server *s, u32 grace_ms, void (*done)(void *ctx), void *ctx)

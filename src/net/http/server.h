@@ -64,10 +64,14 @@ cd_http_server *cd_http_server_new(cd_loop *loop, const cd_http_cfg *cfg);
 
 /* cd_http_server_listen opens one more address, _tls one for HTTPS: tls stays until the server has stopped,
  * and should offer "h2" and "http/1.1". Errors as cd_listener_open. The port that the system chose is
- * cd_http_server_port (of the first address). */
+ * cd_http_server_port (of the first address), _port_at that of another one, in the order of opening. */
 cd_err cd_http_server_listen(cd_http_server *s, const char *host, u16 port, cd_errinfo *why) CD_CHECK;
 cd_err cd_http_server_listen_tls(cd_http_server *s, const char *host, u16 port, cd_tls *tls, cd_errinfo *why) CD_CHECK;
 u16 cd_http_server_port(const cd_http_server *s);
+u16 cd_http_server_port_at(const cd_http_server *s, usize idx);
+
+/* cd_http_server_deafen closes all addresses, of a server that has accepted nobody yet. */
+void cd_http_server_deafen(cd_http_server *s);
 
 /* cd_http_server_held: what counts against memory_max now. */
 usize cd_http_server_held(const cd_http_server *s);
@@ -158,6 +162,9 @@ cd_bytes cd_http_req_foreign(const cd_http_req *r);
 /* cd_http_req_is_local: the client is on this machine; a proxy there stands for all of its clients. Before the handler
  * returns. */
 bool cd_http_req_is_local(const cd_http_req *r);
+
+/* cd_http_req_port gives the port of this machine that the request came to, 0: by none, or not known any more. */
+u16 cd_http_req_port(const cd_http_req *r);
 
 /* cd_http_req_peer gives the client's address as text, "" when it is gone. Of a proxy on this machine it is what that
  * says in X-Forwarded-For, its last element. */

@@ -171,6 +171,12 @@ static bool is_local(const cd_http_req *pub)
     return r->h != NULL && cd_tcp_is_local(r->h->conn->tcp);
 }
 
+static u16 port_of(const cd_http_req *pub)
+{
+    const h1_req *r = (const h1_req *)pub;
+    return r->h == NULL ? 0 : cd_tcp_port(r->h->conn->tcp);
+}
+
 static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
 {
     const h1_req *r = (const h1_req *)pub;
@@ -532,6 +538,7 @@ void cd__http_h1_start(cd__http_conn *c, bool is_refused)
     static const cd__http_req_ops ops = {
         .answer = on_answer,
         .is_local = is_local,
+        .port = port_of,
         .peer = peer,
         .offers_upgrade = offers_upgrade,
         .upgrade = upgrade,

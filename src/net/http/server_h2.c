@@ -296,6 +296,12 @@ static bool is_local(const cd_http_req *pub)
     return r->h != NULL && cd_tcp_is_local(r->h->conn->tcp);
 }
 
+static u16 port_of(const cd_http_req *pub)
+{
+    const h2_req *r = (const h2_req *)pub;
+    return r->h == NULL ? 0 : cd_tcp_port(r->h->conn->tcp);
+}
+
 static bool offers_upgrade(const cd_http_req *pub, const char *protocol)
 {
     (void)pub;
@@ -314,6 +320,7 @@ static void on_request(void *ctx, cd_http2_stream *stream)
     static const cd__http_req_ops ops = {
         .answer = on_answer,
         .is_local = is_local,
+        .port = port_of,
         .peer = peer,
         .offers_upgrade = offers_upgrade,
         .stream = begin_stream,

@@ -20,7 +20,7 @@
 
 enum {
     CD__HTTP_LINGER_MS = 2000, /* for a client to read the last answer before the connection is cut */
-    CD__HTTP_LISTENERS_MAX = 4,
+    CD__HTTP_LISTENERS_MAX = 20,
     CD__HTTP_KEEP_MAX = 64 * 1024, /* memory an answer may leave to the next one */
     CD__HTTP_SHORT = 16 * 1024,    /* a request of so many bytes is always taken */
 };
@@ -50,6 +50,7 @@ typedef struct cd__http_req_ops {
     /* The answer is there: send it if the client still is. r is the protocol's again. On the loop. */
     void (*answer)(cd_http_req *r);
     bool (*is_local)(const cd_http_req *r);
+    u16 (*port)(const cd_http_req *r); /* NULL: it came by none */
     void (*peer)(const cd_http_req *r, char out[CD_TCP_PEER_MAX]);
     bool (*offers_upgrade)(const cd_http_req *r, const char *protocol);
     cd_http_up *(*upgrade)(cd_http_req *r, const char *protocol, const cd_http_up_events *events, void *ctx);

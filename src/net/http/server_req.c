@@ -100,6 +100,11 @@ bool cd_http_req_is_local(const cd_http_req *r)
     return r->ops->is_local(r);
 }
 
+u16 cd_http_req_port(const cd_http_req *r)
+{
+    return r->ops->port == NULL ? 0 : r->ops->port(r);
+}
+
 cd_bytes cd_http_req_query(const cd_http_req *r)
 {
     return cd_http_msg_query(r->msg);
