@@ -23,6 +23,14 @@ enum {
     MEMORY = 'M',  /* prefix of what chains leave for each other (vm/shared/memory.h) */
 };
 
+/* A validator in this process beside the node's own. */
+typedef struct member {
+    cd_kv *store; /* in memory, begun as a copy of the chain's part */
+    cd_kv *part;
+    cd_rng rng;
+    cd_vm *vm;
+} member;
+
 struct cd_node_chain {
     const cd_node_env *env;
     cd_node_chain_cfg cfg;
@@ -47,6 +55,8 @@ struct cd_node_chain {
     cd_vm *outer; /* the VM that is decided over: the wrapper, or vm */
     cd_vm *vm;    /* its own, without the wrapper */
     bool has_pages;
+    cd_council_cfg council; /* this and members: of a chain that several decide */
+    member members[CD_COUNCIL_MAX];
 };
 
 /* --- its place in the store --- */
@@ -176,34 +186,13 @@ static cd_err open_vm(cd_node_chain *c, cd_vm **out, const cd_vm_ctx *vm, cd_err
     return c->cfg.is_wrapped ? cd_proposer_open(out, &wrapper, vm, why) : c->cfg.vm(out, vm, why);
 }
 
-/* Blocks of the primary network that are decided with peers become final. */
-static bool is_made_final(const cd_node_chain *c)
+static cd_vm_ctx ctx_of(cd_node_chain *c)
 {
-    return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
-}
-
-/* The P-Chain says who signs, and its peers are those who do. */
-static cd_err open_finality(cd_node_chain *c, cd_errinfo *why)
-{
-    if (!is_made_final(c)) {
-        return CD_OK;
-    }
-    cd_node_finality_chain(c->env->finality, c->cfg.aliases[0], &c->id);
-    if (c->cfg.validators == NULL) {
-        return CD_OK;
-    }
-    cd_node_finality_speak(c->env->finality, cd_decider_sender(c->decider));
-    return cd_node_finality_open(c->env->finality, c->vm, why);
-}
-
-static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
-{
-    cd_node_chain *c = ctx;
     const cd_node_env *env = c->env;
     enum { LIGHT = 16 }; /* so many of them take the share of one chain */
-    const cd_budget share = c->cfg.is_light ? cd_budget_part(&env->share, LIGHT) : env->share;
-    CD_TRY(load_genesis(c, why));
-    const cd_vm_ctx vm = {
+    const u32 parts = cd_node_chain_validators(c) * (c->cfg.is_light ? LIGHT : 1);
+    const cd_budget share = parts == 1 ? env->share : cd_budget_part(&env->share, parts);
+    return (cd_vm_ctx){
         .kv = c->kv,
         .log = env->log,
         .pool = env->pool,
@@ -234,6 +223,34 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
         .trie_bytes = share.tries,
         .text_bytes = share.texts,
     };
+}
+
+/* Blocks of the primary network that are decided with peers become final. */
+static bool is_made_final(const cd_node_chain *c)
+{
+    return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
+}
+
+/* The P-Chain says who signs, and its peers are those who do. */
+static cd_err open_finality(cd_node_chain *c, cd_errinfo *why)
+{
+    if (!is_made_final(c)) {
+        return CD_OK;
+    }
+    cd_node_finality_chain(c->env->finality, c->cfg.aliases[0], &c->id);
+    if (c->cfg.validators == NULL) {
+        return CD_OK;
+    }
+    cd_node_finality_speak(c->env->finality, cd_decider_sender(c->decider));
+    return cd_node_finality_open(c->env->finality, c->vm, why);
+}
+
+static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
+{
+    cd_node_chain *c = ctx;
+    const cd_node_env *env = c->env;
+    CD_TRY(load_genesis(c, why));
+    const cd_vm_ctx vm = ctx_of(c);
     CD_TRY(open_vm(c, out, &vm, why));
     if (c->containers != NULL) {
         cd_err e = cd_containers_catch_up(c->containers, *out, env->log, why);
@@ -261,6 +278,74 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
         c->cfg.pages->open(c->cfg.pages->ctx, c->vm, &c->hands);
     }
     return CD_OK;
+}
+
+/* --- other validators in this process; on the executor --- */
+
+static cd_err copy_part(cd_kv *to, cd_kv *from, cd_errinfo *why)
+{
+    enum { BATCH = 4096 };
+    const cd_kv_range all = {0};
+    cd_kv_iter *it;
+    cd_kv_batch batch = {0};
+    usize n = 0;
+    CD_TRY(cd_kv_iter_new(&it, from, &all));
+    cd_err e = CD_OK;
+    cd_kv_batch_for(&batch, to);
+    while (e == CD_OK && cd_kv_iter_next(it)) {
+        cd_kv_batch_put(&batch, cd_kv_iter_key(it), cd_kv_iter_value(it));
+        if (++n % BATCH == 0) {
+            e = cd_kv_commit(to, &batch, CD_KV_NOSYNC, why);
+            cd_kv_batch_for(&batch, to);
+        }
+    }
+    e = e == CD_OK ? cd_kv_iter_err(it) : e;
+    e = e == CD_OK ? cd_kv_commit(to, &batch, CD_KV_NOSYNC, why) : e;
+    cd_kv_batch_fini(&batch);
+    cd_kv_iter_free(it);
+    return e;
+}
+
+static void close_member(void *ctx, u32 idx)
+{
+    cd_node_chain *c = ctx;
+    member *m = &c->members[idx];
+    cd_kv_close(m->part);
+    cd_kv_close(m->store);
+    *m = (member){0};
+}
+
+static cd_err open_member(void *ctx, u32 idx, cd_vm **out, cd_commit_door *door, cd_errinfo *why)
+{
+    static const u8 prefix = 'C';
+    cd_node_chain *c = ctx;
+    member *m = &c->members[idx];
+    m->store = cd_kv_mem_open();
+    m->part = cd_kv_prefix_open(m->store, cd_bytes_of(&prefix, 1));
+    m->rng = cd_rng_seeded(cd_rng_u64(&c->rng));
+    CD_TRY(copy_part(m->part, c->kv, why));
+    cd_vm_ctx vm = ctx_of(c);
+    vm.kv = m->part;
+    vm.rng = &m->rng;
+    vm.dev = NULL;
+    vm.lead = c->vm;
+    vm.metrics = NULL;
+    vm.dir = NULL;
+    cd_council_node_id(&vm.node_id, &c->env->node_id, idx);
+    CD_TRY(c->cfg.vm(&m->vm, &vm, why));
+    *out = m->vm;
+    *door = (cd_commit_door){.store = m->store, .chain = m->part, .sync = CD_KV_NOSYNC};
+    return CD_OK;
+}
+
+u32 cd_node_chain_validators(const cd_node_chain *c)
+{
+    return c->cfg.is_wrapped || c->cfg.validator_cnt == 0 ? 1 : c->cfg.validator_cnt;
+}
+
+cd_vm *cd_node_chain_validator(const cd_node_chain *c, u32 idx)
+{
+    return idx == 0 ? c->vm : c->members[idx].vm;
 }
 
 /* --- through the commit door --- */
@@ -389,16 +474,28 @@ cd_err cd_node_chain_new(cd_node_chain **out, const cd_node_env *env, const cd_n
 /* Peers decide over chains of proposers alone. */
 static cd_err make_decider(cd_node_chain *c, cd_errinfo *why)
 {
+    const cd_commit_door door = {
+        .store = c->env->store,
+        .chain = c->kv,
+        .sync = CD_KV_SYNC,
+        .also = on_accept,
+        .landed = on_landed,
+        .ctx = c,
+    };
+    c->council = (cd_council_cfg){
+        .cnt = cd_node_chain_validators(c),
+        .self = c->env->node_id,
+        .door = door,
+        .open = open_member,
+        .close = close_member,
+        .ctx = c,
+        .rng = &c->rng,
+        .log = c->env->log,
+        .name = c->cfg.aliases[0],
+    };
     const cd_decider_cfg cfg = {
-        .door =
-            {
-                .store = c->env->store,
-                .chain = c->kv,
-                .sync = CD_KV_SYNC,
-                .also = on_accept,
-                .landed = on_landed,
-                .ctx = c,
-            },
+        .door = door,
+        .council = c->council.cnt > 1 ? &c->council : NULL,
         .peers = c->cfg.is_wrapped ? c->env->peers : NULL,
         .catchup = c->env->catchup,
         .fetched = c->fetched_kv,

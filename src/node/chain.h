@@ -63,7 +63,8 @@ typedef struct cd_node_chain_cfg {
     cd_bytes config; /* these three: see cd_vm_ctx */
     cd_bytes upgrades;
     const void *dev;
-    bool is_light;              /* a fraction of a chain's share of the memory is enough for it */
+    u32 validator_cnt; /* of a chain without a wrapper: so many in this process decide; 0 and 1: the node alone */
+    bool is_light;     /* a fraction of a chain's share of the memory is enough for it */
     const cd_node_pages *pages; /* NULL: none */
 } cd_node_chain_cfg;
 
@@ -124,6 +125,11 @@ const cd_hash32 *cd_node_chain_id(const cd_node_chain *c);
 bool cd_node_chain_has_id(const cd_node_chain *c, cd_bytes text);
 cd_executor *cd_node_chain_executor(cd_node_chain *c);
 cd_vm *cd_node_chain_vm(const cd_node_chain *c);
+
+/* cd_node_chain_validators tells how many validators in this process decide over the chain, 1: the node.
+ * cd_node_chain_validator gives the VM of one (0 is the node's own), likewise between opened and end. */
+u32 cd_node_chain_validators(const cd_node_chain *c);
+cd_vm *cd_node_chain_validator(const cd_node_chain *c, u32 idx);
 
 /* cd_node_chain_containers gives what index.* reads; NULL: nobody keeps them. */
 const cd_containers *cd_node_chain_containers(const cd_node_chain *c);

@@ -434,6 +434,12 @@ static cd_bytes split(cd_bytes path, const char *below, cd_bytes *route)
     return cd_bytes_of(rest.p, n);
 }
 
+/* Of a chain that several validators in this process decide each has a port. */
+static cd_service *of_port(const cd_chains *cs, cd_service *s, const cd_http_req *req)
+{
+    return cd_service_validator(s, cd_front_place(cs->cfg.front, req));
+}
+
 static void on_chain(void *ctx, cd_http_req *req)
 {
     cd_bytes route;
@@ -442,7 +448,7 @@ static void on_chain(void *ctx, cd_http_req *req)
     if (s == NULL) {
         cd_http_reply_not_found(req);
     } else {
-        cd_service_serve(s, req, route);
+        cd_service_serve(of_port(ctx, s, req), req, route);
     }
 }
 
@@ -506,7 +512,7 @@ static void on_direct(void *ctx, cd_http_req *req)
     if (s == NULL) {
         cd_http_reply_not_found(req);
     } else {
-        cd_service_serve(s, req, route);
+        cd_service_serve(of_port(ctx, s, req), req, route);
     }
     cd_buf_fini(&text);
 }
@@ -563,7 +569,7 @@ static void on_root(void *ctx, cd_http_req *req)
     } else if ((method == CD_HTTP_GET || method == CD_HTTP_HEAD) && !cd_http_req_offers_upgrade(req, "websocket")) {
         tell_places(ctx, req);
     } else {
-        cd_service_serve_main(s, req);
+        cd_service_serve_main(of_port(ctx, s, req), req);
     }
 }
 
@@ -706,7 +712,20 @@ void cd_chains_free(cd_chains *cs)
 cd_service *cd_chains_find(const cd_chains *cs, cd_bytes name)
 {
     const row *r = row_of(cs, name);
-    return r == NULL ? NULL : r->service;
+    if (r != NULL) {
+        return r->service;
+    }
+    /* "C-2" is what the second validator of C in this process says. */
+    usize n = name.n;
+    u32 idx = 0;
+    u32 unit = 1;
+    while (n != 0 && unit <= 1000 && name.p[n - 1] >= '0' && name.p[n - 1] <= '9') {
+        idx += unit * (u32)(name.p[--n] - '0');
+        unit *= 10;
+    }
+    r = n > 1 && name.p[n - 1] == '-' ? row_of(cs, cd_bytes_of(name.p, n - 1)) : NULL;
+    bool is_there = r != NULL && idx >= 2 && idx <= cd_node_chain_validators(r->chain);
+    return is_there ? cd_service_validator(r->service, idx - 1) : NULL;
 }
 
 cd_node_chain *cd_chains_find_chain(const cd_chains *cs, cd_bytes name)

@@ -99,6 +99,12 @@ cd_err cd_decider_new(cd_decider **out, const cd_decider_cfg *cfg, cd_errinfo *w
             cd_decider_free(d);
             return e;
         }
+    } else if (cfg->council != NULL) {
+        cd_err e = cd_council_new(&d->engine, cfg->council, why);
+        if (e != CD_OK) {
+            cd_decider_free(d);
+            return e;
+        }
     } else {
         const cd_solo_cfg solo = {.door = cfg->door, .log = cfg->log, .name = cfg->name};
         d->engine = cd_solo_new(&solo);
@@ -112,7 +118,9 @@ void cd_decider_free(cd_decider *d)
     if (d == NULL) {
         return;
     }
-    if (d->link == NULL) {
+    if (d->link == NULL && d->cfg.council != NULL) {
+        cd_council_free(d->engine);
+    } else if (d->link == NULL) {
         cd_solo_free(d->engine);
     } else {
         cd_bootstrap_free(d->bootstrap);

@@ -1,6 +1,7 @@
 /* node/decider.h - who decides over the blocks of one chain: this node alone, or it and its peers.
  *
  *   alone:       solo ──────────────────────────────────────────► executor
+ *   several:     council, all in this process ──────────────────► executor
  *   with peers:  link ◄─► bootstrap, then snowman, in one seat ──► executor
  *
  * Threading: confined to the thread that runs the node, but for what says otherwise. */
@@ -9,6 +10,7 @@
 
 #include "codec/json.h"
 #include "consensus/bootstrap/bootstrap.h"
+#include "consensus/council.h"
 #include "node/executor.h"
 
 typedef struct cd_decider cd_decider;
@@ -21,8 +23,9 @@ typedef struct cd_decider_cfg {
     cd_commit_door door;
     struct cd_node_peers *peers; /* NULL: the node decides alone; so it does where peers decide nothing */
     struct cd_catchup *catchup;
-    cd_kv *fetched; /* a part of the store for blocks on their way in */
-    bool is_first;  /* the chain says who validates: it catches up before others, with the operator's beacons */
+    const cd_council_cfg *council; /* several validators in this process decide, without peers; NULL: it is one */
+    cd_kv *fetched;                /* a part of the store for blocks on their way in */
+    bool is_first; /* the chain says who validates: it catches up before others, with the operator's beacons */
     const cd_vm_validators *validators;
     cd_hash32 chain;
     cd_hash32 subnet; /* whose validators decide; zero: the primary network */

@@ -853,6 +853,11 @@ u16 cd_node_http_port(const cd_node *n)
     return cd_front_port(n->front);
 }
 
+u16 cd_node_http_port_at(const cd_node *n, u32 idx)
+{
+    return cd_front_port_at(n->front, idx);
+}
+
 u16 cd_node_peers_at(const cd_node *n)
 {
     return !n->has_peers ? 0 : cd_node_peers_port(n->peers);

@@ -99,6 +99,9 @@ u32 cd_node_layout(void);
 /* cd_node_http_port gives the port the API listens on, also when the system chose it. */
 u16 cd_node_http_port(const cd_node *n);
 
+/* cd_node_http_port_at gives that of validator idx of those in this process; 0 is the first. */
+u16 cd_node_http_port_at(const cd_node *n, u32 idx);
+
 /* cd_node_peers_at gives the port that peers are listened for at, 0: the node speaks to nobody. */
 u16 cd_node_peers_at(const cd_node *n);
 

@@ -22,6 +22,7 @@ struct cd_service {
     bool is_admin_remote;
     route *routes;
     usize cnt;
+    cd_service *next;     /* of the chain's next validator in this process; NULL: there is none */
     cd_index_api *blocks; /* this and the next three are NULL when the chain has no index */
     cd_index_api *none;
     cd_rpc_endpoint *blocks_endpoint;
@@ -269,22 +270,43 @@ static void open_index(cd_service *s)
     s->none_endpoint = cd_api_endpoint(s->front, cd_index_api_service(s->none), false);
 }
 
-cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, usize share)
+static cd_service *service_new(cd_front *f, cd_node_chain *chain, cd_vm *vm, bool is_admin_remote, usize share)
 {
-    cd_vm *vm = cd_node_chain_vm(chain);
     cd_service *s = cd_new(cd_service);
     usize cnt = 0;
     const cd_vm_handler *handlers = vm->ops->handlers(vm, &cnt);
     s->front = f;
     s->chain = chain;
-    s->pages = cd_node_chain_cfg_of(chain)->pages;
     s->is_admin_remote = is_admin_remote;
     s->routes = cd_new_array(route, cnt + 1);
     for (; s->cnt < cnt; s->cnt++) {
         open_route(s, s->cnt, &handlers[s->cnt], share);
     }
+    return s;
+}
+
+cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, usize share)
+{
+    cd_service *next = NULL;
+    for (u32 i = cd_node_chain_validators(chain); i-- > 1;) {
+        cd_service *s = service_new(f, chain, cd_node_chain_validator(chain, i), is_admin_remote, share);
+        s->next = next;
+        next = s;
+    }
+    cd_service *s = service_new(f, chain, cd_node_chain_vm(chain), is_admin_remote, share);
+    s->next = next;
+    s->pages = cd_node_chain_cfg_of(chain)->pages;
     open_index(s);
     return s;
+}
+
+cd_service *cd_service_validator(cd_service *s, u32 idx)
+{
+    cd_service *at = s;
+    for (; at != NULL && idx != 0; idx--) {
+        at = at->next;
+    }
+    return at == NULL ? s : at;
 }
 
 void cd_service_free(cd_service *s)
@@ -292,6 +314,7 @@ void cd_service_free(cd_service *s)
     if (s == NULL) {
         return;
     }
+    cd_service_free(s->next);
     for (usize i = 0; i < s->cnt; i++) {
         cd_rpc_endpoint_free(s->routes[i].endpoint);
         cd_free(s->routes[i].told);
@@ -316,6 +339,9 @@ void cd_service_leave(cd_service *s)
     if (s->pages != NULL) {
         s->pages->leave(s->pages->ctx);
     }
+    if (s->next != NULL) {
+        cd_service_leave(s->next);
+    }
 }
 
 void cd_service_hurry(cd_service *s)
@@ -324,6 +350,9 @@ void cd_service_hurry(cd_service *s)
         if (s->routes[i].handler->service != NULL) {
             cd_rpc_table_end(s->routes[i].handler->service->table);
         }
+    }
+    if (s->next != NULL) {
+        cd_service_hurry(s->next);
     }
 }
 
@@ -338,7 +367,7 @@ bool cd_service_is_idle(const cd_service *s)
     if (s->blocks_endpoint != NULL) {
         is_idle = is_idle && cd_rpc_endpoint_is_idle(s->blocks_endpoint) && cd_rpc_endpoint_is_idle(s->none_endpoint);
     }
-    return is_idle;
+    return is_idle && (s->next == NULL || cd_service_is_idle(s->next));
 }
 
 /* Methods that were never called are left out. What was counted stays, also of chains that are closed. */
@@ -357,5 +386,8 @@ void cd_service_metrics(cd_service *s, cd_metrics *metrics)
                 r->told[k] = calls;
             }
         }
+    }
+    if (s->next != NULL) {
+        cd_service_metrics(s->next, metrics);
     }
 }

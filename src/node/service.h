@@ -17,6 +17,10 @@ typedef struct cd_service cd_service;
 cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, usize share);
 void cd_service_free(cd_service *s);
 
+/* cd_service_validator gives what validator idx of the chain answers, of those in this process: it belongs to s, which
+ * is that of the first and does for it what is not answering. s itself when there is none. */
+cd_service *cd_service_validator(cd_service *s, u32 idx);
+
 /* cd_service_serve answers a request; route is what follows the chain's name in its path. _serve_main: by the first of
  * the routes, over HTTP and WebSocket. _serve_page: by the pages. */
 void cd_service_serve(cd_service *s, cd_http_req *req, cd_bytes route);
