@@ -94,6 +94,12 @@ void cd__banner_print(const cd__banner *b)
     (void)snprintf(text, sizeof text, "%s://%s:%u/v1/bc/C/ws", strcmp(b->scheme, "https") == 0 ? "wss" : "ws", b->host,
                    b->port);
     row(&s, "RPC", url, text);
+    for (u32 i = 1; i < b->validators; i++) {
+        (void)snprintf(url, sizeof url, "%s://%s:%u", b->scheme, b->host, b->ports[i]);
+        (void)snprintf(text, sizeof text, "the same chain, held by validator %u", i + 1);
+        row(&s, i == 1 ? "Others" : "", url, text);
+    }
+    (void)snprintf(url, sizeof url, "%s://%s:%u", b->scheme, b->host, b->port);
     if (b->has_explorer) {
         (void)snprintf(text, sizeof text, "%s/explorer", url);
         row(&s, "Explorer", text, "");
@@ -138,6 +144,10 @@ void cd__banner_log(const cd__banner *b, cd_logger *log)
     cd_log_info(log, "ready", CD_F("version", "candela/" CD_VERSION), CD_F("network", b->network->name),
                 CD_F("network_id", b->network->id), CD_F("ms", b->ready_ms), CD_F("rpc", (const char *)rpc),
                 CD_F("ws", (const char *)ws), CD_F("explorer", (const char *)explorer));
+    for (u32 i = 1; i < b->validators; i++) {
+        (void)snprintf(rpc, sizeof rpc, "%s://%s:%u", b->scheme, b->host, b->ports[i]);
+        cd_log_info(log, "another validator of the chain", CD_F("nr", i + 1), CD_F("rpc", (const char *)rpc));
+    }
     if (!b->network->is_dev || !cd_log_is_on(log, CD_LOG_INFO)) {
         return;
     }

@@ -63,7 +63,7 @@ static bool load_other(cd__chain *c, const cd_args *a, cd_arena *mem, const char
 }
 
 static void cfg_of(cd_node_chain_cfg *out, cd__chain *c, cd_arena *mem, const cd__explorer_cfg *pages, bool is_first,
-                   bool is_dev)
+                   bool is_dev, u32 validators)
 {
     *out = (cd_node_chain_cfg){
         .aliases = c->names,
@@ -76,6 +76,7 @@ static void cfg_of(cd_node_chain_cfg *out, cd__chain *c, cd_arena *mem, const cd
         .config = c->files.config.text,
         .upgrades = c->files.upgrades.text,
         .dev = is_dev ? &c->dev : NULL,
+        .validator_cnt = is_dev ? validators : 1,
         .pages = pages == NULL ? NULL : cd__explorer_pages(mem, pages, is_first ? NULL : c->names[0]),
     };
 }
@@ -139,6 +140,11 @@ bool cd__chains_load(cd__chains *out, const cd_args *a, cd_arena *mem, const cd_
                      const cd__explorer_cfg *pages, bool with_warnings)
 {
     const char *const *others;
+    if (cd_args_u64(a, OPT_VALIDATORS) > 1 && !net->is_dev) {
+        cd__report("error", NULL, "--validators is for the dev network",
+                   "several processes of another one: candela-cli network up --nodes 5");
+        return false;
+    }
     usize cnt = 1 + cd_args_list(a, OPT_CHAIN, &others);
     *out = (cd__chains){.cnt = cnt};
     out->items = cd_arena_zalloc(mem, cnt * sizeof *out->items);
@@ -150,7 +156,7 @@ bool cd__chains_load(cd__chains *out, const cd_args *a, cd_arena *mem, const cd_
         if (!is_good || !cd__chain_files_good(&c->files, mem, with_warnings)) {
             return false;
         }
-        cfg_of(&out->cfgs[i == 0 ? 0 : i + 2], c, mem, pages, i == 0, net->is_dev);
+        cfg_of(&out->cfgs[i == 0 ? 0 : i + 2], c, mem, pages, i == 0, net->is_dev, (u32)cd_args_u64(a, OPT_VALIDATORS));
     }
     bool is_good = load_primary(out, a, mem, net);
     if (is_good && pages != NULL) {

@@ -63,6 +63,8 @@ typedef struct cd__banner {
     const char *dir;  /* NULL: in memory */
     const char *home; /* folder that is shown as ~; NULL: none is */
     bool has_explorer;
+    u32 validators; /* that decide in this process; this and their ports: at most 20 */
+    u16 ports[20];
     u64 ready_ms;
 } cd__banner;
 void cd__banner_print(const cd__banner *b);

@@ -71,6 +71,7 @@ static cd_front_cfg front_of(const cd_args *a, cd_arena *mem, const cd_network *
     cd_front_cfg front = {
         .host = cd_args_str(a, OPT_HTTP_HOST),
         .port = has_port ? (u16)cd_args_u64(a, OPT_HTTP_PORT) : net->http_port,
+        .more_ports = (u32)cd_args_u64(a, OPT_VALIDATORS) - 1,
         .tls_cert = is_tls ? cd_args_path(a, mem, OPT_TLS_CERT) : NULL,
         .tls_key = is_tls ? cd_args_path(a, mem, OPT_TLS_KEY) : NULL,
         .allowed_origins = cd_args_str(a, OPT_ORIGINS),
@@ -195,7 +196,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         cd__primary_refused(&chains.primary, e);
         return report_open(&chains, mem, &why);
     }
-    const cd__banner banner = {
+    cd__banner banner = {
         .network = net,
         .scheme = cfg.http.tls_cert != NULL ? "https" : "http",
         .host = cfg.http.host,
@@ -203,8 +204,12 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .dir = dir,
         .home = getenv("HOME"),
         .has_explorer = has_pages,
+        .validators = (u32)cd_args_u64(a, OPT_VALIDATORS),
         .ready_ms = (cd_clock_mono_ns(cd_clock_real()) - start) / CD_NS_PER_MS,
     };
+    for (u32 i = 0; i < banner.validators; i++) {
+        banner.ports[i] = cd_node_http_port_at(n, i);
+    }
     const char *process_file = cd_args_path(a, mem, OPT_PROCESS_FILE);
     if (process_file[0] == '\0' && dir != NULL) {
         process_file = cd_arena_fmt(mem, "%s/process.json", dir);

@@ -707,3 +707,108 @@ def test_names_of_errors(env):
             wait_until(lambda: any(tx in line for line in list(node.lines)))
             same(rpc("eth_getTransactionReceipt", tx)["status"], "0x0")
             assert any("notes.json" in line for line in node.lines), "a file was passed over in silence"
+
+
+def validators_of(node, cnt):
+    """How each validator of the process is asked: by its own port, by the first one's routes."""
+    def ports():
+        return [int(m[1]) for line in list(node.lines)
+                if (m := re.search(r'another validator.*"rpc":"http://[^:]+:(\d+)"', line))]
+
+    wait_until(lambda: len(ports()) == cnt - 1)
+    return ([node.rpc()] + [Rpc(node.host, port) for port in ports()],
+            [node.rpc("/v1/bc/C/rpc")] + [node.rpc(f"/v1/bc/C-{i}/rpc") for i in range(2, cnt + 1)])
+
+
+def all_hold_the_same(rpcs, height_is):
+    heads = [head(rpc) for rpc in rpcs]
+    for other in heads[1:]:
+        same(other, heads[0])
+    same(int(heads[0]["number"], 16), height_is)
+    same(len({balance(rpc) for rpc in rpcs}), 1)
+
+
+def test_validators(env):
+    """Five validators in one process: whatever is done through one of them holds for all, at once."""
+    with Fresh(env, "--validators=5") as node:
+        rpcs, routes = validators_of(node, 5)
+        h = pay(rpcs[0], value=5)
+        for rpc in rpcs + routes:
+            same(rpc("eth_getTransactionReceipt", h)["status"], "0x1")
+        all_hold_the_same(rpcs + routes, 1)
+        h = pay(rpcs[4], sender=ACCOUNTS[1])
+        same(rpcs[2]("eth_getTransactionByHash", h)["blockNumber"], "0x2")
+        snapshot = rpcs[1]("evm_snapshot")
+        rpcs[2]("hardhat_setBalance", AA, "0x123456")
+        all_hold_the_same(rpcs, 2)
+        same(balance(rpcs[3]), 0x123456)
+        rpcs[3]("evm_mine")
+        rpcs[0]("hardhat_mine", "0x64", "0x3c")
+        all_hold_the_same(rpcs, 103)
+        rpcs[1]("evm_increaseTime", 86400)
+        rpcs[0]("evm_mine")
+        assert int(head(rpcs[4])["timestamp"], 16) > time.time() + 86000
+        # What no rule gives, and an account without a key.
+        rpcs[4]("hardhat_setNextBlockBaseFeePerGas", "0x9999999999")
+        rpcs[4]("hardhat_setPrevRandao", "0x" + "22" * 32)
+        rpcs[4]("evm_setBlockGasLimit", "0x5000000")
+        rpcs[4]("hardhat_setCoinbase", "0x" + "33" * 20)
+        rpcs[0]("evm_mine")
+        all_hold_the_same(rpcs, 105)
+        same((head(rpcs[1])["mixHash"], head(rpcs[1])["gasLimit"]), ("0x" + "22" * 32, "0x5000000"))
+        rpcs[0]("hardhat_impersonateAccount", AA)
+        rpcs[0]("hardhat_setBalance", AA, hex(WEI))
+        h = pay(rpcs[3], sender=AA, to=ACCOUNTS[0])
+        same(rpcs[1]("eth_getTransactionReceipt", h)["from"], AA)
+        all_hold_the_same(rpcs, 106)
+        rpcs[2]("hardhat_setCode", AA, "0x602a60005260206000f3")
+        same([int(rpc("eth_call", {"to": AA}, "latest"), 16) for rpc in rpcs], [42] * 5)
+        same(rpcs[2]("evm_revert", snapshot), True)
+        all_hold_the_same(rpcs, 2)
+        rpcs[3]("hardhat_rollback", "0x1")
+        all_hold_the_same(rpcs + routes, 1)
+        rpcs[0]("evm_setAutomine", False)
+        waiting = [pay(rpcs[i % 5], sender=a) for i, a in enumerate(rpcs[0]("eth_accounts")[:8])]
+        same(rpcs[0]("eth_getBlockTransactionCountByNumber", "pending"), "0x8")
+        rpcs[4]("evm_mine")
+        same({rpcs[i % 5]("eth_getTransactionReceipt", h)["blockNumber"] for i, h in enumerate(waiting)}, {"0x2"})
+        rpcs[1]("evm_setIntervalMining", [5, 10])
+        wait_until(lambda: height(rpcs[4]) >= 6)
+        rpcs[1]("evm_setIntervalMining", 0)
+        all_hold_the_same(rpcs, height(rpcs[0]))
+        refused(rpcs[0], "nonce", "hardhat_setNonce", ACCOUNTS[0], "0x0")
+        dump = rpcs[1]("hardhat_dumpState")
+        rpcs[0]("hardhat_reset")
+        all_hold_the_same(rpcs, 0)
+        rpcs[2]("hardhat_loadState", dump)
+        same(len({balance(rpc) for rpc in rpcs}), 1)
+        same(len({head(rpc)["stateRoot"] for rpc in rpcs}), 1)
+        for path in ("/v1/bc/C-1/rpc", "/v1/bc/C-6/rpc", "/v1/bc/C-02x/rpc", "/v1/bc/C-/rpc", "/v1/bc/P-2"):
+            ask = urllib.request.Request(f"{node.url}{path}", data=b"{}")
+            try:
+                urllib.request.urlopen(ask)
+            except urllib.error.HTTPError as e:
+                same(e.code, 404, path)
+            else:
+                raise AssertionError(f"{path} is served")
+
+
+def test_validators_of_kept_data(env):
+    """The others begin as copies of what the first one has kept, after a kill too, and alone it goes on as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        for flags, sig in ((("--validators=3",), signal.SIGKILL), (("--validators=5",), signal.SIGTERM), ((), signal.SIGTERM)):
+            node = Node(env.binary, *flags, data_dir=folder).wait_ready()
+            rpcs = validators_of(node, int(flags[0][-1]))[0] if flags else [node.rpc()]
+            had = height(rpcs[0])
+            all_hold_the_same(rpcs, had)
+            pay(rpcs[-1], value=7)
+            rpcs[-1]("hardhat_addBalance", AA, "0x5")
+            all_hold_the_same(rpcs, had + 1)
+            node.end(sig)
+        node = Node(env.binary, data_dir=folder).wait_ready()
+        same((height(node.rpc()), balance(node.rpc())), (3, 36))
+        node.end()
+    p = subprocess.run([env.binary, "--network-id=local", "--validators=2", "--in-memory"], capture_output=True, text=True,
+                       timeout=60, check=False)
+    same(p.returncode, 1)
+    match(p.stdout + p.stderr, "--validators is for the dev network")
