@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "chains.h"
 #include "codec/json.h"
+#include "commit.h"
 #include "consensus/proposer/cert_staking.h"
 #include "effective.h"
 #include "explorer/explorer.h"
@@ -157,6 +158,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .shutdown_wait_ms = ms_of(a, OPT_SHUTDOWN_WAIT),
         .shutdown_timeout_ms = ms_of(a, OPT_SHUTDOWN_TIMEOUT),
         .has_info = cd_args_bool(a, OPT_API_INFO),
+        .commit = cd__commit,
         .has_admin = cd_args_bool(a, OPT_API_ADMIN),
         .has_keystore = cd_args_bool(a, OPT_API_KEYSTORE),
         .has_health = cd_args_bool(a, OPT_API_HEALTH),

@@ -279,7 +279,7 @@ static void open_api(cd_node *n)
         .bls_key = n->cfg.bls_key,
         .bls_pop = n->cfg.bls_pop,
         .address = n->address,
-        .commit = "",
+        .commit = n->cfg.commit == NULL ? "" : n->cfg.commit,
         .chain = info_chain,
         .peers = info_peers,
         .uptime = info_uptime,

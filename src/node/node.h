@@ -53,6 +53,7 @@ typedef struct cd_node_cfg {
     u32 shutdown_wait_ms;    /* serve so long after a signal to stop, health failing */
     u32 shutdown_timeout_ms; /* then wait so long for running requests */
     bool has_info;
+    const char *commit; /* of the source, for info.getNodeVersion; NULL: not known */
     bool has_health;
     u64 health_fresh_ns; /* so long a check's result is told again; 0: a second */
     bool has_metrics;

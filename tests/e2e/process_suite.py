@@ -814,3 +814,11 @@ def test_idle_memory_and_start(env):
         assert rss <= 30 * 1024, f"{rss} kB in use"
         assert best <= 0.25, f"{best * 1000:.0f} ms to the first answer"
     print(f"   first answer after {best * 1000:.0f} ms, {rss / 1024:.1f} MiB in use")
+
+
+def test_commit(env):
+    """The node names the commit that it was built from, where there was a repository."""
+    node = env.spawn().wait_ready()
+    said = node.rpc("/v1/info")("info.getNodeVersion")["gitCommit"]
+    assert re.fullmatch("([0-9a-f]{40})?", said), said
+    same(node.end(), 0)
