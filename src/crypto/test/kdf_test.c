@@ -126,8 +126,8 @@ static void argon2id_values(void **state)
     const cd_argon2id_cost one_lane = {.passes = 2, .memory_kib = 1 << 16, .lanes = 1};
     const cd_argon2id_cost four_lanes = {.passes = 1, .memory_kib = 64 << 10, .lanes = 4};
     u8 salt[16];
-    for (u8 i = 0; i < sizeof salt; i++) {
-        salt[i] = i;
+    for (usize i = 0; i < sizeof salt; i++) {
+        salt[i] = (u8)i;
     }
     assert_int_equal(cd_argon2id(out, 32, cd_bytes_str("password"), cd_bytes_str("somesalt"), &one_lane), CD_OK);
     assert_hex(out, "09316115d5cf24ed5a15a31a3ba326e5cf32edc24702987c02b6566f61913cf7");

@@ -15,11 +15,11 @@ static cd_vm_validator pool[NODES];
 static int make_pool(void **state)
 {
     (void)state;
-    for (u8 i = 0; i < NODES; i++) {
-        u8 seed[32] = {i, 1};
+    for (u32 i = 0; i < NODES; i++) {
+        const u8 seed[32] = {(u8)i, 1};
         cd_bls_sk sk;
         cd_bls_pk pk;
-        pool[i] = (cd_vm_validator){.node_id = {{i, 7}}, .weight = 100 + i, .has_key = true};
+        pool[i] = (cd_vm_validator){.node_id = {{(u8)i, 7}}, .weight = 100 + i, .has_key = true};
         assert_int_equal(cd_bls_keygen(&sk, cd_bytes_of(seed, sizeof seed)), CD_OK);
         assert_int_equal(cd_bls_pk_of(&pk, &sk), CD_OK);
         cd_bls_pk_enc_raw(pool[i].key, &pk);
@@ -111,7 +111,7 @@ static void six_are_kept_and_stored(void **state)
     cd_fin_epochs_put(&again, &read);
     assert_true(cd_bytes_eq(cd_buf_bytes(&bytes), cd_buf_bytes(&again)));
     assert_int_equal(cd_fin_epochs_of(&read, 5)->set.until, 6);
-    assert_true(tell(&read, 9, 9 * CD_FIN_EPOCH_S, 3));
+    assert_true(tell(&read, 9, (u64)9 * CD_FIN_EPOCH_S, 3));
     cd_fin_epochs_fini(&read);
     for (usize n = 0; n < bytes.n; n += n < 64 ? 1 : 31) {
         assert_int_not_equal(cd_fin_epochs_read(&read, cd_bytes_of(bytes.p, n)), CD_OK);

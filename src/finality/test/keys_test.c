@@ -22,8 +22,8 @@ static void dealt_and_read(void **state)
     cd_buf group = {0};
     cd_buf again = {0};
     g->cnt = N;
-    for (u8 i = 0; i < N; i++) {
-        g->nodes[i] = (cd_node_id){{i, 3}};
+    for (u32 i = 0; i < N; i++) {
+        g->nodes[i] = (cd_node_id){{(u8)i, 3}};
     }
     assert_int_equal(cd_fin_deal(g, shares, dealer, secret), CD_OK);
     assert_int_equal(g->threshold, 3);

@@ -292,7 +292,7 @@ static void whole_states(void **state)
     fixture *f = *state;
     const cd_vm_sync_ops *sync = f->rig.vm->ops->sync;
     cd_vm_summary s;
-    for (u64 head = 0; head < 3 * STEP; head++) {
+    for (u64 head = 0; head < (u64)3 * STEP; head++) {
         if (head < STEP) {
             assert_int_equal(sync->last(f->rig.vm, &s, &f->a), CD_ENOENT);
         }
@@ -406,7 +406,7 @@ static void refusals(void **state)
         assert_true(f->asker.answers + f->asker.errors <= CD_SYNC_ASKS_MAX + 2);
         (void)ask(f, &good);
     }
-    cd_clock_virtual_advance(&f->clock, 3 * CD_SYNC_ASKS_S * CD_NS_PER_SEC);
+    cd_clock_virtual_advance(&f->clock, (u64)3 * CD_SYNC_ASKS_S * CD_NS_PER_SEC);
     assert_non_null(ask(f, &good));
     cd_clock_virtual_advance(&f->clock, 61 * CD_NS_PER_SEC);
     (void)f->rig.vm->ops->wake(f->rig.vm); /* forgets the tries, and opens them again */
