@@ -100,11 +100,14 @@ def test_every_answer_over_http2_and_http1(env):
         s = Setting(env, folder)
         try:
             receivers = {"2.0": s.receiver(), "1.1": s.receiver("plain")}
+            # headers past all limits end the whole connection, so nothing else may be under way on it
+            alone = {"2.0": s.receiver(), "1.1": s.receiver("plain")}
             before = memory(s)
             hooks = {}
             for version, r in receivers.items():
-                base = f"http{'s' if version == '2.0' else ''}://localhost:{r.port}/"
-                hooks |= {(version, path): s.hook(base + path) for path in ANSWERS}
+                base = f"http{'s' if version == '2.0' else ''}://localhost"
+                ports = {path: (alone[version] if path == "floods" else r).port for path in ANSWERS}
+                hooks |= {(version, path): s.hook(f"{base}:{port}/{path}") for path, port in ports.items()}
             s.stack.send()
             # first attempts are looked at before there are second ones, the slow ones last
             attempts = {}
@@ -128,7 +131,7 @@ def check_requests(s, r, version, hook):
     while not r.got.empty():
         got = r.got.get()
         seen.setdefault(got["path"], got)
-    same(set(seen), {p.split("?")[0] for p in ANSWERS}, "where redirects lead nobody goes")
+    same(set(seen), {p.split("?")[0] for p in ANSWERS} - {"floods"}, "where redirects lead nobody goes")
     same({g["version"] for g in seen.values()}, {version})
     ok = seen["ok"]
     assert accept_c(hook["secret"], ok["headers"], ok["body"].encode())
