@@ -46,16 +46,6 @@ cd_err cd_adx_hex_fixed(void *out, usize n, cd_json v, cd_errinfo *why)
     return CD_OK;
 }
 
-cd_err cd_adx_hex(cd_bytes *out, cd_arena *mem, cd_json v, cd_errinfo *why)
-{
-    cd_bytes text;
-    CD_TRY(cd_json_str(&text, v, why));
-    if (cd_hex_parse_prefixed(out, mem, text) != CD_OK) {
-        return cd_json_fail(v, CD_EFORMAT, "not hex digits", why);
-    }
-    return CD_OK;
-}
-
 cd_err cd_adx_u64(u64 *out, cd_json v, cd_errinfo *why)
 {
     cd_bytes text;

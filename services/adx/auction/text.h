@@ -11,10 +11,9 @@ void cd_adx_put_hex(cd_json_w *w, const char *key, cd_bytes b);
 void cd_adx_put_u64(cd_json_w *w, const char *key, u64 v);
 void cd_adx_put_time(cd_json_w *w, const char *key, u64 ms);
 
-/* cd_adx_hex_fixed reads n bytes from hex, cd_adx_hex any number into the arena, cd_adx_u64 a number from decimal text
- * (or a JSON integer). Errors: CD_EFORMAT with the place. */
+/* cd_adx_hex_fixed reads n bytes from hex, cd_adx_u64 a number from decimal text (or a JSON integer). Errors:
+ * CD_EFORMAT with the place. */
 cd_err cd_adx_hex_fixed(void *out, usize n, cd_json v, cd_errinfo *why) CD_CHECK;
-cd_err cd_adx_hex(cd_bytes *out, cd_arena *mem, cd_json v, cd_errinfo *why) CD_CHECK;
 cd_err cd_adx_u64(u64 *out, cd_json v, cd_errinfo *why) CD_CHECK;
 
 #endif

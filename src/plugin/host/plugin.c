@@ -658,8 +658,3 @@ const char *cd_plugin_services_addr(const cd_plugin *p)
 {
     return p->addrs[SERVICES];
 }
-
-i32 cd_plugin_pid(const cd_plugin *p)
-{
-    return cd_plugin_process_pid(p->process);
-}

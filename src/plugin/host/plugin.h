@@ -83,9 +83,8 @@ bool cd_plugin_has_failed(cd_plugin *p, char reason[CD_PLUGIN_REASON_MAX]);
 struct cd_loop *cd_plugin_loop(cd_plugin *p);
 void cd_plugin_run(cd_plugin *p, void (*fn)(void *arg), void *arg);
 
-/* Addresses of the servers that the plugin calls; "" where there is none. cd_plugin_pid gives its process ID. */
+/* Addresses of the servers that the plugin calls; "" where there is none. */
 const char *cd_plugin_db_addr(const cd_plugin *p);
 const char *cd_plugin_services_addr(const cd_plugin *p);
-i32 cd_plugin_pid(const cd_plugin *p);
 
 #endif
