@@ -256,6 +256,16 @@ const cd_rpc_method *cd_rpc_table_at(const cd_rpc_table *t, usize idx)
     return t->rows[idx];
 }
 
+cd_err cd_rpc_done(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
+{
+    if (e != CD_OK) {
+        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why->msg);
+    }
+    cd_json_w_obj(call->out);
+    cd_json_w_obj_end(call->out);
+    return CD_OK;
+}
+
 void cd_rpc_set_error(cd_rpc_call *call, int code, const char *fmt, ...)
 {
     char text[1024];

@@ -110,6 +110,10 @@ typedef cd_err (*cd_rpc_fn)(cd_rpc_call *call);
 #define cd_rpc_fail(call, code, ...) (cd_rpc_set_error((call), (code), __VA_ARGS__), CD_EINVAL)
 void cd_rpc_set_error(cd_rpc_call *call, int code, const char *fmt, ...) CD_PRINTF(3, 4);
 
+/* cd_rpc_done ends a method that has nothing to tell: with {} when e is CD_OK, else with the error that why says. why
+ * may be NULL when e is CD_OK. */
+cd_err cd_rpc_done(cd_rpc_call *call, cd_err e, const cd_errinfo *why);
+
 /* cd_rpc_is_late: the request's time is up; a long handler asks now and then and returns cd_rpc_fail_late. */
 bool cd_rpc_is_late(const cd_rpc_call *call);
 #define cd_rpc_fail_late(call) cd_rpc_fail((call), CD_RPC_TIMEOUT, "request timed out")

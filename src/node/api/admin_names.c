@@ -3,24 +3,13 @@
 #include "node/aliases.h"
 #include "node/api/admin_priv.h"
 
-/* {}, or what was wrong. */
-static cd_err done(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
-{
-    if (e != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why->msg);
-    }
-    cd_json_w_obj(call->out);
-    cd_json_w_obj_end(call->out);
-    return CD_OK;
-}
-
 cd_err cd__admin_alias(cd_rpc_call *call)
 {
     const cd__admin_alias_args *args = call->args;
     const cd_admin_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_alias_route(api->chains, api->cfg.network->family->root, args->endpoint, args->alias, &why),
-                &why);
+    return cd_rpc_done(
+        call, cd_alias_route(api->chains, api->cfg.network->family->root, args->endpoint, args->alias, &why), &why);
 }
 
 cd_err cd__admin_alias_chain(cd_rpc_call *call)
@@ -28,7 +17,7 @@ cd_err cd__admin_alias_chain(cd_rpc_call *call)
     const cd__admin_alias_chain_args *args = call->args;
     const cd_admin_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_alias_chain(api->chains, args->chain, args->alias, &why), &why);
+    return cd_rpc_done(call, cd_alias_chain(api->chains, args->chain, args->alias, &why), &why);
 }
 
 cd_err cd__admin_chain_aliases(cd_rpc_call *call)

@@ -7,13 +7,6 @@
 
 enum { DIR_MODE = 0700, FILE_MODE = 0600, DB_OK = 0, DB_CLOSED = 1, DB_NOT_FOUND = 2 };
 
-static cd_err done(cd_rpc_call *call)
-{
-    cd_json_w_obj(call->out);
-    cd_json_w_obj_end(call->out);
-    return CD_OK;
-}
-
 static cd_err write_file(cd_rpc_call *call, const char *name, cd_bytes text)
 {
     const char *dir = ((const cd_admin_api *)call->ctx)->cfg.profile_dir;
@@ -25,7 +18,7 @@ static cd_err write_file(cd_rpc_call *call, const char *name, cd_bytes text)
     e = e != CD_OK
             ? e
             : cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(call->arena, "%s/%s", dir, name), text, FILE_MODE, &why);
-    return e == CD_OK ? done(call) : cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg);
+    return cd_rpc_done(call, e, &why);
 }
 
 cd_err cd__admin_start_cpu_profiler(cd_rpc_call *call)
@@ -37,7 +30,7 @@ cd_err cd__admin_start_cpu_profiler(cd_rpc_call *call)
         cd_cpu_profile_begin(&api->profile);
     }
     cd_mutex_unlock(&api->profile_lock);
-    return is_busy ? cd_rpc_fail(call, CD_RPC_SERVER, "cpu profiler already running") : done(call);
+    return is_busy ? cd_rpc_fail(call, CD_RPC_SERVER, "cpu profiler already running") : cd_rpc_done(call, CD_OK, NULL);
 }
 
 cd_err cd__admin_stop_cpu_profiler(cd_rpc_call *call)

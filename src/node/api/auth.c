@@ -20,16 +20,6 @@ static const cd_rpc_method methods[] = {
 #undef X
 };
 
-static cd_err done(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
-{
-    if (e != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why->msg);
-    }
-    cd_json_w_obj(call->out);
-    cd_json_w_obj_end(call->out);
-    return CD_OK;
-}
-
 cd_err cd__auth_new_token(cd_rpc_call *call)
 {
     const cd__auth_new_token_args *args = call->args;
@@ -51,7 +41,7 @@ cd_err cd__auth_revoke_token(cd_rpc_call *call)
     const cd__auth_revoke_token_args *args = call->args;
     const cd_auth_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_tokens_revoke(api->tokens, args->password, args->token, &why), &why);
+    return cd_rpc_done(call, cd_tokens_revoke(api->tokens, args->password, args->token, &why), &why);
 }
 
 cd_err cd__auth_change_password(cd_rpc_call *call)
@@ -59,7 +49,7 @@ cd_err cd__auth_change_password(cd_rpc_call *call)
     const cd__auth_change_password_args *args = call->args;
     const cd_auth_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_tokens_change(api->tokens, args->old_password, args->new_password, &why), &why);
+    return cd_rpc_done(call, cd_tokens_change(api->tokens, args->old_password, args->new_password, &why), &why);
 }
 
 bool cd_auth_admit(void *ctx, cd_http_req *r)

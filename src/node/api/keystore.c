@@ -28,22 +28,12 @@ static const cd_rpc_method methods[] = {
 
 /* --- methods --- */
 
-static cd_err done(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
-{
-    if (e != CD_OK) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "%s", why->msg);
-    }
-    cd_json_w_obj(call->out);
-    cd_json_w_obj_end(call->out);
-    return CD_OK;
-}
-
 cd_err cd__keystore_create(cd_rpc_call *call)
 {
     const cd__keystore_create_args *args = call->args;
     const cd_keystore_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_users_create(api->users, args->username, args->password, &why), &why);
+    return cd_rpc_done(call, cd_users_create(api->users, args->username, args->password, &why), &why);
 }
 
 cd_err cd__keystore_delete(cd_rpc_call *call)
@@ -51,7 +41,7 @@ cd_err cd__keystore_delete(cd_rpc_call *call)
     const cd__keystore_delete_args *args = call->args;
     const cd_keystore_api *api = call->ctx;
     cd_errinfo why = {0};
-    return done(call, cd_users_remove(api->users, args->username, args->password, &why), &why);
+    return cd_rpc_done(call, cd_users_remove(api->users, args->username, args->password, &why), &why);
 }
 
 cd_err cd__keystore_list(cd_rpc_call *call)
@@ -109,7 +99,7 @@ cd_err cd__keystore_import(cd_rpc_call *call)
     if (cd_encoding_dec(&user, call->arena, args->encoding, args->user, &why) != CD_OK) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "couldn't decode 'user' to bytes: %s", why.msg);
     }
-    return done(call, cd_users_import(api->users, args->username, args->password, user, &why), &why);
+    return cd_rpc_done(call, cd_users_import(api->users, args->username, args->password, user, &why), &why);
 }
 
 /* --- for VMs --- */
