@@ -8,10 +8,7 @@ enum { NETS_MAX = 1000, CHAINS_MAX = 64 };
 static const char *kind_of(cd__pp *p, const cd_hash32 *net)
 {
     cd_p_conversion c;
-    cd_hash32 tx;
-    return cd_pstate_conversion_get(&p->p.state, &c, &p->a, net) == CD_OK             ? "L1"
-           : cd_pstate_net_transform_get(&p->p.state, &tx, NULL, &p->a, net) == CD_OK ? "Elastic"
-                                                                                      : "With permission";
+    return cd_pstate_conversion_get(&p->p.state, &c, &p->a, net) == CD_OK ? "L1" : "With permission";
 }
 
 void cd__pp_nets(cd__pp *p)

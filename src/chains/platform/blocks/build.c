@@ -197,11 +197,6 @@ static bool prefers_commit(cd_pchain *c, const cd_ptx *proposal)
     e = e != CD_OK ? e : cd_ptx_parse(&tx, &a, bytes, bytes.n, NULL);
     e = e != CD_OK ? e : cd_ptx_staker_of(&what, &tx.tx) ? CD_OK : CD_EINVAL;
     e = e != CD_OK ? e : cd_pstate_validator_get(&s, &validator, CD_P_CURRENT, &primary, &what.who.node_id);
-    if (e == CD_OK && !cd_hash32_eq(&what.net_id, &primary)) {
-        cd_p_transform_net elastic;
-        e = cd_pstate_net_transform_get(&s, NULL, &elastic, &a, &what.net_id);
-        need = e == CD_OK ? elastic.uptime_requirement : need;
-    }
     e = e != CD_OK ? e : cd_uptime_get(c->uptime, &up, &span, &validator);
     cd_arena_fini(&a);
     return e != CD_OK || span == 0 || (unsigned __int128)up * CD_REWARD_PARTS >= (unsigned __int128)span * need;

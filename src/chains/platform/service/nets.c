@@ -16,7 +16,6 @@ static const char *net_word(const cd_rpc_call *call)
 /* What is known of a net. */
 typedef struct net_info {
     cd_owners owners;
-    cd_hash32 transform;
     cd_p_conversion conversion;
     bool is_permissioned;
 } net_info;
@@ -26,12 +25,8 @@ static cd_err read_net(net_info *out, const cd_pstate *s, cd_arena *a, const cd_
 {
     *out = (net_info){.is_permissioned = true};
     CD_TRY(cd_pstate_net_owner_get(s, &out->owners, a, id));
-    cd_err e = cd_pstate_net_transform_get(s, &out->transform, NULL, a, id);
+    cd_err e = cd_pstate_conversion_get(s, &out->conversion, a, id);
     out->is_permissioned = e == CD_ENOENT;
-    if (e == CD_OK || e == CD_ENOENT) {
-        e = cd_pstate_conversion_get(s, &out->conversion, a, id);
-        out->is_permissioned = out->is_permissioned && e == CD_ENOENT;
-    }
     return e == CD_ENOENT ? CD_OK : e;
 }
 
@@ -48,6 +43,7 @@ static void put_manager(cd_rpc_call *call, const net_info *n)
 cd_err cd__platform_net(cd_rpc_call *call)
 {
     const cd__platform_net_args *args = call->args;
+    static const cd_hash32 never; /* no net was made elastic before Etna, and none is after */
     const cd_platform_service *service = cd__service_of(call);
     cd_json_w *w = call->out;
     cd_pstate s;
@@ -71,23 +67,20 @@ cd_err cd__platform_net(cd_rpc_call *call)
     cd__put_addrs(call, "controlKeys", &n.owners.addrs);
     cd_json_put_dec(w, "threshold", n.owners.threshold);
     cd_json_put_dec(w, "locktime", n.owners.locktime);
-    cd_json_put_id(w, service->transform, &n.transform);
+    cd_json_put_id(w, service->transform, &never);
     cd_json_put_id(w, "conversionID", &n.conversion.id);
     put_manager(call, &n);
     cd_json_w_obj_end(w);
     return CD_OK;
 }
 
-/* An element of a list of nets. One that anybody may validate, and the primary network, has no owners to tell. */
+/* An element of a list of nets. The primary network has no owners to tell. */
 static cd_err put_net(cd_rpc_call *call, const cd_pstate *s, const cd_hash32 *id)
 {
     net_info n = {.is_permissioned = false};
     cd_json_w *w = call->out;
     if (!cd_hash32_is_zero(id)) {
         CD_TRY(read_net(&n, s, call->arena, id));
-    }
-    if (!cd_hash32_is_zero(&n.transform)) {
-        n.owners = (cd_owners){.threshold = 0};
     }
     cd_json_w_obj(w);
     cd_json_put_id(w, "id", id);
@@ -135,28 +128,21 @@ cd_err cd__platform_nets(cd_rpc_call *call)
 
 /* --- what is staked in a net --- */
 
-/* Reads what made a net elastic. Errors: the call's. */
-static cd_err transform_of(cd_p_transform_net *out, cd_rpc_call *call, const cd_hash32 *net)
+/* Only the primary network has rules of stake: no other was made elastic before Etna, and none is after. Errors: the
+ * call's, for the others. */
+static cd_err has_stake(cd_rpc_call *call, const cd_hash32 *net)
 {
-    cd_pstate s;
-    CD_TRY(cd__state_of(&s, call));
-    cd_err e = cd_pstate_net_transform_get(&s, NULL, out, call->arena, net);
-    return e == CD_OK ? CD_OK
-                      : cd__fail(call, "failed fetching %s transformation for %s: %s", net_word(call),
-                                 cd__id_text(call, net), cd__words(e));
+    return cd_hash32_is_zero(net) ? CD_OK
+                                  : cd__fail(call, "failed fetching %s transformation for %s: %s", net_word(call),
+                                             cd__id_text(call, net), cd__words(CD_ENOENT));
 }
 
 cd_err cd__platform_staking_asset(cd_rpc_call *call)
 {
     const cd__platform_staking_asset_args *args = call->args;
-    cd_hash32 asset = cd__service_of(call)->cfg.asset_id;
-    if (!cd_hash32_is_zero(&args->net_id)) {
-        cd_p_transform_net t;
-        CD_TRY(transform_of(&t, call, &args->net_id));
-        asset = t.asset_id;
-    }
+    CD_TRY(has_stake(call, &args->net_id));
     cd_json_w_obj(call->out);
-    cd_json_put_id(call->out, "assetID", &asset);
+    cd_json_put_id(call->out, "assetID", &cd__service_of(call)->cfg.asset_id);
     cd_json_w_obj_end(call->out);
     return CD_OK;
 }
@@ -164,17 +150,10 @@ cd_err cd__platform_staking_asset(cd_rpc_call *call)
 cd_err cd__platform_min_stake(cd_rpc_call *call)
 {
     const cd__platform_min_stake_args *args = call->args;
-    u64 validator = cd__service_of(call)->cfg.min_validator_stake;
-    u64 delegator = cd__service_of(call)->cfg.min_delegator_stake;
-    if (!cd_hash32_is_zero(&args->net_id)) {
-        cd_p_transform_net t;
-        CD_TRY(transform_of(&t, call, &args->net_id));
-        validator = t.min_validator_stake;
-        delegator = t.min_delegator_stake;
-    }
+    CD_TRY(has_stake(call, &args->net_id));
     cd_json_w_obj(call->out);
-    cd_json_put_dec(call->out, "minValidatorStake", validator);
-    cd_json_put_dec(call->out, "minDelegatorStake", delegator);
+    cd_json_put_dec(call->out, "minValidatorStake", cd__service_of(call)->cfg.min_validator_stake);
+    cd_json_put_dec(call->out, "minDelegatorStake", cd__service_of(call)->cfg.min_delegator_stake);
     cd_json_w_obj_end(call->out);
     return CD_OK;
 }

@@ -58,46 +58,6 @@ cd_err cd_pstate_net_owner_get(const cd_pstate *s, cd_owners *out, cd_arena *a, 
 
 /* --- what became of a net --- */
 
-cd_err cd_pstate_net_transform_set(const cd_pstate *s, const cd_hash32 *net, const cd_hash32 *tx_id, cd_bytes tx)
-{
-    cd__key k = cd__key_id('T', net);
-    cd_buf v = {0};
-    cd_buf_put(&v, cd_bytes_of(tx_id->b, 32));
-    cd_buf_put(&v, tx);
-    cd_err e = cd_kv_put(s->kv, cd__key_bytes(&k), cd_buf_bytes(&v));
-    cd_buf_fini(&v);
-    return e;
-}
-
-static cd_err transform_parse(cd_p_transform_net *out, cd_arena *a, cd_bytes tx)
-{
-    cd_p_tx t;
-    if (cd_linear_parse(&t, &cd_p_tx_table, a, tx, 0, NULL) != CD_OK || t.body.is->id != CD_P_TRANSFORM_NET) {
-        return CD_ECORRUPT;
-    }
-    memcpy(out, t.body.v, sizeof *out);
-    return CD_OK;
-}
-
-cd_err cd_pstate_net_transform_get(const cd_pstate *s, cd_hash32 *tx_id, cd_p_transform_net *out, cd_arena *a,
-                                   const cd_hash32 *net)
-{
-    cd__key k = cd__key_id('T', net);
-    cd_buf v = {0};
-    cd_err e = cd_kv_get(s->kv, &v, cd__key_bytes(&k));
-    if (e == CD_OK && v.n <= 32) {
-        e = CD_ECORRUPT;
-    }
-    if (e == CD_OK && out != NULL) { /* the parts are borrowed from the copy */
-        e = transform_parse(out, a, cd_arena_dup(a, cd_bytes_of(v.p + 32, v.n - 32)));
-    }
-    if (e == CD_OK && tx_id != NULL) {
-        memcpy(tx_id->b, v.p, 32);
-    }
-    cd_buf_fini(&v);
-    return e;
-}
-
 cd_err cd_pstate_conversion_set(const cd_pstate *s, const cd_hash32 *net, const cd_p_conversion *c)
 {
     cd__key k = cd__key_id('V', net);

@@ -15,13 +15,6 @@ cd_err cd_pstate_net_owner_set(const cd_pstate *s, const cd_hash32 *net, const c
 /* cd_pstate_net_owner_get gives the owners; what they hold lies in a. Errors: CD_ENOENT (no such net). */
 cd_err cd_pstate_net_owner_get(const cd_pstate *s, cd_owners *out, cd_arena *a, const cd_hash32 *net) CD_CHECK;
 
-/* cd_pstate_net_transform_set notes that the transaction made a net elastic; _get gives what it said (parts in a;
- * either output may be NULL). Errors of _get: CD_ENOENT. */
-cd_err cd_pstate_net_transform_set(const cd_pstate *s, const cd_hash32 *net, const cd_hash32 *tx_id,
-                                   cd_bytes tx) CD_CHECK;
-cd_err cd_pstate_net_transform_get(const cd_pstate *s, cd_hash32 *tx_id, cd_p_transform_net *out, cd_arena *a,
-                                   const cd_hash32 *net) CD_CHECK;
-
 /* A net that is an L1. */
 typedef struct cd_p_conversion {
     cd_hash32 id;       /* of the conversion */

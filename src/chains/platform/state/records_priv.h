@@ -20,7 +20,6 @@
  *   'Y'    net                                      be64 changes since 'Z' ‖ be64 height of the last ‖ be64 validators
  *   'N'    net                                      owners
  *   'O'    be64 number                              net, in the order they came
- *   'T'    net                                      transaction ID ‖ signed bytes
  *   'V'    net                                      conversion ID ‖ chain ‖ address
  *   'B'    chain                                    net ‖ VM ‖ name
  *   'K'    net ‖ be64 number                        chain, in the order they came

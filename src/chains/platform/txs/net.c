@@ -20,9 +20,7 @@ cd_err cd__auth(cd_p_exec *x, cd__flow *f, const cd_owners *owners, const cd_lin
 static cd_err is_mutable(cd_p_exec *x, cd__flow *f, const cd_hash32 *net, cd_errinfo *why)
 {
     cd_p_conversion c;
-    cd_hash32 tx;
-    cd_err e = cd_pstate_net_transform_get(x->state, &tx, NULL, f->a, net);
-    e = e == CD_ENOENT ? cd_pstate_conversion_get(x->state, &c, f->a, net) : e;
+    cd_err e = cd_pstate_conversion_get(x->state, &c, f->a, net);
     if (e == CD_OK) {
         return cd_fail(why, CD_EINVAL, "\"%s\" is immutable", cd_text_id(net).s);
     }

@@ -8,65 +8,23 @@
 /* A staker of before Durango may begin this far ahead. [spec:decisions#D3] */
 enum { FUTURE_MAX_S = 14 * 24 * 3600 };
 
-/* --- what a net asks of its stakers --- */
+/* All stake on a validator is at most so many times its own. */
+enum { WEIGHT_FACTOR = 5 };
 
-typedef struct net_rules {
-    cd_hash32 asset_id;
-    u64 min_validator;
-    u64 max_validator;
-    u64 min_delegator;
-    u32 min_shares;
-    u64 min_s;
-    u64 max_s;
-    u8 weight_factor; /* all stake on a validator is at most so many times its own */
-    cd_reward_cfg reward;
-} net_rules;
-
-enum { PRIMARY_WEIGHT_FACTOR = 5 };
-
-/* Errors: CD_ENOENT for a net that not anybody may validate. */
-static cd_err net_rules_of(net_rules *out, const cd_pstate *s, const cd_p_rules *r, const cd_hash32 *net)
+/* Only the primary network may be validated by anybody. No other was opened to all before Etna, and none is after. */
+static bool is_open(const cd_hash32 *net)
 {
-    cd_arena a = {0};
-    cd_p_transform_net t;
-    if (cd_hash32_eq(net, &cd__p_primary)) {
-        *out = (net_rules){r->asset_id,
-                           r->min_validator_stake,
-                           r->max_validator_stake,
-                           r->min_delegator_stake,
-                           r->min_delegation_fee,
-                           r->min_stake_s,
-                           r->max_stake_s,
-                           PRIMARY_WEIGHT_FACTOR,
-                           r->reward};
-        return CD_OK;
-    }
-    cd_err e = cd_pstate_net_transform_get(s, NULL, &t, &a, net);
-    if (e == CD_OK) {
-        *out = (net_rules){t.asset_id,
-                           t.min_validator_stake,
-                           t.max_validator_stake,
-                           t.min_delegator_stake,
-                           t.min_delegation_fee,
-                           t.min_stake_duration,
-                           t.max_stake_duration,
-                           t.max_weight_factor,
-                           {.max_rate = t.max_consumption_rate,
-                            .min_rate = t.min_consumption_rate,
-                            .period_s = r->reward.period_s,
-                            .cap = t.maximum_supply}};
-    }
-    cd_arena_fini(&a);
-    return e;
+    return cd_hash32_eq(net, &cd__p_primary);
 }
 
 cd_err cd__staker_reward(const cd_pstate *s, const cd_p_rules *rules, cd_p_staker *staker)
 {
-    net_rules r;
     u64 supply;
     CD_TRY(cd_pstate_supply_get(s, &supply, &staker->net_id));
-    CD_TRY(net_rules_of(&r, s, rules, &staker->net_id));
-    staker->potential_reward = cd_reward(&r.reward, staker->end - staker->start, staker->weight, supply);
+    if (!is_open(&staker->net_id)) {
+        return CD_ENOENT;
+    }
+    staker->potential_reward = cd_reward(&rules->reward, staker->end - staker->start, staker->weight, supply);
     return cd_pstate_supply_set(s, &staker->net_id, supply + staker->potential_reward);
 }
 
@@ -201,8 +159,8 @@ static cd_err max_weight(u64 *out, cd_arena *a, const cd_pstate *s, const cd_p_s
     return CD_OK;
 }
 
-static cd_err not_over(cd_arena *a, const cd_pstate *s, const cd_p_staker *v, const net_rules *r, u64 weight, u64 start,
-                       u64 end, cd_errinfo *why)
+static cd_err not_over(cd_arena *a, const cd_pstate *s, const cd_p_staker *v, const cd_p_rules *r, u64 weight,
+                       u64 start, u64 end, cd_errinfo *why)
 {
     u64 limit;
     u64 most = 0;
@@ -212,8 +170,8 @@ static cd_err not_over(cd_arena *a, const cd_pstate *s, const cd_p_staker *v, co
     CD_TRY(cd_pstate_delegated_get(s, &now, CD_P_CURRENT, &v->net_id, &v->node_id));
     u64 time;
     CD_TRY(cd_pstate_num_get(s, &time, CD_PSTATE_TIME));
-    if (!cd_mul_u64(&limit, r->weight_factor, v->weight) || limit > r->max_validator) {
-        limit = r->max_validator;
+    if (!cd_mul_u64(&limit, WEIGHT_FACTOR, v->weight) || limit > r->max_validator_stake) {
+        limit = r->max_validator_stake;
     }
     if (pending.cnt == 0 && start <= time) {
         most = v->weight + now.weight; /* from here on it only falls */
@@ -233,15 +191,15 @@ static cd_err refuse(cd_errinfo *why, const char *words)
     return cd_fail(why, CD_EINVAL, "%s", words);
 }
 
-static cd_err period_ok(const cd_ptx_staker *t, u64 start, u64 min_s, u64 max_s, cd_errinfo *why)
+static cd_err period_ok(const cd_ptx_staker *t, const cd_p_rules *r, u64 start, cd_errinfo *why)
 {
-    if (t->who.end < start || t->who.end - start < min_s) {
+    if (t->who.end < start || t->who.end - start < r->min_stake_s) {
         return refuse(why, "staking period is too short");
     }
-    return t->who.end - start > max_s ? refuse(why, "staking period is too long") : CD_OK;
+    return t->who.end - start > r->max_stake_s ? refuse(why, "staking period is too long") : CD_OK;
 }
 
-static cd_err asset_ok(const cd_ptx_staker *t, const net_rules *r, cd_errinfo *why)
+static cd_err asset_ok(const cd_ptx_staker *t, const cd_p_rules *r, cd_errinfo *why)
 {
     const cd_p_output *first = t->stake->v;
     if (t->stake->cnt == 0 || cd_hash32_eq(&first->asset_id, &r->asset_id)) {
@@ -260,42 +218,39 @@ static cd_err future_ok(u64 start, u64 now, cd_errinfo *why)
 
 static cd_err validator_allowed(cd_p_exec *x, const cd_ptx_staker *t, u64 start, u64 now, cd_errinfo *why)
 {
-    net_rules r;
-    cd_err e = net_rules_of(&r, x->state, x->rules, &t->net_id);
-    if (e != CD_OK) {
-        return e == CD_ENOENT ? cd_fail(why, CD_EINVAL, "not found") : e;
+    const cd_p_rules *r = x->rules;
+    if (!is_open(&t->net_id)) {
+        return refuse(why, "not found");
     }
-    if (t->who.weight < r.min_validator) {
+    if (t->who.weight < r->min_validator_stake) {
         return refuse(why, "weight of this validator is too low");
     }
-    if (t->who.weight > r.max_validator) {
+    if (t->who.weight > r->max_validator_stake) {
         return refuse(why, "weight of this validator is too large");
     }
-    if (t->shares < r.min_shares) {
+    if (t->shares < r->min_delegation_fee) {
         return refuse(why, "staker charges an insufficient delegation fee");
     }
-    CD_TRY(period_ok(t, start, r.min_s, r.max_s, why));
-    CD_TRY(asset_ok(t, &r, why));
+    CD_TRY(period_ok(t, r, start, why));
+    CD_TRY(asset_ok(t, r, why));
     CD_TRY(future_ok(start, now, why));
-    CD_TRY(not_yet(x->state, t, why));
-    return cd_hash32_eq(&t->net_id, &cd__p_primary) ? CD_OK : on_primary(x->state, t, start, why);
+    return not_yet(x->state, t, why);
 }
 
 static cd_err delegator_allowed(cd_p_exec *x, cd_arena *a, const cd_ptx_staker *t, u64 start, u64 now, cd_errinfo *why)
 {
-    net_rules r;
+    const cd_p_rules *r = x->rules;
     cd_p_staker v;
-    cd_err e = net_rules_of(&r, x->state, x->rules, &t->net_id);
-    if (e != CD_OK) {
-        return e == CD_ENOENT ? cd_fail(why, CD_EINVAL, "not found") : e;
+    if (!is_open(&t->net_id)) {
+        return refuse(why, "not found");
     }
-    if (t->who.weight < r.min_delegator) {
+    if (t->who.weight < r->min_delegator_stake) {
         return refuse(why, "weight of this validator is too low");
     }
-    CD_TRY(period_ok(t, start, r.min_s, r.max_s, why));
-    CD_TRY(asset_ok(t, &r, why));
+    CD_TRY(period_ok(t, r, start, why));
+    CD_TRY(asset_ok(t, r, why));
     CD_TRY(future_ok(start, now, why));
-    e = validator_of(x->state, &v, &t->net_id, &t->who.node_id);
+    cd_err e = validator_of(x->state, &v, &t->net_id, &t->who.node_id);
     if (e == CD_ENOENT && t->is_legacy) {
         return cd_fail(why, CD_EINVAL, "failed to fetch the primary network validator for %s: not found",
                        cd_text_node(&t->who.node_id).s);
@@ -306,15 +261,13 @@ static cd_err delegator_allowed(cd_p_exec *x, cd_arena *a, const cd_ptx_staker *
     }
     CD_TRY(e);
     CD_TRY(within(start, t->who.end, &v, why));
-    CD_TRY(not_over(a, x->state, &v, &r, t->who.weight, start, t->who.end, why));
-    bool is_permissioned = v.priority == CD_P_CURRENT_PERMISSIONED || v.priority == CD_P_PENDING_PERMISSIONED;
-    return is_permissioned ? refuse(why, "delegation to permissioned validator") : CD_OK;
+    return not_over(a, x->state, &v, r, t->who.weight, start, t->who.end, why);
 }
 
 static cd_err permissioned_allowed(cd_p_exec *x, cd__flow *f, const cd_ptx_staker *t, u64 start, cd_errinfo *why)
 {
     const cd_p_add_net_validator *v = f->tx->tx.body.v;
-    CD_TRY(period_ok(t, start, x->rules->min_stake_s, x->rules->max_stake_s, why));
+    CD_TRY(period_ok(t, x->rules, start, why));
     CD_TRY(not_yet(x->state, t, why));
     CD_TRY(on_primary(x->state, t, start, why));
     return cd__net_auth(x, f, &t->net_id, &v->net_auth, true, why);
