@@ -32,7 +32,7 @@ set(CD_LAYERS
   "sim        9 : base num crypto codec net store types p2p vm consensus web"
   "chains/utxo 8 : base num crypto codec store types vm"
   "chains/platform/fees 8 : base num codec types"
-  "chains/wallet 9 : base num crypto codec types vm chains/utxo chains/platform/fees"
+  "chains/wallet 9 : base num crypto codec types rpc vm chains/utxo chains/platform/fees"
   "chains/platform/state 9 : base num crypto codec store types vm chains/utxo"
   "chains/platform/genesis 10 : base num crypto codec store types chains/utxo chains/platform/state"
   "chains/platform/txs 10 : base num crypto codec store types vm chains/utxo chains/platform/fees

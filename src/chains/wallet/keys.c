@@ -23,11 +23,14 @@ static cd_err check_users(const cd_vm_users *users, const cd_vm_user *user, cd_e
                          "this node keeps no keys (--api-keystore-enabled); sign yourself and call issueTx", why);
 }
 
-static cd_err addr_of(cd_addr20 *out, const u8 secret[SECRET])
+static cd_err addr_of(cd_addr20 *out, cd_addr20 *acct, const u8 secret[SECRET])
 {
     u8 pub[64];
     CD_TRY(cd_secp256k1_pub(pub, secret));
     cd_secp256k1_short_addr(out, pub);
+    if (acct != NULL) {
+        cd_secp256k1_addr(acct, pub);
+    }
     return CD_OK;
 }
 
@@ -36,6 +39,7 @@ static cd_err addr_of(cd_addr20 *out, const u8 secret[SECRET])
 /* A key on its way into the order of addresses. */
 typedef struct pair {
     cd_addr20 addr;
+    cd_addr20 acct;
     u32 idx; /* in the order of the user */
 } pair;
 
@@ -58,10 +62,10 @@ static cd_err sort(cd_wallet_keys *out, const cd_secret *all, usize cnt, const c
 {
     pair *v = cd_arena_array(a, pair, cnt);
     for (usize i = 0; i < cnt; i++) {
-        cd_addr20 addr;
-        CD_TRY(addr_of(&addr, all->p + SECRET * i));
-        if (is_wanted(&addr, only, only_cnt)) {
-            v[out->cnt++] = (pair){.addr = addr, .idx = (u32)i};
+        pair p = {.idx = (u32)i};
+        CD_TRY(addr_of(&p.addr, &p.acct, all->p + SECRET * i));
+        if (is_wanted(&p.addr, only, only_cnt)) {
+            v[out->cnt++] = p;
         }
     }
     if (out->cnt == 0) {
@@ -70,9 +74,11 @@ static cd_err sort(cd_wallet_keys *out, const cd_secret *all, usize cnt, const c
     out->first = v[0].addr;
     qsort(v, out->cnt, sizeof *v, by_addr);
     out->addrs = cd_arena_array(a, cd_addr20, out->cnt);
+    out->accts = cd_arena_array(a, cd_addr20, out->cnt);
     cd_secret_init(&out->secrets, SECRET * out->cnt);
     for (usize i = 0; i < out->cnt; i++) {
         out->addrs[i] = v[i].addr;
+        out->accts[i] = v[i].acct;
         memcpy(out->secrets.p + SECRET * i, all->p + (usize)SECRET * v[i].idx, SECRET);
     }
     return CD_OK;
@@ -103,13 +109,13 @@ void cd_wallet_keys_close(cd_wallet_keys *k)
 
 /* --- keeping --- */
 
-static cd_err keep(cd_addr20 *addr, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
-                   const u8 secret[SECRET], cd_errinfo *why)
+static cd_err keep(cd_addr20 *addr, cd_addr20 *acct, const cd_vm_users *users, const cd_vm_user *user,
+                   const cd_hash32 *chain, const u8 secret[SECRET], cd_errinfo *why)
 {
     cd_errinfo said = {0};
     cd_err e = users->add(users, user, chain, secret, &said);
     if (e == CD_OK) {
-        return addr_of(addr, secret);
+        return addr_of(addr, acct, secret);
     }
     return no_user(user, e, said.msg, why);
 }
@@ -122,14 +128,14 @@ cd_err cd_wallet_keys_new(cd_addr20 *addr, const cd_vm_users *users, const cd_vm
     CD_TRY(check_users(users, user, why));
     do {
         cd_rng_fill(&rng, secret, sizeof secret);
-    } while (addr_of(addr, secret) != CD_OK); /* one in 2^128 is no key */
-    cd_err e = keep(addr, users, user, chain, secret, why);
+    } while (addr_of(addr, NULL, secret) != CD_OK); /* one in 2^128 is no key */
+    cd_err e = keep(addr, NULL, users, user, chain, secret, why);
     cd_wipe(secret, sizeof secret);
     return e;
 }
 
-cd_err cd_wallet_keys_add(cd_addr20 *addr, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
-                          cd_bytes text, cd_errinfo *why)
+cd_err cd_wallet_keys_add(cd_addr20 *addr, cd_addr20 *acct, const cd_vm_users *users, const cd_vm_user *user,
+                          const cd_hash32 *chain, cd_bytes text, cd_errinfo *why)
 {
     cd_hash32 secret;
     cd_errinfo said = {0};
@@ -143,7 +149,7 @@ cd_err cd_wallet_keys_add(cd_addr20 *addr, const cd_vm_users *users, const cd_vm
     if (cd_id_parse(&secret, cd_bytes_sub(text, MARK, text.n - MARK), &said) != CD_OK) {
         return cd_fail(why, CD_EFORMAT, "problem parsing private key: %s", said.msg);
     }
-    cd_err e = keep(addr, users, user, chain, secret.b, why);
+    cd_err e = keep(addr, acct, users, user, chain, secret.b, why);
     cd_wipe(&secret, sizeof secret);
     return e;
 }

@@ -13,6 +13,7 @@
 typedef struct cd_wallet_keys {
     cd_secret secrets; /* cnt times 32 bytes */
     cd_addr20 *addrs;  /* ascending, secrets in the same order */
+    cd_addr20 *accts;  /* on the C-Chain, in the same order */
     usize cnt;
     cd_addr20 first; /* address of the key that the user has had longest */
 } cd_wallet_keys;
@@ -25,11 +26,11 @@ cd_err cd_wallet_keys_open(cd_wallet_keys *out, const cd_vm_users *users, const 
 void cd_wallet_keys_close(cd_wallet_keys *k);
 
 /* cd_wallet_keys_new has the user keep a new key, and cd_wallet_keys_add one that is there ("PrivateKey-…"); addr is
- * its address. Errors: those of cd_vm_users.add; CD_EFORMAT. */
+ * its address, acct (NULL allowed) its account on the C-Chain. Errors: those of cd_vm_users.add; CD_EFORMAT. */
 cd_err cd_wallet_keys_new(cd_addr20 *addr, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
                           cd_errinfo *why) CD_CHECK;
-cd_err cd_wallet_keys_add(cd_addr20 *addr, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
-                          cd_bytes text, cd_errinfo *why) CD_CHECK;
+cd_err cd_wallet_keys_add(cd_addr20 *addr, cd_addr20 *acct, const cd_vm_users *users, const cd_vm_user *user,
+                          const cd_hash32 *chain, cd_bytes text, cd_errinfo *why) CD_CHECK;
 
 /* cd_wallet_keys_text appends the key of an address as "PrivateKey-…". Errors: CD_ENOENT. */
 cd_err cd_wallet_keys_text(cd_buf *out, const cd_wallet_keys *k, const cd_addr20 *addr) CD_CHECK;

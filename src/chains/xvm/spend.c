@@ -1,7 +1,7 @@
 /* Transactions that the node makes and signs with the keys of a user, upon what is accepted and what waits in the pool.
  * What they must obey is the chain's to say; here they are put together. [spec:node-api#6] [spec:pchain-xchain#8] */
 #include "chains/utxo/store.h"
-#include "chains/wallet/keys.h"
+#include "chains/wallet/methods.h"
 #include "chains/wallet/operate.h"
 #include "chains/xvm/address.h"
 #include "chains/xvm/service_priv.h"
@@ -19,20 +19,6 @@ enum {
 
 /* --- who pays --- */
 
-/* What all these methods are told. */
-typedef struct payer {
-    cd_bytes username;
-    cd_bytes password;
-    cd_rpc_strings from;
-    cd_bytes change;
-} payer;
-
-#define PAYER_OF(args_)                                                                                                \
-    ((payer){.username = (args_)->username,                                                                            \
-             .password = (args_)->password,                                                                            \
-             .from = (args_)->from,                                                                                    \
-             .change = (args_)->change})
-
 /* A transaction on its way, and whose it is. */
 typedef struct making {
     cd_rpc_call *call;
@@ -49,11 +35,6 @@ typedef struct making {
 static cd_err fail(cd_rpc_call *call, const char *words)
 {
     return cd_rpc_fail(call, CD_RPC_SERVER, "%s", words);
-}
-
-static cd_err said(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
-{
-    return e == CD_OK ? CD_OK : fail(call, why->msg);
 }
 
 static cd_err read_addr(const making *m, cd_addr20 *out, cd_bytes text)
@@ -80,17 +61,17 @@ static cd_err read_addrs(const making *m, cd_addr20 **out, const cd_rpc_strings 
     return CD_OK;
 }
 
-static cd_err open_keys(making *m, const payer *who)
+static cd_err open_keys(making *m, const cd_wallet_payer *who)
 {
     const cd_vm_ctx *ctx = &m->x->ctx;
     cd_addr20 *from;
     cd_errinfo why = {0};
     const cd_vm_user user = {.name = who->username, .password = who->password};
     CD_TRY(read_addrs(m, &from, &who->from));
-    CD_TRY(
-        said(m->call,
-             cd_wallet_keys_open(&m->keys, ctx->users, &user, &ctx->chain_id, from, who->from.n, m->call->arena, &why),
-             &why));
+    CD_TRY(cd_wallet_said(
+        m->call,
+        cd_wallet_keys_open(&m->keys, ctx->users, &user, &ctx->chain_id, from, who->from.n, m->call->arena, &why),
+        &why));
     if (m->keys.cnt == 0) {
         return fail(m->call, "from addresses have no keys or funds");
     }
@@ -248,7 +229,7 @@ static cd_err find_funds(making *m)
 
 /* --- from the call to the pool --- */
 
-static cd_err begin(making *m, const payer *who)
+static cd_err begin(making *m, const cd_wallet_payer *who)
 {
     CD_TRY(open_keys(m, who));
     CD_TRY(find_funds(m));
@@ -285,11 +266,11 @@ static cd_err finish(making *m)
     const cd_vm_ctx *ctx = &m->x->ctx;
     cd_buf bytes = {0};
     handed h = {.m = m};
-    CD_TRY(said(call, cd_wallet_keys_sign(&m->draft, &m->keys, &h.why), &h.why));
+    CD_TRY(cd_wallet_said(call, cd_wallet_keys_sign(&m->draft, &m->keys, &h.why), &h.why));
     cd_wallet_bytes(&bytes, &m->draft);
     h.bytes = cd_buf_bytes(&bytes);
     cd_err e = on_owner(m, issue, &h);
-    e = e == CD_OK ? said(call, h.err, &h.why) : e;
+    e = e == CD_OK ? cd_wallet_said(call, h.err, &h.why) : e;
     cd_buf_fini(&bytes);
     CD_TRY(e);
     cd_json_w_obj(call->out);
@@ -303,12 +284,12 @@ static cd_err finish(making *m)
 static cd_err fund(making *m, const cd_wallet_need *needs, usize cnt)
 {
     cd_errinfo why = {0};
-    CD_TRY(said(m->call, cd_wallet_fund(&m->draft, &m->purse, needs, cnt, &m->fee, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_fund(&m->draft, &m->purse, needs, cnt, &m->fee, &why), &why));
     return finish(m);
 }
 
 /* A method: keys, make, end of the keys whatever happened. */
-static cd_err run(cd_rpc_call *call, payer who, const char *result, cd_err (*make)(making *m))
+static cd_err run(cd_rpc_call *call, cd_wallet_payer who, const char *result, cd_err (*make)(making *m))
 {
     making m = {.call = call, .x = cd__xvm_service_vm(call), .result = result};
     cd_err e = begin(&m, &who);
@@ -378,7 +359,7 @@ static cd_err send(making *m)
 cd_err cd__xvm_send(cd_rpc_call *call)
 {
     const cd__xvm_send_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", send);
+    return run(call, CD_WALLET_PAYER(args), "txID", send);
 }
 
 static cd_err send_multiple(making *m)
@@ -400,7 +381,7 @@ static cd_err send_multiple(making *m)
 cd_err cd__xvm_send_multiple(cd_rpc_call *call)
 {
     const cd__xvm_send_multiple_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", send_multiple);
+    return run(call, CD_WALLET_PAYER(args), "txID", send_multiple);
 }
 
 /* The rows of the wallet's route have the same parameters. */
@@ -555,7 +536,7 @@ static cd_err create_asset(making *m)
 cd_err cd__xvm_create_asset(cd_rpc_call *call)
 {
     const cd__xvm_create_asset_args *args = call->args;
-    return run(call, PAYER_OF(args), "assetID", create_asset);
+    return run(call, CD_WALLET_PAYER(args), "assetID", create_asset);
 }
 
 static cd_err create_fixed(making *m)
@@ -573,7 +554,7 @@ static cd_err create_fixed(making *m)
 cd_err cd__xvm_create_fixed(cd_rpc_call *call)
 {
     const cd__xvm_create_fixed_args *args = call->args;
-    return run(call, PAYER_OF(args), "assetID", create_fixed);
+    return run(call, CD_WALLET_PAYER(args), "assetID", create_fixed);
 }
 
 static cd_err create_variable(making *m)
@@ -591,7 +572,7 @@ static cd_err create_variable(making *m)
 cd_err cd__xvm_create_variable(cd_rpc_call *call)
 {
     const cd__xvm_create_variable_args *args = call->args;
-    return run(call, PAYER_OF(args), "assetID", create_variable);
+    return run(call, CD_WALLET_PAYER(args), "assetID", create_variable);
 }
 
 static cd_err create_nft(making *m)
@@ -608,7 +589,7 @@ static cd_err create_nft(making *m)
 cd_err cd__xvm_create_nft(cd_rpc_call *call)
 {
     const cd__xvm_create_nft_args *args = call->args;
-    return run(call, PAYER_OF(args), "assetID", create_nft);
+    return run(call, CD_WALLET_PAYER(args), "assetID", create_nft);
 }
 
 /* --- minting, NFTs --- */
@@ -652,7 +633,7 @@ static cd_err mint(making *m)
 cd_err cd__xvm_mint(cd_rpc_call *call)
 {
     const cd__xvm_mint_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", mint);
+    return run(call, CD_WALLET_PAYER(args), "txID", mint);
 }
 
 static cd_err mint_nft(making *m)
@@ -680,7 +661,7 @@ static cd_err mint_nft(making *m)
 cd_err cd__xvm_mint_nft(cd_rpc_call *call)
 {
     const cd__xvm_mint_nft_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", mint_nft);
+    return run(call, CD_WALLET_PAYER(args), "txID", mint_nft);
 }
 
 static cd_err send_nft(making *m)
@@ -702,7 +683,7 @@ static cd_err send_nft(making *m)
 cd_err cd__xvm_send_nft(cd_rpc_call *call)
 {
     const cd__xvm_send_nft_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", send_nft);
+    return run(call, CD_WALLET_PAYER(args), "txID", send_nft);
 }
 
 /* --- to and from other chains --- */
@@ -711,7 +692,7 @@ static cd_err other_chain(making *m, cd_hash32 *out, cd_bytes text)
 {
     const cd_xvm_place place = cd_xvm_place_of(&m->x->ctx);
     cd_errinfo why = {0};
-    CD_TRY(said(m->call, cd_xvm_chain_parse(&place, out, text, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_xvm_chain_parse(&place, out, text, &why), &why));
     return cd_hash32_eq(out, &m->x->ctx.chain_id) ? fail(m->call, "another chain than this one is needed") : CD_OK;
 }
 
@@ -748,38 +729,31 @@ static cd_err import(making *m)
     CD_TRY(other_chain(m, &t->source_chain, args->source));
     CD_TRY(owner_of(m, &to, args->to));
     CD_TRY(find_there(m, &there, &t->source_chain));
-    CD_TRY(said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
     t->base = base_of(m);
     t->imported = taken.ins;
     m->draft.body = (cd_linear_any){.is = cd_x_case(CD_X_IMPORT), .v = t};
-    CD_TRY(said(m->call, cd_wallet_fund_import(&m->draft, &m->purse, &taken, &to, &m->fee, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_fund_import(&m->draft, &m->purse, &taken, &to, &m->fee, &why), &why));
     return finish(m);
 }
 
 cd_err cd__xvm_import(cd_rpc_call *call)
 {
     const cd__xvm_import_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", import);
+    return run(call, CD_WALLET_PAYER(args), "txID", import);
 }
 
-/* "P-lux1…" says where to; an address without a chain goes with targetChain. */
 static cd_err read_there(making *m, cd_addr20 *to, cd_hash32 *chain, cd_bytes text, cd_bytes target)
 {
-    cd_chain_addr addr;
+    cd_bytes name;
     cd_errinfo why = {0};
-    if (cd_short_id_parse(to, text, NULL) == CD_OK) {
-        return target.n == 0 ? fail(m->call, "argument 'targetChain' not given") : other_chain(m, chain, target);
-    }
-    const char *prefix = cd_xvm_place_of(&m->x->ctx).prefix;
-    if (cd_chain_addr_parse(&addr, text, &why) == CD_OK && strcmp(addr.prefix, prefix) != 0) {
-        (void)cd_fail(&why, CD_EFORMAT, "expected hrp \"%s\" but got \"%s\"", prefix, addr.prefix);
-    }
-    if (why.code != CD_OK) {
+    cd_err e = cd_wallet_there(to, &name, text, target, cd_xvm_place_of(&m->x->ctx).prefix, &why);
+    if (e != CD_OK && e != CD_ENOENT) {
         return cd_rpc_fail(m->call, CD_RPC_SERVER, "problem parsing address '%.*s': %s", (int)cd_min_u64(text.n, 100),
                            (const char *)text.p, why.msg);
     }
-    *to = addr.addr;
-    return other_chain(m, chain, target.n == 0 ? addr.chain : target);
+    CD_TRY(cd_wallet_said(m->call, e, &why));
+    return other_chain(m, chain, name);
 }
 
 static cd_err export(making *m)
@@ -805,5 +779,5 @@ static cd_err export(making *m)
 cd_err cd__xvm_export(cd_rpc_call *call)
 {
     const cd__xvm_export_args *args = call->args;
-    return run(call, PAYER_OF(args), "txID", export);
+    return run(call, CD_WALLET_PAYER(args), "txID", export);
 }

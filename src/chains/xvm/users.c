@@ -1,5 +1,5 @@
 /* Keys that the node keeps for its users: shown, taken in, made, listed. [spec:node-api#6] */
-#include "chains/wallet/keys.h"
+#include "chains/wallet/methods.h"
 #include "chains/xvm/address.h"
 #include "chains/xvm/service_priv.h"
 #include "codec/api_json.h"
@@ -40,7 +40,7 @@ cd_err cd__xvm_import_key(cd_rpc_call *call)
     const cd_vm_user user = {.name = args->username, .password = args->password};
     cd_addr20 addr;
     cd_errinfo why = {0};
-    cd_err e = cd_wallet_keys_add(&addr, ctx->users, &user, &ctx->chain_id, args->key, &why);
+    cd_err e = cd_wallet_keys_add(&addr, NULL, ctx->users, &user, &ctx->chain_id, args->key, &why);
     return put_address(call, e, &addr, &why);
 }
 
@@ -72,22 +72,8 @@ cd_err cd__xvm_export_key(cd_rpc_call *call)
     const cd_vm_ctx *ctx = &cd__xvm_service_vm(call)->ctx;
     const cd_xvm_place place = cd_xvm_place_of(ctx);
     const cd_vm_user user = {.name = args->username, .password = args->password};
-    cd_wallet_keys keys = {.cnt = 0};
     cd_addr20 addr;
-    cd_buf text = {0};
     cd_errinfo why = {0};
-    cd_err e = cd_xvm_addr_parse(&place, &addr, args->address, &why);
-    e = e != CD_OK ? e : cd_wallet_keys_open(&keys, ctx->users, &user, &ctx->chain_id, NULL, 0, call->arena, &why);
-    if (e == CD_OK && cd_wallet_keys_text(&text, &keys, &addr) != CD_OK) {
-        e = cd_fail(&why, CD_ENOENT, "problem retrieving private key: not found");
-    }
-    if (e == CD_OK) {
-        cd_json_w_obj(call->out);
-        cd_json_put_str(call->out, "privateKey", cd_buf_bytes(&text));
-        cd_json_w_obj_end(call->out);
-    }
-    cd_wipe(text.p, text.n);
-    cd_buf_fini(&text);
-    cd_wallet_keys_close(&keys);
-    return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg);
+    CD_TRY(cd_wallet_said(call, cd_xvm_addr_parse(&place, &addr, args->address, &why), &why));
+    return cd_wallet_show_key(call, ctx->users, &user, &ctx->chain_id, &addr, NULL);
 }

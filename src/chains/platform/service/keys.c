@@ -1,6 +1,6 @@
 /* Keys that the node keeps for its users: shown, taken in, made, listed. [spec:node-api#5] */
-#include "chains/wallet/keys.h"
 #include "chains/platform/service/service_priv.h"
+#include "chains/wallet/methods.h"
 
 static const cd_hash32 own_chain; /* the P-Chain's ID is zero */
 
@@ -13,25 +13,9 @@ cd_err cd__platform_keys_export_key(cd_rpc_call *call)
 {
     const cd__platform_keys_export_key_args *args = call->args;
     const cd_vm_user user = user_of(args->username, args->password);
-    cd_wallet_keys keys;
     cd_addr20 addr;
-    cd_buf text = {0};
-    cd_errinfo why = {0};
     CD_TRY(cd__addr_read(&addr, call, args->address));
-    cd_err e =
-        cd_wallet_keys_open(&keys, cd__service_of(call)->cfg.users, &user, &own_chain, NULL, 0, call->arena, &why);
-    if (e == CD_OK && cd_wallet_keys_text(&text, &keys, &addr) != CD_OK) {
-        e = cd_fail(&why, CD_ENOENT, "problem retrieving private key: not found");
-    }
-    if (e == CD_OK) {
-        cd_json_w_obj(call->out);
-        cd_json_put_str(call->out, "privateKey", cd_buf_bytes(&text));
-        cd_json_w_obj_end(call->out);
-    }
-    cd_wipe(text.p, text.n);
-    cd_buf_fini(&text);
-    cd_wallet_keys_close(&keys);
-    return e == CD_OK ? CD_OK : cd__fail(call, "%s", why.msg);
+    return cd_wallet_show_key(call, cd__service_of(call)->cfg.users, &user, &own_chain, &addr, NULL);
 }
 
 static cd_err put_address(cd_rpc_call *call, cd_err e, const cd_addr20 *addr, const cd_errinfo *why)
@@ -51,7 +35,7 @@ cd_err cd__platform_keys_import_key(cd_rpc_call *call)
     const cd_vm_user user = user_of(args->username, args->password);
     cd_addr20 addr;
     cd_errinfo why = {0};
-    cd_err e = cd_wallet_keys_add(&addr, cd__service_of(call)->cfg.users, &user, &own_chain, args->key, &why);
+    cd_err e = cd_wallet_keys_add(&addr, NULL, cd__service_of(call)->cfg.users, &user, &own_chain, args->key, &why);
     return put_address(call, e, &addr, &why);
 }
 

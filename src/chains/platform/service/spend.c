@@ -2,7 +2,7 @@
  * they are put together. [spec:node-api#5] [spec:pchain-xchain#4] */
 #include "chains/platform/service/service_priv.h"
 #include "chains/platform/state/nets.h"
-#include "chains/wallet/keys.h"
+#include "chains/wallet/methods.h"
 
 #include <stdlib.h>
 
@@ -11,20 +11,6 @@ enum { SHARES_PER_PERCENT = 10000, PERCENT_MAX = 100, NAME_SHOWN = 64, ADDR_SHOW
 static const cd_hash32 own_chain; /* the P-Chain's ID is zero */
 
 /* --- who pays --- */
-
-/* What all these methods are told. */
-typedef struct payer {
-    cd_bytes username;
-    cd_bytes password;
-    cd_rpc_strings from;
-    cd_bytes change;
-} payer;
-
-#define PAYER_OF(args_)                                                                                                \
-    ((payer){.username = (args_)->username,                                                                            \
-             .password = (args_)->password,                                                                            \
-             .from = (args_)->from,                                                                                    \
-             .change = (args_)->change})
 
 /* A transaction on its way, and whose it is. */
 typedef struct making {
@@ -37,22 +23,17 @@ typedef struct making {
     cd_addr20 change;
 } making;
 
-static cd_err said(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
-{
-    return e == CD_OK ? CD_OK : cd__fail(call, "%s", why->msg);
-}
-
-static cd_err open_keys(making *m, const payer *who)
+static cd_err open_keys(making *m, const cd_wallet_payer *who)
 {
     cd_rpc_call *call = m->call;
     cd_addr20 *from;
     cd_errinfo why = {0};
     const cd_vm_user user = {.name = who->username, .password = who->password};
     CD_TRY(cd__addrs_read(&from, call, &who->from));
-    CD_TRY(said(call,
-                cd_wallet_keys_open(&m->keys, cd__service_of(call)->cfg.users, &user, &own_chain, from, who->from.n,
-                                    call->arena, &why),
-                &why));
+    CD_TRY(cd_wallet_said(call,
+                          cd_wallet_keys_open(&m->keys, cd__service_of(call)->cfg.users, &user, &own_chain, from,
+                                              who->from.n, call->arena, &why),
+                          &why));
     if (m->keys.cnt == 0) {
         return cd__fail(call, "from addresses have no keys or funds");
     }
@@ -75,7 +56,7 @@ static cd_err read_fee(making *m)
 }
 
 /* Ends with close, also after a failure. */
-static cd_err begin(making *m, cd_rpc_call *call, payer who)
+static cd_err begin(making *m, cd_rpc_call *call, cd_wallet_payer who)
 {
     const cd_platform_cfg *cfg = &cd__service_of(call)->cfg;
     cd_utxo *utxos;
@@ -120,7 +101,7 @@ static cd_err finish(making *m)
         e = cfg->send(cfg->ctx, &id, cd_buf_bytes(&bytes), &why);
     }
     cd_buf_fini(&bytes);
-    CD_TRY(said(call, e, &why));
+    CD_TRY(cd_wallet_said(call, e, &why));
     cd_json_w_obj(call->out);
     cd_json_put_id(call->out, "txID", &id);
     cd_json_put_cstr(call->out, "changeAddr", cd__addr_text(call, &m->change));
@@ -134,12 +115,12 @@ static cd_err fund(making *m, cd_p_tx_type type, void *body, u64 amount)
     cd_errinfo why = {0};
     const cd_wallet_need need = {.asset_id = m->fee.asset_id, .amount = amount};
     m->draft.body = cd_p_body(type, body);
-    CD_TRY(said(m->call, cd_wallet_fund(&m->draft, &m->purse, &need, 1, &m->fee, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_fund(&m->draft, &m->purse, &need, 1, &m->fee, &why), &why));
     return finish(m);
 }
 
 /* A method: begin, make, end of the keys whatever happened. */
-static cd_err run(cd_rpc_call *call, payer who, cd_err (*make)(making *m))
+static cd_err run(cd_rpc_call *call, cd_wallet_payer who, cd_err (*make)(making *m))
 {
     making m;
     cd_err e = begin(&m, call, who);
@@ -185,7 +166,7 @@ static cd_err net_auth(making *m, cd_linear_any *auth, const cd_hash32 *net)
         return cd__fail(m->call, "couldn't find %s %s: %s", cd__service_of(m->call)->cfg.network->family->net,
                         cd__id_text(m->call, net), cd__words(e));
     }
-    CD_TRY(said(m->call, cd_wallet_permit(auth, &slot, &m->purse, &owners, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_permit(auth, &slot, &m->purse, &owners, &why), &why));
     cd_wallet_slots_add(&m->draft, m->call->arena, &slot, 1);
     return CD_OK;
 }
@@ -225,7 +206,7 @@ static cd_err add_validator(making *m)
 cd_err cd__platform_keys_add_validator(cd_rpc_call *call)
 {
     const cd__platform_keys_add_validator_args *args = call->args;
-    return run(call, PAYER_OF(args), add_validator);
+    return run(call, CD_WALLET_PAYER(args), add_validator);
 }
 
 static cd_err add_delegator(making *m)
@@ -250,7 +231,7 @@ static cd_err add_delegator(making *m)
 cd_err cd__platform_keys_add_delegator(cd_rpc_call *call)
 {
     const cd__platform_keys_add_delegator_args *args = call->args;
-    return run(call, PAYER_OF(args), add_delegator);
+    return run(call, CD_WALLET_PAYER(args), add_delegator);
 }
 
 static cd_err add_net_validator(making *m)
@@ -269,7 +250,7 @@ static cd_err add_net_validator(making *m)
 cd_err cd__platform_keys_add_net_validator(cd_rpc_call *call)
 {
     const cd__platform_keys_add_net_validator_args *args = call->args;
-    return run(call, PAYER_OF(args), add_net_validator);
+    return run(call, CD_WALLET_PAYER(args), add_net_validator);
 }
 
 /* --- networks --- */
@@ -296,7 +277,7 @@ static cd_err create_net(making *m)
 cd_err cd__platform_keys_create_net(cd_rpc_call *call)
 {
     const cd__platform_keys_create_net_args *args = call->args;
-    return run(call, PAYER_OF(args), create_net);
+    return run(call, CD_WALLET_PAYER(args), create_net);
 }
 
 static cd_err create_chain(making *m)
@@ -324,7 +305,7 @@ static cd_err create_chain(making *m)
 cd_err cd__platform_keys_create_blockchain(cd_rpc_call *call)
 {
     const cd__platform_keys_create_blockchain_args *args = call->args;
-    return run(call, PAYER_OF(args), create_chain);
+    return run(call, CD_WALLET_PAYER(args), create_chain);
 }
 
 /* --- to and from other chains --- */
@@ -357,39 +338,32 @@ static cd_err import(making *m)
     memcpy(addrs, m->keys.addrs, m->keys.cnt * sizeof *addrs);
     CD_TRY(cd__utxos_all(&utxos, &there.utxo_cnt, m->call, addrs, m->keys.cnt, &t->source_chain));
     there.utxos = utxos;
-    CD_TRY(said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
     t->base = base_of(m);
     t->imported = taken.ins;
     m->draft.body = cd_p_body(CD_P_IMPORT, t);
     const cd_owners owner = cd_wallet_owners(m->call->arena, &to);
-    CD_TRY(said(m->call, cd_wallet_fund_import(&m->draft, &m->purse, &taken, &owner, &m->fee, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_fund_import(&m->draft, &m->purse, &taken, &owner, &m->fee, &why), &why));
     return finish(m);
 }
 
 cd_err cd__platform_keys_import_lux(cd_rpc_call *call)
 {
     const cd__platform_keys_import_lux_args *args = call->args;
-    return run(call, PAYER_OF(args), import);
+    return run(call, CD_WALLET_PAYER(args), import);
 }
 
-/* "X-lux1…" says where to; an address without a chain goes with targetChain. */
 static cd_err read_there(making *m, cd_addr20 *to, cd_hash32 *chain, cd_bytes text, cd_bytes target)
 {
-    cd_chain_addr addr;
+    cd_bytes name;
     cd_errinfo why = {0};
-    if (cd_short_id_parse(to, text, NULL) == CD_OK) {
-        return target.n == 0 ? cd__fail(m->call, "argument 'targetChain' not given") : other_chain(m, chain, target);
-    }
-    const char *prefix = cd__service_of(m->call)->cfg.network->prefix;
-    if (cd_chain_addr_parse(&addr, text, &why) == CD_OK && strcmp(addr.prefix, prefix) != 0) {
-        (void)cd_fail(&why, CD_EFORMAT, "expected hrp \"%s\" but got \"%s\"", prefix, addr.prefix);
-    }
-    if (why.code != CD_OK) {
+    cd_err e = cd_wallet_there(to, &name, text, target, cd__service_of(m->call)->cfg.network->prefix, &why);
+    if (e != CD_OK && e != CD_ENOENT) {
         return cd__fail(m->call, "couldn't parse address \"%.*s\": %s", (int)cd_min_u64(text.n, ADDR_SHOWN),
                         (const char *)text.p, why.msg);
     }
-    *to = addr.addr;
-    return other_chain(m, chain, target.n == 0 ? addr.chain : target);
+    CD_TRY(cd_wallet_said(m->call, e, &why));
+    return other_chain(m, chain, name);
 }
 
 static cd_err export(making *m)
@@ -412,5 +386,5 @@ static cd_err export(making *m)
 cd_err cd__platform_keys_export_lux(cd_rpc_call *call)
 {
     const cd__platform_keys_export_lux_args *args = call->args;
-    return run(call, PAYER_OF(args), export);
+    return run(call, CD_WALLET_PAYER(args), export);
 }

@@ -1,6 +1,7 @@
 /* Keys of a user: put in the order of addresses, made, taken in, shown; refusals of the keystore handed on. */
 #include "chains/wallet/keys.h"
 #include "crypto/ec/secp256k1.h"
+#include "types/addr_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,6 +60,8 @@ static void expect_order(const cd_wallet_keys *k)
         assert_int_equal(cd_secp256k1_pub(pub, k->secrets.p + 32 * i), CD_OK);
         cd_secp256k1_short_addr(&addr, pub);
         assert_memory_equal(addr.b, k->addrs[i].b, 20);
+        cd_secp256k1_addr(&addr, pub);
+        assert_memory_equal(addr.b, k->accts[i].b, 20);
         assert_true(i == 0 || memcmp(k->addrs[i - 1].b, k->addrs[i].b, 20) < 0);
     }
 }
@@ -71,6 +74,7 @@ static void test_keys(void **state)
     cd_wallet_keys k;
     cd_errinfo why = {0};
     cd_addr20 made[5];
+    cd_addr20 acct;
     cd_buf text = {0};
     assert_int_equal(cd_wallet_keys_open(&k, &s.users, &right, &chain, NULL, 0, &a, &why), CD_OK);
     assert_int_equal(k.cnt, 0);
@@ -80,7 +84,9 @@ static void test_keys(void **state)
         assert_int_equal(cd_wallet_keys_new(&made[i], &s.users, &right, &chain, &why), CD_OK);
     }
     static const char ewoq[] = "PrivateKey-ewoqjP7PxY4yr3iLTpLisriqt94hdyDFNgchSxGGztUrTXtNN";
-    assert_int_equal(cd_wallet_keys_add(&made[4], &s.users, &right, &chain, cd_bytes_str(ewoq), &why), CD_OK);
+    assert_int_equal(cd_wallet_keys_add(&made[4], &acct, &s.users, &right, &chain, cd_bytes_str(ewoq), &why), CD_OK);
+    char shown[CD_ADDR_TEXT_SIZE];
+    assert_string_equal(cd_addr_fmt(shown, &acct), "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC");
     assert_int_equal(cd_wallet_keys_open(&k, &s.users, &right, &chain, NULL, 0, &a, &why), CD_OK);
     assert_int_equal(k.cnt, 5);
     assert_memory_equal(k.first.b, made[0].b, 20);
@@ -101,7 +107,7 @@ static void expect_no_key(store *s, const char *text, const char *words)
 {
     cd_addr20 addr;
     cd_errinfo why = {0};
-    assert_int_not_equal(cd_wallet_keys_add(&addr, &s->users, &right, &chain, cd_bytes_str(text), &why), CD_OK);
+    assert_int_not_equal(cd_wallet_keys_add(&addr, NULL, &s->users, &right, &chain, cd_bytes_str(text), &why), CD_OK);
     assert_non_null(strstr(why.msg, words));
     assert_int_equal(s->cnt, 0);
 }

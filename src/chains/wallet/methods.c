@@ -1,0 +1,62 @@
+#include "chains/wallet/methods.h"
+
+#include "codec/api_json.h"
+
+cd_err cd_wallet_said(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
+{
+    return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "%s", why->msg);
+}
+
+/* The key's place, or k->cnt. */
+static usize find(const cd_wallet_keys *k, const cd_addr20 *addr, const cd_addr20 *acct)
+{
+    const cd_addr20 *all = addr != NULL ? k->addrs : k->accts;
+    const cd_addr20 *one = addr != NULL ? addr : acct;
+    usize i = 0;
+    while (i < k->cnt && memcmp(all[i].b, one->b, sizeof one->b) != 0) {
+        i++;
+    }
+    return i;
+}
+
+cd_err cd_wallet_show_key(cd_rpc_call *call, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
+                          const cd_addr20 *addr, const cd_addr20 *acct)
+{
+    cd_wallet_keys keys;
+    cd_buf text = {0};
+    cd_errinfo why = {0};
+    cd_err e = cd_wallet_keys_open(&keys, users, user, chain, NULL, 0, call->arena, &why);
+    usize i = e == CD_OK ? find(&keys, addr, acct) : 0;
+    if (e == CD_OK && (i == keys.cnt || cd_wallet_keys_text(&text, &keys, &keys.addrs[i]) != CD_OK)) {
+        e = cd_fail(&why, CD_ENOENT, "problem retrieving private key: not found");
+    }
+    if (e == CD_OK) {
+        cd_json_w_obj(call->out);
+        cd_json_put_str(call->out, "privateKey", cd_buf_bytes(&text));
+        if (addr == NULL) {
+            cd_json_put_hex(call->out, "privateKeyHex", cd_bytes_of(keys.secrets.p + 32 * i, 32));
+        }
+        cd_json_w_obj_end(call->out);
+    }
+    cd_wipe(text.p, text.n);
+    cd_buf_fini(&text);
+    cd_wallet_keys_close(&keys);
+    return cd_wallet_said(call, e, &why);
+}
+
+cd_err cd_wallet_there(cd_addr20 *to, cd_bytes *chain, cd_bytes text, cd_bytes target, const char *prefix,
+                       cd_errinfo *why)
+{
+    cd_chain_addr addr;
+    if (cd_short_id_parse(to, text, NULL) == CD_OK) {
+        *chain = target;
+        return target.n != 0 ? CD_OK : cd_fail(why, CD_ENOENT, "argument 'targetChain' not given");
+    }
+    CD_TRY(cd_chain_addr_parse(&addr, text, why));
+    if (strcmp(addr.prefix, prefix) != 0) {
+        return cd_fail(why, CD_EFORMAT, "expected hrp \"%s\" but got \"%s\"", prefix, addr.prefix);
+    }
+    *to = addr.addr;
+    *chain = target.n == 0 ? addr.chain : target;
+    return CD_OK;
+}
