@@ -1,10 +1,7 @@
 /* Transfers, exports and imports of all chains. [spec:pchain-xchain#4] [spec:evm-chain#9] */
+#include "chains/wallet/accounts.h"
 #include "making.h"
-#include "num/div.h"
-#include "types/ctx.h"
 #include "types/xtx.h"
-
-enum { GAS_ATOMIC = 10000, GAS_SIGNATURE = 1000 };
 
 /* --- transfers, of all chains --- */
 
@@ -31,82 +28,48 @@ cd_err cd__make_transfer(cd__making *m, const cd_owners *to, const cd_hash32 *as
     return cd_wallet_fund(&m->draft, &m->purse, &need, 1, &m->fee, why);
 }
 
-/* The fee of gas in base units, rounded up; a quarter more than now, since the base fee may rise until then. */
-static cd_err atomic_fee(cd__making *m, u64 *out, u64 gas, cd_errinfo *why)
+/* The C-Chain as it is now. */
+static cd_err c_chain(cd__making *m, cd_wallet_c *out, cd_errinfo *why)
 {
-    cd_u256 fee;
-    cd_u256 rate = cd_u256_from_u64(cd__wei_per_unit(m->w));
-    CD_TRY(cd__base_fee(m->w, &fee, why));
-    if (!cd_u256_checked_mul_u64(&fee, &fee, gas + gas / 4) ||
-        cd_u256_add_u64(&fee, &fee, cd__wei_per_unit(m->w) - 1)) {
-        return cd_fail(why, CD_ERANGE, "the base fee is too high");
-    }
-    cd_u256 units;
-    cd_u256_div(&units, &fee, &rate);
-    if (!cd_u256_fits_u64(&units)) {
-        return cd_fail(why, CD_ERANGE, "the base fee is too high");
-    }
-    *out = cd_u256_to_u64_sat(&units);
+    *out = (cd_wallet_c){.network_id = m->w->network.id,
+                         .chain_id = m->w->c_chain_id,
+                         .asset_id = m->w->asset_id,
+                         .rate = cd__wei_per_unit(m->w)};
+    return cd__base_fee(m->w, &out->base_fee, why);
+}
+
+/* Asks what the account of the key has, and how often it has paid. */
+static cd_err read_account(cd__making *m, cd_wallet_account *out, const cd_wallet_c *c, cd_errinfo *why)
+{
+    cd_json v;
+    cd_u256 wei;
+    cd_buf hex = {0};
+    cd_json_w text = {.out = &hex};
+    *out = (cd_wallet_account){.acct = m->payer->eth[0], .addr = m->payer->addrs[0]};
+    cd_json_w_hex(&text, cd_bytes_of(out->acct.b, sizeof out->acct.b));
+    const char *params = cd_arena_fmt(m->w->mem, "[%s,\"latest\"]", cd_buf_cstr(&hex));
+    cd_buf_fini(&hex);
+    CD_TRY(cd__remote_ask(m->w->node, &v, "/ext/bc/C/rpc", "eth_getTransactionCount", params, why));
+    CD_TRY(cd_json_qty_u64(&out->nonce, v, why));
+    CD_TRY(cd__remote_ask(m->w->node, &v, "/ext/bc/C/rpc", "eth_getBalance", params, why));
+    CD_TRY(cd_json_qty_u256(&wei, v, why));
+    out->units = cd_wallet_units(c, &wei);
     return CD_OK;
-}
-
-static u64 atomic_gas(const cd__making *m)
-{
-    cd_buf bytes = {0};
-    u64 sigs = 0;
-    for (u32 i = 0; i < m->draft.slot_cnt; i++) {
-        sigs += m->draft.slots[i].cnt;
-    }
-    cd_wallet_unsigned(&bytes, &m->draft);
-    u64 gas = bytes.n + sigs * GAS_SIGNATURE + GAS_ATOMIC;
-    cd_buf_fini(&bytes);
-    return gas;
-}
-
-/* Makes the body of an atomic transaction of the C-Chain. */
-static cd_linear_any c_body(cd_c_tx_type type, void *v)
-{
-    const cd_linear_field *body = &cd_c_tx_table.fields[0];
-    for (u32 i = 0; i < body->any->cnt; i++) {
-        if (body->any->cases[i].id == (u32)type) {
-            return (cd_linear_any){.is = &body->any->cases[i], .v = v};
-        }
-    }
-    CD_UNREACHABLE();
 }
 
 static cd_err c_export(cd__making *m, const char *destination, const cd_owners *to, u64 amount, cd_errinfo *why)
 {
-    cd_json v;
-    u64 fee;
-    cd_c_export *t = cd_arena_new(m->w->mem, cd_c_export);
-    cd_c_debit *debit = cd_arena_new(m->w->mem, cd_c_debit);
+    cd_wallet_c c;
+    cd_wallet_account *acct = cd_arena_new(m->w->mem, cd_wallet_account);
+    cd_hash32 id;
     if (!m->payer->has_secrets) {
         return cd_fail(why, CD_EINVAL, "an account of the C-Chain pays: name its key");
     }
-    const cd_addr20 *account = &m->payer->eth[0];
-    cd_buf hex = {0};
-    cd_json_w out = {.out = &hex};
-    cd_json_w_hex(&out, cd_bytes_of(account->b, sizeof account->b));
-    const char *params = cd_arena_fmt(m->w->mem, "[%s,\"latest\"]", cd_buf_cstr(&hex));
-    cd_buf_fini(&hex);
-    CD_TRY(cd__remote_ask(m->w->node, &v, "/ext/bc/C/rpc", "eth_getTransactionCount", params, why));
-    CD_TRY(cd_json_qty_u64(&debit->nonce, v, why));
-    debit->addr = *account;
-    debit->asset_id = m->w->asset_id;
-    *t = (cd_c_export){.network_id = m->w->network.id, .chain_id = m->w->c_chain_id};
-    CD_TRY(cd__chain_id(m->w, &t->destination_chain, destination, why));
-    t->ins = (cd_linear_list){.v = debit, .cnt = 1};
-    t->exported = one_output(m, &m->w->asset_id, amount, to); /* an output of P has the same form as cd_c_output */
-    m->draft.body = c_body(CD_C_EXPORT, t);
-    const cd_wallet_slot slot = {.type = CD_P_CREDENTIAL, .cnt = 1, .signers = &m->payer->addrs[0]};
-    cd_wallet_slots_add(&m->draft, m->w->mem, &slot, 1);
-    CD_TRY(atomic_fee(m, &fee, atomic_gas(m), why));
-    return cd_add_u64(&debit->amount, amount, fee) ? CD_OK : cd_fail(why, CD_ERANGE, "amounts do not fit 64 bits");
+    CD_TRY(cd__chain_id(m->w, &id, destination, why));
+    CD_TRY(c_chain(m, &c, why));
+    CD_TRY(read_account(m, acct, &c, why));
+    return cd_wallet_export_c(&m->draft, &c, m->w->mem, acct, 1, &id, to, amount, why);
 }
-
-_Static_assert(sizeof(cd_c_output) == sizeof(cd_p_output) && sizeof(cd_c_input) == sizeof(cd_p_input),
-               "inputs and outputs are of one form on all chains");
 
 cd_err cd__make_export(cd__making *m, const char *destination, const cd_owners *to, const cd_hash32 *asset, u64 amount,
                        cd_errinfo *why)
@@ -126,27 +89,14 @@ cd_err cd__make_export(cd__making *m, const char *destination, const cd_owners *
     return cd_wallet_fund(&m->draft, &m->purse, &need, 1, &m->fee, why);
 }
 
-static cd_err c_import(cd__making *m, const cd_wallet_taken *taken, const cd_hash32 *source, cd_errinfo *why)
+static cd_err c_import(cd__making *m, const cd_wallet_purse *there, const cd_hash32 *source, cd_errinfo *why)
 {
-    u64 fee;
-    cd_c_import *t = cd_arena_new(m->w->mem, cd_c_import);
-    cd_c_credit *credit = cd_arena_new(m->w->mem, cd_c_credit);
+    cd_wallet_c c;
     if (!m->payer->has_secrets) {
         return cd_fail(why, CD_EINVAL, "an account of the C-Chain gets it: name its key");
     }
-    *credit = (cd_c_credit){.addr = m->payer->eth[0], .amount = 1, .asset_id = m->w->asset_id};
-    *t = (cd_c_import){.network_id = m->w->network.id, .chain_id = m->w->c_chain_id, .source_chain = *source};
-    t->imported = taken->ins;
-    t->outs = (cd_linear_list){.v = credit, .cnt = 1};
-    m->draft.body = c_body(CD_C_IMPORT, t);
-    cd_wallet_slots_add(&m->draft, m->w->mem, taken->slots, taken->ins.cnt);
-    CD_TRY(atomic_fee(m, &fee, atomic_gas(m), why));
-    if (taken->sums[0].amount <= fee) {
-        return cd_fail(why, CD_ERANGE, "what came does not pay the fee of %s",
-                       cd__amount_text(m->w->mem, fee, m->w->decimals));
-    }
-    credit->amount = taken->sums[0].amount - fee;
-    return CD_OK;
+    CD_TRY(c_chain(m, &c, why));
+    return cd_wallet_import_c(&m->draft, &c, there, source, &m->payer->eth[0], why);
 }
 
 cd_err cd__make_import(cd__making *m, const char *source, const cd_owners *to, cd_errinfo *why)
@@ -155,17 +105,16 @@ cd_err cd__make_import(cd__making *m, const char *source, const cd_owners *to, c
     cd_wallet_purse there = m->purse;
     cd_utxo *utxos;
     cd_hash32 source_id;
-    const bool is_c = m->draft.chain->name[0] == 'C';
     if (strcmp(source, m->draft.chain->name) == 0 || source[0] == '\0') {
         return cd_fail(why, CD_EINVAL, "--source: another chain than %s is needed", m->draft.chain->name);
     }
     CD_TRY(cd__chain_id(m->w, &source_id, source, why));
     CD_TRY(cd__utxos(m->w, &utxos, &there.utxo_cnt, m->draft.chain, source, m->payer->addrs, m->payer->cnt, why));
     there.utxos = utxos;
-    CD_TRY(cd_wallet_take(&taken, &there, is_c ? &m->w->asset_id : NULL, why));
-    if (is_c) {
-        return c_import(m, &taken, &source_id, why);
+    if (m->draft.chain->name[0] == 'C') {
+        return c_import(m, &there, &source_id, why);
     }
+    CD_TRY(cd_wallet_take(&taken, &there, NULL, CD_WALLET_INPUTS_MAX, why));
     cd_p_import *t = cd_arena_new(m->w->mem, cd_p_import);
     *t = (cd_p_import){.base = cd__make_base(m), .source_chain = source_id, .imported = taken.ins};
     m->draft.body = body_of(m, CD_P_IMPORT, CD_X_IMPORT, t);

@@ -312,10 +312,11 @@ static cd_err add_sum(cd_wallet_taken *t, const cd_hash32 *asset, u64 amount, cd
                : cd_fail(why, CD_ERANGE, "amounts do not fit 64 bits");
 }
 
-cd_err cd_wallet_take(cd_wallet_taken *out, const cd_wallet_purse *p, const cd_hash32 *only, cd_errinfo *why)
+cd_err cd_wallet_take(cd_wallet_taken *out, const cd_wallet_purse *p, const cd_hash32 *only, usize most,
+                      cd_errinfo *why)
 {
     coin *coins;
-    usize n = cd_min_u64(spendable(&coins, p, only), CD_WALLET_INPUTS_MAX);
+    usize n = cd_min_u64(spendable(&coins, p, only), most);
     if (n == 0) {
         return cd_fail(why, CD_ENOENT, "there is nothing to be imported");
     }

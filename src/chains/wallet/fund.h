@@ -65,9 +65,11 @@ typedef struct cd_wallet_taken {
     usize sum_cnt;
 } cd_wallet_taken;
 
-/* cd_wallet_take takes all that may be taken of the purse's outputs, CD_WALLET_INPUTS_MAX at most; of one asset only
- * when `only` names it. Errors: CD_ENOENT when nothing may be taken. */
-cd_err cd_wallet_take(cd_wallet_taken *out, const cd_wallet_purse *p, const cd_hash32 *only, cd_errinfo *why) CD_CHECK;
+/* cd_wallet_take takes what may be taken of the purse's outputs, the largest first, so many at most
+ * (CD_WALLET_INPUTS_MAX on P and X); of one asset only when `only` names it. Errors: CD_ENOENT when nothing may be
+ * taken. */
+cd_err cd_wallet_take(cd_wallet_taken *out, const cd_wallet_purse *p, const cd_hash32 *only, usize most,
+                      cd_errinfo *why) CD_CHECK;
 
 /* cd_wallet_fund_import completes an import of P or X: what was taken goes to owner, less the fee; what it does not
  * pay of the fee, the purse pays. d's body has its imported inputs already. Errors: those of cd_wallet_fund. */

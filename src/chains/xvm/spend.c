@@ -729,7 +729,7 @@ static cd_err import(making *m)
     CD_TRY(other_chain(m, &t->source_chain, args->source));
     CD_TRY(owner_of(m, &to, args->to));
     CD_TRY(find_there(m, &there, &t->source_chain));
-    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, CD_WALLET_INPUTS_MAX, &why), &why));
     t->base = base_of(m);
     t->imported = taken.ins;
     m->draft.body = (cd_linear_any){.is = cd_x_case(CD_X_IMPORT), .v = t};

@@ -3,11 +3,7 @@
 #include "chains/utxo/utxo.h"
 #include "crypto/ec/secp256k1.h"
 #include "crypto/hash/sha2.h"
-#include "num/div.h"
 #include "num/u256.h"
-
-/* Gas of a transaction: its unsigned bytes, its signatures, and this. */
-enum { GAS_SIGNATURE = 1000, GAS_TX = 10000 };
 
 bool cd_atomic_is_import(const cd_atomic_tx *t)
 {
@@ -88,7 +84,7 @@ static void complete(cd_atomic_tx *t, cd_arena *a)
     usize unsigned_n = cd_linear_size(&cd_c_unsigned_table, &t->tx);
     cd_sha256(&t->id, t->bytes);
     cd_fx_hash(&t->hash, cd_bytes_sub(t->bytes, 0, unsigned_n));
-    t->gas = unsigned_n + signatures_of(t) * GAS_SIGNATURE + GAS_TX;
+    t->gas = cd_c_gas(unsigned_n, signatures_of(t));
     t->peer = cd_atomic_is_import(t) ? cd_atomic_import(t)->source_chain : cd_atomic_export(t)->destination_chain;
     name_inputs(t, a);
 }
@@ -278,17 +274,6 @@ cd_err cd_atomic_form(const cd_atomic_tx *t, const cd_atomic_net *net, cd_errinf
 
 /* --- money --- */
 
-u64 cd_atomic_fee(u64 gas, const cd_u256 *base_fee, u64 rate)
-{
-    cd_u256 cost;
-    cd_u256 by = cd_u256_from_u64(rate);
-    if (!cd_u256_checked_mul_u64(&cost, base_fee, gas) || cd_u256_add_u64(&cost, &cost, rate - 1)) {
-        return UINT64_MAX;
-    }
-    cd_u256_div(&cost, &cost, &by);
-    return cd_u256_to_u64_sat(&cost);
-}
-
 /* What goes in and what comes out. */
 static cd_err sums(u64 *in, u64 *out, const cd_atomic_tx *t)
 {
@@ -329,7 +314,7 @@ cd_err cd_atomic_burned(u64 *out, const cd_atomic_tx *t)
 cd_err cd_atomic_excess(cd_u256 *out, const cd_atomic_tx *t, const cd_u256 *base_fee, const cd_atomic_net *net)
 {
     u64 burned = 0;
-    u64 fee = cd_atomic_fee(t->gas, base_fee, net->rate);
+    u64 fee = cd_c_fee(t->gas, base_fee, net->rate);
     CD_TRY(cd_atomic_burned(&burned, t));
     if (burned < fee) {
         return CD_EAGAIN;

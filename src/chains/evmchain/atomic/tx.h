@@ -9,6 +9,7 @@
 #include "chains/utxo/fx.h"
 #include "evm/state/state.h"
 #include "types/ctx.h"
+#include "types/ctx_gas.h"
 #include "vm/shared.h"
 
 /* What a chain with atomic transactions knows of its network. */
@@ -48,10 +49,8 @@ const cd_c_export *cd_atomic_export(const cd_atomic_tx *t);
 /* cd_atomic_form checks what can be seen of a transaction alone. Errors: CD_EINVAL. */
 cd_err cd_atomic_form(const cd_atomic_tx *t, const cd_atomic_net *net, cd_errinfo *why) CD_CHECK;
 
-/* cd_atomic_fee gives what gas costs at a base fee, in base units rounded up; UINT64_MAX: more than there can be.
- * cd_atomic_burned gives what a transaction of good form burns (inputs - outputs). Errors: CD_EINVAL when outputs are
+/* cd_atomic_burned gives what a transaction of good form burns (inputs - outputs). Errors: CD_EINVAL when outputs are
  * more. */
-u64 cd_atomic_fee(u64 gas, const cd_u256 *base_fee, u64 rate);
 cd_err cd_atomic_burned(u64 *out, const cd_atomic_tx *t) CD_CHECK;
 
 /* Under what a transaction is spent. */

@@ -11,11 +11,12 @@
 #include "evm/state/state.h"
 #include "store/kv.h"
 #include "types/block.h"
+#include "types/ctx_gas.h"
 
 struct cd_chain_block;
 
 /* More gas than this is not used by the extra data of a block. */
-enum { CD_CHAIN_EXT_GAS_MAX = 100000 };
+enum { CD_CHAIN_EXT_GAS_MAX = CD_C_GAS_MAX };
 
 /* Of all: CD_EINVAL with what is wrong, the store's errors. Blocks without extra data are not shown to them. */
 typedef struct cd_chain_ext {

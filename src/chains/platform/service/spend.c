@@ -338,7 +338,7 @@ static cd_err import(making *m)
     memcpy(addrs, m->keys.addrs, m->keys.cnt * sizeof *addrs);
     CD_TRY(cd__utxos_all(&utxos, &there.utxo_cnt, m->call, addrs, m->keys.cnt, &t->source_chain));
     there.utxos = utxos;
-    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, &why), &why));
+    CD_TRY(cd_wallet_said(m->call, cd_wallet_take(&taken, &there, NULL, CD_WALLET_INPUTS_MAX, &why), &why));
     t->base = base_of(m);
     t->imported = taken.ins;
     m->draft.body = cd_p_body(CD_P_IMPORT, t);

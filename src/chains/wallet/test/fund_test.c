@@ -198,7 +198,7 @@ static void imports(void **state)
         if (rows[i].own != 0) {
             give_me(&r, &native, rows[i].own);
         }
-        assert_int_equal(cd_wallet_take(&taken, &there.purse, NULL, NULL), CD_OK);
+        assert_int_equal(cd_wallet_take(&taken, &there.purse, NULL, CD_WALLET_INPUTS_MAX, NULL), CD_OK);
         assert_int_equal(taken.ins.cnt, 2);
         const cd_owners me = cd_wallet_owners(&r.mem, &r.me);
         cd_err e = cd_wallet_fund_import(&r.draft, &r.purse, &taken, &me, &fixed, NULL);
@@ -214,7 +214,7 @@ static void imports(void **state)
     rig r;
     cd_wallet_taken taken;
     rig_init(&r, "X");
-    assert_int_equal(cd_wallet_take(&taken, &r.purse, NULL, NULL), CD_ENOENT);
+    assert_int_equal(cd_wallet_take(&taken, &r.purse, NULL, CD_WALLET_INPUTS_MAX, NULL), CD_ENOENT);
     cd_arena_fini(&r.mem);
 }
 
