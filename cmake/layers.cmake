@@ -50,7 +50,8 @@ set(CD_LAYERS
   "chains/evmchain/feed 9 : base num crypto codec store types evm rpc chains/evmchain/core"
   "chains/evmchain/rpc 10 : base num crypto codec store types evm precompile vm rpc wallet warp chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed"
-  "chains/evmchain/atomic 9 : base num crypto codec store types evm rpc vm chains/utxo chains/evmchain/core"
+  "chains/evmchain/atomic 10 : base num crypto codec store types evm rpc vm chains/utxo chains/wallet
+                              chains/evmchain/core"
   "chains/evmchain/sync 9 : base num crypto codec store types p2p vm chains/evmchain/core"
   "chains/evmchain/dev 11 : base num crypto codec store types evm vm rpc wallet chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed chains/evmchain/rpc"

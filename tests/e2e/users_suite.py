@@ -32,23 +32,25 @@ class Api:
 
     def __call__(self, method, **params):
         path = {"platform": "/v1/bc/P", "xvm": "/v1/bc/X", "avm": "/v1/bc/X", "wallet": "/v1/bc/X/wallet",
-                "keystore": "/v1/keystore", "info": "/v1/info"}[method.split(".")[0]]
+                "keystore": "/v1/keystore", "info": "/v1/info", "lux": "/v1/bc/C/lux",
+                "avax": "/v1/bc/C/avax"}[method.split(".")[0]]
         answer = self.raw(path, method, params)
         assert "result" in answer, f"{method}: {answer}"
         return answer["result"]
 
     def refused(self, words, method, **params):
-        path = {"platform": "/v1/bc/P", "xvm": "/v1/bc/X", "keystore": "/v1/keystore"}[method.split(".")[0]]
+        path = {"platform": "/v1/bc/P", "xvm": "/v1/bc/X", "keystore": "/v1/keystore",
+                "lux": "/v1/bc/C/lux"}[method.split(".")[0]]
         answer = self.raw(path, method, params)
         assert "error" in answer, f"{method}: {answer}"
         match(answer["error"]["message"], words, method)
 
     def settled(self, chain, tx_id):
         """Waits until a transaction is decided."""
-        good = {"P": "Committed", "X": "Accepted"}[chain]
+        good = {"P": "Committed", "X": "Accepted", "C": "Accepted"}[chain]
         end = time.monotonic() + WAIT_S
         while True:
-            status = self({"P": "platform", "X": "xvm"}[chain] + ".getTxStatus", txID=tx_id)
+            status = self({"P": "platform.getTxStatus", "X": "xvm.getTxStatus", "C": "lux.getAtomicTxStatus"}[chain], txID=tx_id)
             if status["status"] == good:
                 return tx_id
             assert time.monotonic() < end, f"{tx_id}: {status}"
@@ -57,7 +59,8 @@ class Api:
     def pay(self, method, **params):
         """A transaction of bob's, waited for."""
         done = self(method, **BOB, **params)
-        return self.settled("P" if method.startswith("platform") else "X", done.get("txID") or done["assetID"])
+        chain = {"platform": "P", "lux": "C", "avax": "C"}.get(method.split(".")[0], "X")
+        return self.settled(chain, done.get("txID") or done["assetID"])
 
 
 def hexc(data):
@@ -165,6 +168,55 @@ def test_money_of_a_user(env):
     api.refused("max memo length is 256", "xvm.send", **BOB, assetID="AVAX", amount=1, to=friend, memo="m" * 257)
     api.refused("asset 'NONE' not found", "xvm.send", **BOB, assetID="NONE", amount=1, to=friend)
     api.refused("no minters provided", "xvm.createNFTAsset", **BOB, name="N", symbol="N")
+
+
+def test_accounts_of_a_user(env):
+    """The C-Chain's methods of old: keys, and money that goes there from X and P, and back out of several accounts."""
+    api = Api(env, "--api-keystore-enabled")
+    rpc = lambda method, *params: api.raw("/v1/bc/C/rpc", method, list(params))["result"]
+    api("keystore.createUser", **BOB)
+    account = api("lux.importKey", **BOB, privateKey=EWOQ)["address"]
+    same(account, "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC")
+    same(api("avax.exportKey", **BOB, address=account.lower()),
+         {"privateKey": EWOQ, "privateKeyHex": "0x56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027"})
+    api.refused("not found", "lux.exportKey", **BOB, address="0x" + "11" * 20)
+    api.refused("40 hexadecimal digits", "lux.exportKey", **BOB, address="C-local1")
+    api.refused("incorrect password", "lux.exportKey", username="bob", password="wrong", address=account)
+    p_addr = api("platform.importKey", **BOB, privateKey=EWOQ)["address"]
+    x_addr = api("xvm.importKey", **BOB, privateKey=EWOQ)["address"]
+    c_addr = "C" + x_addr[1:]
+    # From X and P to an account of nobody's.
+    other = "0x" + "77" * 20
+    api.pay("xvm.export", assetID="AVAX", amount=2 * UNIT, to=c_addr)
+    api.pay("lux.import", sourceChain="X", to=other)
+    have = int(rpc("eth_getBalance", other, "latest"), 16)
+    assert 2 * UNIT - UNIT // 100 < have // 10 ** 9 < 2 * UNIT, have
+    api.pay("platform.exportLUX", amount=UNIT, to=c_addr)
+    api.pay("avax.import", sourceChain="P", to=other, baseFee="0x5d21dba00")
+    api.refused("nothing to be imported", "lux.import", **BOB, sourceChain="P", to=other)
+    api.refused("there is no ID with alias: nowhere", "lux.import", **BOB, sourceChain="nowhere", to=other)
+    api.refused("another chain than this one", "lux.import", **BOB, sourceChain="C", to=other)
+    # Out of one account; then of several, which have too little alone.
+    before = int(rpc("eth_getBalance", account, "latest"), 16)
+    api.pay("lux.exportLUX", amount=3 * UNIT, to=x_addr)
+    assert 3 * UNIT <= (before - int(rpc("eth_getBalance", account, "latest"), 16)) // 10 ** 9 < 3 * UNIT + UNIT // 100
+    api.pay("xvm.import", sourceChain="C", to=x_addr)
+    api.pay("lux.export", assetID="AVAX", amount=UNIT, to=p_addr.split("-")[1], targetChain="P")
+    api.pay("platform.importLUX", sourceChain="C", to=p_addr)
+    ann = {"username": "ann", "password": BOB["password"]}
+    api("keystore.createUser", **ann)
+    for _ in range(2):
+        address = api("xvm.createAddress", **ann)["address"]
+        mine = api("lux.importKey", **ann, privateKey=api("xvm.exportKey", **ann, address=address)["privateKey"])["address"]
+        api.pay("xvm.export", assetID="AVAX", amount=2 * UNIT, to="C" + address[1:])
+        api.settled("C", api("lux.import", **ann, sourceChain="X", to=mine)["txID"])
+    api.refused("insufficient funds", "lux.export", **ann, amount=4 * UNIT, to=x_addr)
+    api.settled("C", api("lux.export", **ann, amount=3 * UNIT, to=x_addr)["txID"])
+    api.refused("must be > 0", "lux.export", **BOB, amount=0, to=x_addr)
+    api.refused("only the native one", "lux.export", **BOB, amount=1, to=x_addr, assetID=api.raw(
+        "/v1/bc/P", "platform.getBlockchains", {})["result"]["blockchains"][0]["id"])
+    api.refused("'targetChain' not given", "lux.export", **BOB, amount=1, to=x_addr.split("-")[1])
+    api.refused("expected hrp", "lux.export", **BOB, amount=1, to="X-lux18jma8ppw3nhx5r4ap8clazz0dps7rv5uv98e28")
 
 
 def test_validator_of_a_product_network(env):

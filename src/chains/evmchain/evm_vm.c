@@ -465,6 +465,8 @@ static void open_atomic(cd_evm_vm *e)
         .kv = e->ctx.kv,
         .shared = e->ctx.shared,
         .clock = e->ctx.clock,
+        .users = e->ctx.users,
+        .host = e->ctx.host,
         .wanted = on_atomic_wanted,
         .waits = on_atomic_waits,
         .preferred = on_atomic_preferred,

@@ -1,6 +1,7 @@
 #include "chains/wallet/methods.h"
 
 #include "codec/api_json.h"
+#include "codec/bech32.h"
 
 cd_err cd_wallet_said(cd_rpc_call *call, cd_err e, const cd_errinfo *why)
 {
@@ -44,15 +45,32 @@ cd_err cd_wallet_show_key(cd_rpc_call *call, const cd_vm_users *users, const cd_
     return cd_wallet_said(call, e, &why);
 }
 
+/* An address without a chain in front of it. */
+static cd_err read_alone(cd_chain_addr *out, cd_bytes text, cd_errinfo *why)
+{
+    cd_bech32 read;
+    CD_TRY(cd_bech32_parse(&read, text, why));
+    if (read.n != sizeof out->addr.b) {
+        return cd_fail(why, CD_EFORMAT, "expected %zu bytes but got %zu", sizeof out->addr.b, read.n);
+    }
+    memcpy(out->prefix, read.prefix, sizeof out->prefix);
+    memcpy(out->addr.b, read.b, sizeof out->addr.b);
+    return CD_OK;
+}
+
 cd_err cd_wallet_there(cd_addr20 *to, cd_bytes *chain, cd_bytes text, cd_bytes target, const char *prefix,
                        cd_errinfo *why)
 {
-    cd_chain_addr addr;
-    if (cd_short_id_parse(to, text, NULL) == CD_OK) {
-        *chain = target;
-        return target.n != 0 ? CD_OK : cd_fail(why, CD_ENOENT, "argument 'targetChain' not given");
+    cd_chain_addr addr = {.chain = target};
+    bool has_chain = text.n != 0 && memchr(text.p, '-', text.n) != NULL;
+    if (!has_chain && target.n == 0) {
+        return cd_fail(why, CD_ENOENT, "argument 'targetChain' not given");
     }
-    CD_TRY(cd_chain_addr_parse(&addr, text, why));
+    *chain = target;
+    if (!has_chain && cd_short_id_parse(to, text, NULL) == CD_OK) {
+        return CD_OK; /* as the original's own clients write them */
+    }
+    CD_TRY(has_chain ? cd_chain_addr_parse(&addr, text, why) : read_alone(&addr, text, why));
     if (strcmp(addr.prefix, prefix) != 0) {
         return cd_fail(why, CD_EFORMAT, "expected hrp \"%s\" but got \"%s\"", prefix, addr.prefix);
     }

@@ -30,9 +30,9 @@ cd_err cd_wallet_said(cd_rpc_call *call, cd_err e, const cd_errinfo *why) CD_CHE
 cd_err cd_wallet_show_key(cd_rpc_call *call, const cd_vm_users *users, const cd_vm_user *user, const cd_hash32 *chain,
                           const cd_addr20 *addr, const cd_addr20 *acct) CD_CHECK;
 
-/* cd_wallet_there reads where an export goes: "X-lux1…" names chain and address, an address alone goes with target.
- * chain is borrowed from either. Errors: CD_ENOENT when the chain is missing, those of cd_chain_addr_parse, CD_EFORMAT
- * for another prefix. */
+/* cd_wallet_there reads where an export goes: "X-lux1…" names chain and address, an address alone (bech32 or
+ * CB58) goes with target. chain is borrowed from either. Errors: CD_ENOENT when the chain is missing, those of
+ * cd_chain_addr_parse and cd_bech32_parse, CD_EFORMAT for another prefix. */
 cd_err cd_wallet_there(cd_addr20 *to, cd_bytes *chain, cd_bytes text, cd_bytes target, const char *prefix,
                        cd_errinfo *why) CD_CHECK;
 

@@ -264,9 +264,8 @@ static cd_err on_fill(void *ctx, cd_chain_block *b, cd_state *st, u64 gas_max, u
 
 /* --- issuing --- */
 
-/* What the next block on parent would have. */
-static cd_err next_header(const cd_atomic *a, cd_header *out, const cd_chain_block *parent, cd_state_source *src,
-                          cd_errinfo *why)
+cd_err cd__atomic_next_header(const cd_atomic *a, cd_header *out, const cd_chain_block *parent, cd_state_source *src,
+                              cd_errinfo *why)
 {
     const cd_chain_rules *rules = cd_chain_rules_of(a->chain);
     const cd_header *above = parent == NULL ? &cd_chain_head(a->chain)->header : &parent->block.header;
@@ -283,7 +282,7 @@ static cd_err check_on(cd_atomic *a, const cd_atomic_tx *t, cd_chain_block *pare
     cd_chain_source src;
     cd_header h = {0};
     cd_chain_source_init(&src, a->chain, parent);
-    cd_err e = next_header(a, &h, parent, &src.world.src, why);
+    cd_err e = cd__atomic_next_header(a, &h, parent, &src.world.src, why);
     if (e == CD_OK) {
         const cd_atomic_at at = at_block(a, &h);
         e = cd_atomic_spend(t, &at, NULL, why);

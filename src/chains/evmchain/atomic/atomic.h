@@ -12,6 +12,7 @@
 #include "chains/evmchain/atomic/pool.h"
 #include "chains/evmchain/core/chain.h"
 #include "rpc/jsonrpc.h"
+#include "vm/vm.h"
 
 typedef struct cd_atomic cd_atomic;
 
@@ -21,6 +22,8 @@ typedef struct cd_atomic_cfg {
     cd_kv *kv;                  /* the chain's own part of the store */
     const cd_vm_shared *shared; /* borrowed */
     const cd_clock *clock;      /* for the price of the next block */
+    const cd_vm_users *users;   /* who has keys here; NULL: nobody */
+    cd_vm_host *host;           /* by which methods on other threads reach the executor; NULL: there are none */
     /* There is something to build. */
     void (*wanted)(void *ctx);
     /* A transaction waits now; is_own: a client of this node gave it. NULL allowed. */

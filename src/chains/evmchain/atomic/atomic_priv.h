@@ -18,4 +18,8 @@ struct cd_atomic {
 /* cd__atomic_serve makes the service; the table is the object's to free. */
 void cd__atomic_serve(cd_atomic *a);
 
+/* cd__atomic_next_header gives time and base fee that the next block on parent would have; src: the state there. */
+cd_err cd__atomic_next_header(const cd_atomic *a, cd_header *out, const cd_chain_block *parent, cd_state_source *src,
+                              cd_errinfo *why) CD_CHECK;
+
 #endif

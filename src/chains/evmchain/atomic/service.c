@@ -1,16 +1,11 @@
 /* The methods lux.* and avax.*: what can be imported, imports and exports on their way. */
 #include "base/version.h"
-#include "chains/evmchain/atomic/atomic_priv.h"
+#include "chains/evmchain/atomic/methods_priv.h"
 #include "codec/api_json.h"
-#include "rpc/named.h"
 
 #include <stdlib.h>
 
 enum { ADDRESSES_MAX = 1024, PAGE_MAX = 1024, TX_TEXT_MAX = 1 << 20 };
-
-#define X CD_RPC_NAMED_DECL
-#include "chains/evmchain/atomic/atomic.def"
-#undef X
 
 static const cd_rpc_method methods[] = {
 #define X CD_RPC_NAMED_ROW
@@ -45,8 +40,7 @@ cd_err cd__atomic_version(cd_rpc_call *call)
 
 /* --- names --- */
 
-/* A chain of the primary network by alias or ID. */
-static cd_err find_chain(const cd_atomic *a, cd_hash32 *out, cd_bytes name)
+cd_err cd__atomic_find_chain(const cd_atomic *a, cd_hash32 *out, cd_bytes name)
 {
     const struct {
         const char *alias;
@@ -71,7 +65,7 @@ static cd_err read_address(cd_rpc_call *call, cd_addr20 *out, cd_bytes text)
         return CD_OK; // as the original's own clients write them
     }
     cd_err e = cd_chain_addr_parse(&addr, text, &why);
-    if (e == CD_OK && find_chain(a, &chain, addr.chain) != CD_OK) {
+    if (e == CD_OK && cd__atomic_find_chain(a, &chain, addr.chain) != CD_OK) {
         e = cd_fail(&why, CD_EINVAL, "there is no ID with alias: %s", quoted(call, addr.chain));
     }
     if (e == CD_OK && strcmp(addr.prefix, a->cfg.net.prefix) != 0) {
@@ -152,7 +146,7 @@ static cd_err read_page(cd_rpc_call *call, page *p)
     if (args->source_chain.n == 0) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "no source chain provided");
     }
-    if (find_chain(a, &p->source, args->source_chain) != CD_OK) {
+    if (cd__atomic_find_chain(a, &p->source, args->source_chain) != CD_OK) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "problem parsing source chainID \"%s\": there is no ID with alias: %s",
                            quoted(call, args->source_chain), quoted(call, args->source_chain));
     }
@@ -290,32 +284,4 @@ cd_err cd__atomic_get_tx(cd_rpc_call *call)
     }
     cd_buf_fini(&bytes);
     return e;
-}
-
-/* --- methods of old that sign with keys of the node --- */
-
-static cd_err refuse(cd_rpc_call *call)
-{
-    return cd_rpc_fail(call, CD_RPC_SERVER,
-                       "this node keeps no keys for atomic transactions: sign elsewhere and use lux.issueTx");
-}
-
-cd_err cd__atomic_import_with(cd_rpc_call *call)
-{
-    return refuse(call);
-}
-
-cd_err cd__atomic_export_with(cd_rpc_call *call)
-{
-    return refuse(call);
-}
-
-cd_err cd__atomic_import_key(cd_rpc_call *call)
-{
-    return refuse(call);
-}
-
-cd_err cd__atomic_export_key(cd_rpc_call *call)
-{
-    return refuse(call);
 }

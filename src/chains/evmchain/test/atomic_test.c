@@ -571,7 +571,13 @@ static void test_methods(void **state)
         {"issueTx", "{\"tx\":\"0x00\"}",
          "\"problem decoding transaction: input string is smaller than the checksum size\""},
         {"issueTx", "{\"tx\":\"0x000000000007c250bf55\"}", "\"problem parsing transaction: "},
-        {"exportKey", "{}", "this node keeps no keys"},
+        {"exportKey", "{}", "couldn't parse address"},
+        {"exportKey", "{\"address\":\"0x0000000000000000000000000000000000000001\"}", "this node keeps no keys"},
+        {"importKey", "{\"privateKey\":\"PrivateKey-ewoqjP7PxY4yr3iLTpLisriqt94hdyDFNgchSxGGztUrTXtNN\"}",
+         "this node keeps no keys"},
+        {"import", "{}", "this node keeps no keys"},
+        {"import", "{\"baseFee\":\"0xzz\"}", "problem parsing baseFee"},
+        {"export", "{}", "this node keeps no keys"},
     };
     world w;
     world_open(&w, rig_genesis_c);
