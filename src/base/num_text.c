@@ -361,3 +361,44 @@ usize cd_f64_fmt(char out[CD_F64_TEXT_MAX], double v)
     }
     return (usize)(at - out);
 }
+
+/* Writes v / of with as many decimals as there are. */
+static usize put_decimal(char *out, u64 v, u64 of)
+{
+    usize n = cd_u64_fmt(out, v / of);
+    u64 rest = v % of;
+    if (rest != 0) {
+        out[n++] = '.';
+    }
+    for (; rest != 0; rest %= of) {
+        of /= 10;
+        out[n++] = (char)('0' + rest / of);
+    }
+    return n;
+}
+
+usize cd_duration_fmt(char out[CD_DURATION_TEXT_MAX], u64 ns)
+{
+    enum { US = 1000, MS = 1000000, SECOND = 1000000000 };
+    const u64 minute = 60ull * SECOND;
+    const u64 hour = 60 * minute;
+    usize n = 0;
+    const char *name = "s";
+    if (ns != 0 && ns < SECOND) {
+        name = ns < US ? "ns" : ns < MS ? "µs" : "ms";
+        n = put_decimal(out, ns, ns < US ? 1 : ns < MS ? US : MS);
+    } else {
+        if (ns >= hour) {
+            n += cd_u64_fmt(out, ns / hour);
+            out[n++] = 'h';
+        }
+        if (ns >= minute) {
+            n += cd_u64_fmt(out + n, ns % hour / minute);
+            out[n++] = 'm';
+        }
+        n += put_decimal(out + n, ns % minute, SECOND);
+    }
+    usize len = strlen(name);
+    memcpy(out + n, name, len + 1);
+    return n + len;
+}

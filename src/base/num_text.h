@@ -37,6 +37,10 @@ usize cd_f64_fmt(char out[CD_F64_TEXT_MAX], double v);
  * nanoseconds. Units: ns us µs ms s m h. Errors: CD_EFORMAT, CD_ERANGE. */
 cd_err cd_duration_parse(u64 *out_ns, cd_bytes text) CD_CHECK;
 
+/* cd_duration_fmt writes nanoseconds and a NUL as Go does: "1m0s", "1h0m0.5s", "1.5ms", "0s". Gives the length. */
+enum { CD_DURATION_TEXT_MAX = 32 };
+usize cd_duration_fmt(char out[CD_DURATION_TEXT_MAX], u64 ns);
+
 /* cd_size_parse reads a byte count such as "4096", "10GB" (10^9), "64MiB" (2^20) or "8k" (10^3).
  * Errors: CD_EFORMAT, CD_ERANGE. */
 cd_err cd_size_parse(u64 *out, cd_bytes text) CD_CHECK;

@@ -111,6 +111,24 @@ static cd_err fail_range(const cd_arg_def *d, const char *label, const char *tex
                    (unsigned long long)d->max, quote_len(text), text);
 }
 
+/* Reads digits, a point and an exponent; no sign, no words. Its bits are kept as a number is. */
+static cd_err f64_parse(u64 *out, const cd_arg_def *d, const char *text)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9' || text[strspn(text, "0123456789.eE+-")] != '\0') {
+        return CD_EFORMAT;
+    }
+    double v = strtod(text, &end);
+    if (*end != '\0') {
+        return CD_EFORMAT;
+    }
+    if (v > 1e300 || (d->max != 0 && (v < (double)d->min || v > (double)d->max))) {
+        return CD_ERANGE;
+    }
+    memcpy(out, &v, sizeof v);
+    return CD_OK;
+}
+
 /* Reads a number of any of the numeric types and checks its range. label names the option as the user
  * wrote it: a flag, a variable or a quoted key. */
 static cd_err number_parse(u64 *out, const cd_arg_def *d, const char *label, const char *text, cd_errinfo *why)
@@ -119,6 +137,7 @@ static cd_err number_parse(u64 *out, const cd_arg_def *d, const char *label, con
         [CD_ARG_BOOL] = "true or false",
         [CD_ARG_U64] = "a whole number",
         [CD_ARG_I64] = "a whole number",
+        [CD_ARG_F64] = "a number such as 0.8",
         [CD_ARG_DURATION] = "a duration such as 30s or 2m",
         [CD_ARG_SIZE] = "a size such as 64MiB or 10GB",
     };
@@ -134,6 +153,8 @@ static cd_err number_parse(u64 *out, const cd_arg_def *d, const char *label, con
         err = cd_duration_parse(&v, t);
     } else if (d->type == CD_ARG_SIZE) {
         err = cd_size_parse(&v, t);
+    } else if (d->type == CD_ARG_F64) {
+        err = f64_parse(&v, d, text);
     } else if (is_negative) {
         i64 i = 0;
         err = cd_i64_parse(&i, t);
@@ -142,6 +163,7 @@ static cd_err number_parse(u64 *out, const cd_arg_def *d, const char *label, con
         err = cd_u64_parse(&v, t);
     }
     bool is_out = is_negative ? (i64)v < (i64)d->min || (i64)v > (i64)d->max : v < d->min || v > d->max;
+    is_out = is_out && d->type != CD_ARG_F64;
     if (err == CD_ERANGE || (err == CD_OK && d->max != 0 && is_out)) {
         return d->max != 0 ? fail_range(d, label, text, why)
                            : cd_fail(why, CD_EINVAL, "%s is too large: %.*s", label, quote_len(text), text);
@@ -417,6 +439,14 @@ i64 cd_args_i64(const cd_args *a, usize id)
 {
     CD_ASSERT(id < a->cnt);
     return (i64)value_of(a, id, a->defs[id].type == CD_ARG_I64)->num;
+}
+
+double cd_args_f64(const cd_args *a, usize id)
+{
+    CD_ASSERT(id < a->cnt);
+    double v = 0;
+    memcpy(&v, &value_of(a, id, a->defs[id].type == CD_ARG_F64)->num, sizeof v);
+    return v;
 }
 
 /* Gives the value of $name: a flag's value for $CANDELA_<FLAG>, else the environment variable's. */

@@ -24,6 +24,7 @@ typedef enum cd_arg_type {
     CD_ARG_BOOL,
     CD_ARG_U64,
     CD_ARG_I64,
+    CD_ARG_F64, /* "0.25", "1e12"; not negative */
     CD_ARG_STR,
     CD_ARG_PATH,     /* $HOME, $NAME and ${NAME} are replaced; $CANDELA_<FLAG> is a flag's value */
     CD_ARG_LIST,     /* comma-separated strings; a repeated flag appends */
@@ -93,6 +94,7 @@ cd_err cd_args_file_value(cd_args *a, const char *name, cd_bytes text, cd_errinf
 bool cd_args_bool(const cd_args *a, usize id);
 u64 cd_args_u64(const cd_args *a, usize id); /* U64, DURATION, SIZE */
 i64 cd_args_i64(const cd_args *a, usize id);
+double cd_args_f64(const cd_args *a, usize id);
 const char *cd_args_str(const cd_args *a, usize id); /* "" when empty */
 usize cd_args_list(const cd_args *a, usize id, const char *const **out);
 cd_arg_source cd_args_source(const cd_args *a, usize id);

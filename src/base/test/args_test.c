@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -23,6 +24,8 @@
     X(OPT_WAIT, .name = "http-read-timeout", .type = CD_ARG_DURATION, .dflt = "30s")                                   \
     X(OPT_CACHE, .name = "cache-size", .type = CD_ARG_SIZE, .dflt = "64MiB")                                           \
     X(OPT_SHIFT, .name = "shift", .type = CD_ARG_I64, .min = (u64)-5, .max = 5, .alias = "offset")                     \
+    X(OPT_SHARE, .name = "share", .type = CD_ARG_F64, .dflt = "0.5", .max = 2)                                         \
+    X(OPT_RATE, .name = "rate", .type = CD_ARG_F64)                                                                    \
     X(OPT_BIG, .name = "big", .type = CD_ARG_U64)
 
 enum { OPTIONS(CD_ARG_ID) OPT_CNT };
@@ -68,7 +71,7 @@ static void test_values(void **state)
     const char *const *list;
     assert_int_equal(PARSE(a, &why, "--http-port=8545", "run", "--http-host", "::1", "--api-admin-enabled", "--shift",
                            "-3", "--bootstrap-ips=a:1, b:2", "--bootstrap-ips", "c:3,", "--http-read-timeout=1m30s",
-                           "--cache-size=1GB", "--", "--odd"),
+                           "--cache-size=1GB", "--rate=1.5e+12", "--", "--odd"),
                      CD_OK);
     assert_int_equal(cd_args_u64(a, OPT_PORT), 8545);
     assert_string_equal(cd_args_str(a, OPT_HOST), "::1");
@@ -83,6 +86,7 @@ static void test_values(void **state)
     assert_int_equal(cd_args_u64(a, OPT_QUORUM), 14);
     assert_int_equal(cd_args_u64(a, OPT_BIG), 0);
     assert_int_equal(cd_args_source(a, OPT_QUORUM), CD_ARG_FROM_DEFAULT);
+    assert_true(cd_args_f64(a, OPT_SHARE) == 0.5 && cd_args_f64(a, OPT_RATE) == 1.5e12);
     assert_int_equal(cd_args_words(a, &list), 2);
     assert_string_equal(list[0], "run");
     assert_string_equal(list[1], "--odd");
@@ -158,6 +162,14 @@ static void test_messages(void **state)
     check_refused("--http-read-timeout=30", NULL,
                   "--http-read-timeout must be a duration such as 30s or 2m, got \"30\"");
     check_refused("--cache-size=lots", NULL, "--cache-size must be a size such as 64MiB or 10GB, got \"lots\"");
+    check_refused("--share=2.1", NULL, "--share must be between 0 and 2, got 2.1");
+    check_refused("--rate=1e999", NULL, "--rate is too large: 1e999");
+    for (const char *const *bad = (const char *const[]){"", "-1", "nan", "inf", "0x10", "1.2.3", "1 ", NULL};
+         *bad != NULL; bad++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "--rate must be a number such as 0.8, got \"%s\"", *bad);
+        check_refused("--rate", *bad, text);
+    }
     check_refused("word", NULL, "unexpected argument \"word\"\n       all flags: candela help");
 
     cd_errinfo why = {0};

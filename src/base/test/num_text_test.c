@@ -150,6 +150,32 @@ static void test_duration(void **state)
     }
 }
 
+static void test_duration_text(void **state)
+{
+    (void)state;
+    static const struct {
+        u64 ns;
+        const char *text;
+    } rows[] = {{0, "0s"},
+                {1, "1ns"},
+                {1500, "1.5\xc2\xb5s"},
+                {100000000, "100ms"},
+                {999999999, "999.999999ms"},
+                {1000000000, "1s"},
+                {22500000000ull, "22.5s"},
+                {60000000000ull, "1m0s"},
+                {3600500000000ull, "1h0m0.5s"},
+                {UINT64_MAX, "5124095h34m33.709551615s"}};
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        char text[CD_DURATION_TEXT_MAX];
+        u64 back = 0;
+        assert_int_equal(cd_duration_fmt(text, rows[i].ns), strlen(rows[i].text));
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(cd_duration_parse(&back, cd_bytes_str(text)), CD_OK);
+        assert_int_equal(back, rows[i].ns);
+    }
+}
+
 static void test_size(void **state)
 {
     (void)state;
@@ -264,9 +290,9 @@ static void test_f64_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decimal), cmocka_unit_test(test_signed),     cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_fmt),     cmocka_unit_test(test_duration),   cmocka_unit_test(test_size),
-        cmocka_unit_test(test_f64),     cmocka_unit_test(test_f64_random),
+        cmocka_unit_test(test_decimal), cmocka_unit_test(test_signed),   cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_fmt),     cmocka_unit_test(test_duration), cmocka_unit_test(test_duration_text),
+        cmocka_unit_test(test_size),    cmocka_unit_test(test_f64),      cmocka_unit_test(test_f64_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
