@@ -619,7 +619,6 @@ bool cd_node_chain_is_bootstrapped(const cd_node_chain *c)
 /* --- what is known of it --- */
 
 /* Beyond this a block is not decided any more in the ordinary course of things. */
-enum { PROCESSING_MAX_S = 30 };
 
 /* Figures of a chain that does not catch up: the first of the rows below. */
 enum { ALWAYS = 6 };
@@ -694,8 +693,8 @@ const char *cd_node_chain_health(void *ctx, cd_json_w *message)
     const char *apart = cd_decider_health(c->decider, message);
     cd_json_w_obj_end(message);
     cd_buf_fini(&vm);
-    if (wrong == NULL && waiting > PROCESSING_MAX_S * CD_NS_PER_SEC) {
-        wrong = "block processing too long: more than 30s";
+    if (wrong == NULL) {
+        wrong = cd_decider_load(c->decider, waiting, tip.processing);
     }
     return wrong != NULL ? wrong : apart;
 }

@@ -1,6 +1,7 @@
 #include "node/decider.h"
 
 #include "base/mem/mem.h"
+#include "base/num_text.h"
 #include "consensus/solo.h"
 #include "node/catchup.h"
 #include "node/peers.h"
@@ -43,6 +44,7 @@ static cd_err make_bootstrap(cd_decider *d, cd_errinfo *why)
 {
     const cd_decider_cfg *cfg = &d->cfg;
     u32 cnt = 0;
+    bool skips = cd_node_peers_tuning(cfg->peers)->skip_bootstrap;
     d->place = cd_catchup_join(cfg->catchup, &cfg->subnet, cfg->is_first);
     d->beacons = cd_node_peers_beacons(cfg->peers, &cnt);
     cd_bootstrap_cfg bootstrap = {
@@ -50,9 +52,9 @@ static cd_err make_bootstrap(cd_decider *d, cd_errinfo *why)
         .door = cfg->door,
         .kv = cfg->fetched,
         .net = cd_link_asks(d->link),
-        .has_beacons = cfg->is_first,
+        .has_beacons = cfg->is_first || skips,
         .beacons = d->beacons,
-        .beacon_cnt = cnt,
+        .beacon_cnt = skips ? 0 : cnt,
         .validators = cfg->validators,
         .subnet = cfg->subnet,
         .self = cfg->self,
@@ -75,7 +77,7 @@ static cd_err make_shared(cd_decider *d, cd_errinfo *why)
     const cd_decider_cfg *cfg = &d->cfg;
     const cd_snowman_cfg snowman = {
         .door = cfg->door,
-        .params = cd_snow_params_default(),
+        .params = cd_node_peers_tuning(cfg->peers)->voting,
         .subnet = cfg->subnet,
         .net = cd_link_net(d->link),
         .validators = cfg->validators,
@@ -193,21 +195,40 @@ bool cd_decider_progress(cd_decider *d, cd_bootstrap_progress *out)
 }
 
 /* So much stake must be there, as the original has it: what a quorum needs, and a fifth of the rest. */
-static double least_connected(void)
+static double least_connected(const cd_snow_params *params)
 {
-    const cd_snow_params p = cd_snow_params_default();
+    const cd_snow_params p = *params;
     return (double)p.alpha_confidence / p.k * 0.8 + 0.2;
+}
+
+const char *cd_decider_load(cd_decider *d, u64 waiting_ns, u64 processing)
+{
+    cd_node_tuning alone = {0};
+    cd_node_tuning_fill(&alone);
+    const cd_node_tuning *t = d->link == NULL ? &alone : cd_node_peers_tuning(d->cfg.peers);
+    if (waiting_ns > t->waiting_ns) {
+        char span[CD_DURATION_TEXT_MAX];
+        (void)cd_duration_fmt(span, t->waiting_ns);
+        (void)snprintf(d->wrong, sizeof d->wrong, "block processing too long: more than %s", span);
+        return d->wrong;
+    }
+    if (processing > t->blocks_max) {
+        (void)snprintf(d->wrong, sizeof d->wrong, "too many processing blocks: %llu > %llu",
+                       (unsigned long long)processing, (unsigned long long)t->blocks_max);
+        return d->wrong;
+    }
+    return NULL;
 }
 
 const char *cd_decider_health(cd_decider *d, cd_json_w *w)
 {
-    double least = least_connected();
     cd_json_w_obj(w);
     if (d->link == NULL) {
         cd_json_put_u64(w, "percentConnected", 1);
         cd_json_w_obj_end(w);
         return NULL;
     }
+    double least = least_connected(&cd_node_peers_tuning(d->cfg.peers)->voting);
     double part = cd_node_peers_connected(d->cfg.peers, &d->cfg.chain, w);
     cd_json_w_obj_end(w);
     if (part < least) {

@@ -63,6 +63,9 @@ bool cd_decider_is_running(const cd_decider *d);
 /* cd_decider_progress tells how far the catching up is; false: there is none. Any thread. */
 bool cd_decider_progress(cd_decider *d, cd_bootstrap_progress *out);
 
+/* cd_decider_load gives what is wrong with blocks undecided for so long, and so many of them; NULL: nothing. */
+const char *cd_decider_load(cd_decider *d, u64 waiting_ns, u64 processing);
+
 /* cd_decider_health writes the value of "networking" in a chain's check, and gives what is wrong; NULL: nothing. */
 const char *cd_decider_health(cd_decider *d, cd_json_w *w);
 

@@ -285,25 +285,31 @@ static cd_p2p_owner staking_of(cd_node_peers *p)
 
 static cd_err open_tcp(cd_node_peers *p, cd_errinfo *why)
 {
-    const cd_p2p_net_cfg net = {
-        .link = {.network_id = p->env.network->id,
-                 .client = "candela",
-                 .version = version,
-                 .version_min = version_min,
-                 .version_min_prev = version_min_prev},
-        .id = p->cfg.id,
-        .clock = p->env.clock,
-        .metrics = p->env.metrics,
-        .log = p->env.log,
-        .allow_private = p->cfg.allow_private,
-        .cpus = cd_thread_cpus(),
-        .requirement = p->env.network->economy->uptime_requirement / 1e6,
-    };
+    const cd_node_tuning *t = &p->cfg.tuning;
+    cd_p2p_net_cfg net = t->net;
+    net.link.network_id = p->env.network->id;
+    net.link.client = "candela";
+    net.link.version = version;
+    net.link.version_min = version_min;
+    net.link.version_min_prev = version_min_prev;
+    net.id = p->cfg.id;
+    net.clock = p->env.clock;
+    net.metrics = p->env.metrics;
+    net.log = p->env.log;
+    net.allow_private = p->cfg.allow_private;
+    net.cpus = cd_thread_cpus();
+    net.requirement = p->env.network->economy->uptime_requirement / 1e6;
     cd_p2p_owner owner = staking_of(p);
     owner.connected = on_connected;
     owner.disconnected = on_disconnected;
     owner.message = on_message;
-    const cd_p2p_tcp_cfg tcp = {.host = p->cfg.host, .port = p->cfg.port, .own = p->cfg.own};
+    const cd_p2p_tcp_cfg tcp = {
+        .host = p->cfg.host,
+        .port = p->cfg.port,
+        .own = p->cfg.own,
+        .dial_timeout_ms = (u32)(t->dial_timeout_ns / CD_NS_PER_MS),
+        .handshake_timeout_ms = (u32)(t->tls_timeout_ns / CD_NS_PER_MS),
+    };
     return cd_p2p_tcp_open(&p->tcp, p->env.loop, &tcp, &net, &owner, why);
 }
 
@@ -313,7 +319,14 @@ cd_node_peers *cd_node_peers_new(const cd_node_peers_cfg *cfg, const cd_node_pee
     p->cfg = *cfg;
     p->env = *env;
     cd_hmap_init(&p->validators, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__peers_validator));
-    const cd_p2p_router_cfg router = {.own = cfg->id->node_id, .clock = env->clock, .staking = staking_of(p)};
+    cd_node_tuning_fill(&p->cfg.tuning);
+    const cd_p2p_router_cfg router = {
+        .own = cfg->id->node_id,
+        .clock = env->clock,
+        .staking = staking_of(p),
+        .requests = cfg->tuning.requests,
+        .deadline_max_ns = cfg->tuning.deadline_max_ns,
+    };
     p->router = cd_p2p_router_new(&router);
     p->routed = cd_p2p_router_owner(p->router);
     p->timer = cd_timer_new(env->loop, on_timer, p);
@@ -338,7 +351,8 @@ cd_err cd_node_peers_open(cd_node_peers *p, cd_errinfo *why)
     cd_p2p_tcp_wake(p->tcp);
     cd_timer_start(p->timer, LOOK_MS, LOOK_MS);
     cd_timer_start(p->router_timer, 0, 0);
-    cd_timer_start(p->tick_timer, CD_SNOWMAN_TICK_MS, CD_SNOWMAN_TICK_MS);
+    u64 tick_ms = p->cfg.tuning.tick_ns / CD_NS_PER_MS;
+    cd_timer_start(p->tick_timer, tick_ms, tick_ms);
     return CD_OK;
 }
 
@@ -355,6 +369,11 @@ void cd_node_peers_close(cd_node_peers *p)
     cd_p2p_router_free(p->router);
     cd_hmap_fini(&p->validators);
     cd_free(p);
+}
+
+const cd_node_tuning *cd_node_peers_tuning(const cd_node_peers *p)
+{
+    return &p->cfg.tuning;
 }
 
 u16 cd_node_peers_port(const cd_node_peers *p)

@@ -12,6 +12,7 @@
 #include "codec/json.h"
 #include "node/api/info.h"
 #include "node/link.h"
+#include "node/tuning.h"
 #include "p2p/tcp.h"
 #include "vm/validators.h"
 
@@ -37,6 +38,7 @@ typedef struct cd_node_peers_cfg {
     bool decides;           /* chains are decided with peers, not by this node alone */
     const char *blocked;    /* file of node IDs, one a line, that are not spoken to; "" or NULL: nobody is blocked */
     const char *record_dir; /* where records of their engines go; NULL: none are made */
+    cd_node_tuning tuning;
 } cd_node_peers_cfg;
 
 /* What they take from the node; all of it outlives them. */
@@ -69,6 +71,9 @@ void cd_node_peers_unlink(cd_node_peers *p, cd_link *l);
 
 /* cd_node_peers_beacons gives the nodes that are known from the start, each once, as an array that is the caller's. */
 cd_node_id *cd_node_peers_beacons(const cd_node_peers *p, u32 *cnt);
+
+/* cd_node_peers_tuning gives the numbers, defaults filled in. */
+const cd_node_tuning *cd_node_peers_tuning(const cd_node_peers *p);
 
 /* cd_node_peers_port gives where they are listened for, cd_node_peers_own where others are told to reach this node. */
 u16 cd_node_peers_port(const cd_node_peers *p);

@@ -1,14 +1,11 @@
 /* What is well with the peers of a node, in the original's words. */
+#include "base/num_text.h"
 #include "codec/api_json.h"
 #include "node/health.h"
 #include "node/peers_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Beyond these nothing passes any more. [spec:node-api#4] */
-enum { SILENCE_S = 60 };
-static const double fails_max = 0.9;
 
 /* --- network --- */
 
@@ -33,21 +30,26 @@ static void add_reason(cd_node_peers *p, const char *reason)
 }
 
 /* One direction; whoever needs no peer to be well need not hear any. */
-static void check_since(cd_node_peers *p, cd_json_w *w, const char *key, u64 at_ns, const char *never,
+static void check_since(cd_node_peers *p, cd_json_w *w, const char *key, u64 at_ns, u64 max_ns, const char *never,
                         const char *seldom)
 {
     u64 since = cd_clock_mono_ns(p->env.clock) - at_ns;
     if (at_ns != 0) {
         cd_health_put_since(w, key, since);
     }
-    if (p->cfg.min_connected != 0 && (at_ns == 0 || since > SILENCE_S * CD_NS_PER_SEC)) {
-        add_reason(p, at_ns == 0 ? never : seldom);
+    if (p->cfg.min_connected != 0 && (at_ns == 0 || since > max_ns)) {
+        char text[96];
+        char span[CD_DURATION_TEXT_MAX];
+        (void)cd_duration_fmt(span, max_ns);
+        (void)snprintf(text, sizeof text, "%s%s", at_ns == 0 ? never : seldom, at_ns == 0 ? "" : span);
+        add_reason(p, text);
     }
 }
 
 const char *cd_node_peers_health(void *ctx, cd_json_w *message)
 {
     cd_node_peers *p = ctx;
+    const cd_node_tuning *t = &p->cfg.tuning;
     cd_p2p_net *net = cd_p2p_tcp_net(p->tcp);
     double fails = cd_p2p_net_send_fail_rate(net);
     u32 cnt = cd_p2p_net_cnt(net);
@@ -64,13 +66,14 @@ const char *cd_node_peers_health(void *ctx, cd_json_w *message)
     cd_json_put_u64(message, "connectedPeers", cnt);
     cd_json_w_key(message, "sendFailRate");
     cd_json_w_f64(message, fails);
-    check_since(p, message, "timeSinceLastMsgReceived", l.received_ns, "no messages received from network",
-                "no messages from network received in 1m0s");
-    check_since(p, message, "timeSinceLastMsgSent", l.sent_ns, "no messages sent to network",
-                "no messages from network sent in 1m0s");
+    check_since(p, message, "timeSinceLastMsgReceived", l.received_ns, t->silence_in_ns,
+                "no messages received from network", "no messages from network received in ");
+    check_since(p, message, "timeSinceLastMsgSent", l.sent_ns, t->silence_out_ns, "no messages sent to network",
+                "no messages from network sent in ");
     cd_json_w_obj_end(message);
-    if (fails > fails_max) {
-        add_reason(p, "messages failure send rate is above 0.9");
+    if (fails > t->send_fails_max) {
+        (void)snprintf(text, sizeof text, "messages failure send rate is above %g", t->send_fails_max);
+        add_reason(p, text);
     }
     return p->wrong[0] == 0 ? NULL : p->wrong;
 }
@@ -117,7 +120,9 @@ const char *cd_node_peers_router_health(void *ctx, cd_json_w *message)
     cd_health_put_since(message, "longestRunningRequest", longest);
     cd_json_put_u64(message, "outstandingRequests", cd_p2p_requests_cnt(q));
     cd_json_w_obj_end(message);
-    return NULL; /* none lives longer than its time-out */
+    return longest > p->cfg.tuning.request_ns                    ? "an answer of a peer is awaited for too long"
+           : cd_p2p_requests_cnt(q) > p->cfg.tuning.requests_max ? "too many answers of peers are awaited"
+                                                                 : NULL;
 }
 
 /* --- the key for BLS signatures --- */

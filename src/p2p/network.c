@@ -577,7 +577,7 @@ static u64 try_take(link *l, usize bytes, u64 now)
     cd_p2p_net *n = l->net;
     const cd_node_id *id = &l->node->id;
     u64 weight;
-    if (cd_p2p_peer_get(l->peer)->unfinished >= CD_P2P_UNFINISHED_MAX) {
+    if (cd_p2p_peer_get(l->peer)->unfinished >= n->cfg.unfinished_max) {
         return UINT64_MAX;
     }
     cd_p2p_bucket before = l->bandwidth;
@@ -968,6 +968,7 @@ static void defaults(cd_p2p_net_cfg *c)
     c->peers_max = c->peers_max != 0 ? c->peers_max : 4096;
     c->conn_rate = c->conn_rate != 0 ? c->conn_rate : 256;
     c->dial_rate = c->dial_rate != 0 ? c->dial_rate : 50;
+    c->unfinished_max = c->unfinished_max != 0 ? c->unfinished_max : CD_P2P_UNFINISHED_MAX;
     c->cpus = c->cpus != 0 ? c->cpus : 1;
     c->requirement = c->requirement != 0 ? c->requirement : 0.8;
     set_default(&c->cooldown_ns, 10 * SEC);

@@ -58,6 +58,7 @@ typedef struct cd_p2p_net_cfg {
     u32 peers_max;        /* 4096; connections */
     u32 conn_rate;        /* 256; inbound connections a second */
     u32 dial_rate;        /* 50; dials a second */
+    u32 unfinished_max;   /* CD_P2P_UNFINISHED_MAX; messages of a peer that are not done with */
     u64 cooldown_ns;      /* 10 s; least time between inbound connections from one address */
     u64 delay_min_ns;     /* 1 s; first delay before a node is dialled again */
     u64 delay_max_ns;     /* 60 s; longest such delay */

@@ -202,6 +202,30 @@ def test_five_decide_together(env):
         same(m.node.end(), 0)
 
 
+def test_numbers_of_the_operator(env):
+    """Five of a network whose operators vote and speak in another way than is usual."""
+    flags = ("--consensus-sample-size=5", "--consensus-quorum-size=4", "--consensus-commit-threshold=5",
+             "--consensus-frontier-poll-frequency=50ms", "--network-compression-type=none",
+             "--network-ping-frequency=200ms", "--network-ping-timeout=20s", "--network-peer-list-pull-gossip-frequency=100ms",
+             "--network-initial-timeout=4s", "--network-minimum-timeout=1s", "--throttler-inbound-bandwidth-refill-rate=1MiB")
+    members = [Member(env, s) for s in stakers()]
+    for m in members:
+        m.start(members[:1] if m is not members[0] else [], *flags, decides="true")
+    wait_for("five of five", lambda: all(len(m.peers()) == 4 for m in members))
+    wait_for("all have caught up", lambda: all(is_bootstrapped(m) for m in members))
+    members.pop().node.end(signal.SIGKILL)
+    transfer(members, 0)
+    wait_for("health wants more than four of five", lambda: "error" in health(members[0])["checks"]["P"])
+    match(health(members[0])["checks"]["P"]["error"],
+          r"^not connected to enough stake: connected to 80\.0+%; required at least 84\.0+%$")
+    # One that asks nobody goes on from where it stands.
+    for m in members:
+        m.node.end(signal.SIGKILL)
+    alone = members[0].start([], "--skip-bootstrap", "--network-health-max-time-since-msg-received=1m30s", decides="true")
+    wait_for("it has not asked", lambda: is_bootstrapped(alone))
+    same(c_chain(alone, "eth_getBalance", "0x000000000000000000000000000000000000dEaD", "latest"), "0x1")
+
+
 def test_a_chain_that_is_not_there_yet(env):
     a = Member(env, stakers()[0]).start([], decides="true")  # P is as it stands; X and C wait for the others' stake
     same([is_bootstrapped(a, [c]) for c in "PXC"], [False, False, False])
