@@ -81,7 +81,7 @@ static bool is_flag(cd_bytes key)
             return true;
         }
     }
-    return cd__flag_is_later(key);
+    return false;
 }
 
 /* Tells the kind of a file by most of its keys. A file that is no object counts as the node's, which reports it. */
@@ -108,23 +108,36 @@ static kind kind_of(cd_arena *mem, cd_bytes text)
 
 typedef struct misses {
     cd_arena *mem;
-    usize cnt;    /* keys without effect */
-    usize errors; /* of these, keys that nobody knows */
+    usize cnt; /* keys that nobody knows */
 } misses;
 
 static void on_miss(void *ctx, const cd__file *f, cd_bytes key)
 {
     misses *m = ctx;
-    cd__place at = {.file = f->name, .text = f->text};
-    const char *name = cd_arena_str(m->mem, key);
     m->cnt++;
-    if (cd__flag_is_later(key)) {
-        (void)cd_json_locate(&at.line, &at.column, f->text, name);
-        cd__report("note", &at, cd_arena_fmt(m->mem, "%s: without effect in this version", name), "");
-        return;
-    }
-    m->errors++;
     cd__config_unknown(m->mem, f, key);
+}
+
+/* Notes the keys that only other nodes have a use for, and gives their number. */
+static usize note_elsewhere(cd_arena *mem, const cd__file *f)
+{
+    cd_json doc;
+    usize cnt = 0;
+    if (cd_json_parse(&doc, mem, f->text, 0, NULL) != CD_OK) {
+        return 0;
+    }
+    cd_json_it it = cd_json_iter(doc);
+    while (cd_json_next(&it)) {
+        const char *reason = cd__elsewhere_reason(it.key);
+        if (reason != NULL) {
+            cd__place at = {.file = f->name, .text = f->text};
+            const char *name = cd_arena_str(mem, it.key);
+            (void)cd_json_locate(&at.line, &at.column, f->text, name);
+            cd__report("note", &at, cd_arena_fmt(mem, "%s: has no effect here: %s", name, reason), "");
+            cnt++;
+        }
+    }
+    return cnt;
 }
 
 /* An empty environment: what is checked must not depend on the environment of the program that checks. */
@@ -141,8 +154,9 @@ static int check_node_file(cd_arena *mem, const cd__file *f)
     cd_args *a = cd_args_new(&info, cd__options, OPT_CNT);
     misses m = {.mem = mem};
     cd_findings none = {.cnt = 0};
-    none.errors = cd__config_apply(a, mem, f, on_miss, &m) ? m.errors : m.errors + 1;
-    none.cnt = none.errors + m.cnt - m.errors;
+    none.errors = cd__config_apply(a, mem, f, on_miss, &m) ? 0 : 1;
+    none.errors += m.cnt;
+    none.cnt = none.errors + note_elsewhere(mem, f);
     cd_args_free(a);
     return conclude(f->name, &none, "a node's configuration");
 }

@@ -145,10 +145,8 @@ typedef struct unknown {
 static void on_unknown(void *ctx, const cd__file *f, cd_bytes key)
 {
     unknown *u = ctx;
-    if (!cd__flag_is_later(key)) {
-        u->cnt++;
-        cd__config_unknown(u->mem, f, key);
-    }
+    u->cnt++;
+    cd__config_unknown(u->mem, f, key);
 }
 
 bool cd__config_load(cd_args *a, cd_arena *mem)

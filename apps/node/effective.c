@@ -37,6 +37,9 @@ static void put_value(cd_json_w *w, const cd_args *a, cd_arena *mem, usize id)
     case CD_ARG_I64:
         cd_json_w_i64(w, cd_args_i64(a, id));
         break;
+    case CD_ARG_F64:
+        cd_json_w_f64(w, cd_args_f64(a, id));
+        break;
     case CD_ARG_STR:
         cd_json_w_cstr(w, is_content(def->name) && cd_args_str(a, id)[0] != '\0' ? "given" : cd_args_str(a, id));
         break;
@@ -54,7 +57,7 @@ cd_bytes cd__effective_config(const cd_args *a, cd_arena *mem)
     cd_buf text = {0};
     cd_json_w w = {.out = &text};
     cd_json_w_obj(&w);
-    for (usize i = 0; i < OPT_CNT; i++) {
+    for (usize i = 0; i < OPT_SHOWN; i++) {
         cd_json_w_key(&w, cd__options[i].name);
         put_value(&w, a, mem, i);
     }

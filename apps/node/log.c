@@ -24,5 +24,7 @@ cd_err cd__log_open(cd_logger **out, const cd_args *a, cd_arena *mem, cd_errinfo
         };
         CD_TRY(cd_log_file_open(&cfg.file, &file, why));
     }
-    return cd_log_open(out, &cfg, why);
+    CD_TRY(cd_log_open(out, &cfg, why));
+    cd__elsewhere_tell(a, *out);
+    return CD_OK;
 }

@@ -78,21 +78,46 @@ static int explain(void)
     return 2;
 }
 
+static const cd_args_info info = {
+    .program = "candela",
+    .help_word = "help",
+    .purpose = "runs a node",
+    .usage = "candela [flags]\n"
+             "candela genesis check FILE     is it good, and what is its hash\n"
+             "candela config check [FILE]    configuration of node or VM, upgrade file\n"
+             "candela du                     what the network's data takes on disk\n"
+             "candela top                    what the running node does\n"
+             "candela sim [flags]            a network in a virtual world (candela sim --help)\n"
+             "candela replay FILE            steps through what nodes did, in a browser\n"
+             "candela help\n"
+             "candela help tuning            flags about peers and voting\n"
+             "candela version",
+    .example = "candela --network-id=dev --in-memory",
+    .words_max = 3,
+};
+
+/* The flags about peers and voting are a page of their own. */
+static void help(bool is_tuning)
+{
+    static const cd_args_info tuning = {
+        .program = "candela", .help_word = "help", .purpose = "flags about peers and voting"};
+    cd_args *a = is_tuning ? cd_args_new(&tuning, cd__options + OPT_TUNING, OPT_SHOWN - OPT_TUNING)
+                           : cd_args_new(&info, cd__options, OPT_TUNING);
+    cd_buf text = {0};
+    cd_args_help(a, &text, cd_term_width(STDOUT_FILENO));
+    (void)fputs(cd_buf_cstr(&text), stdout);
+    cd_buf_fini(&text);
+    cd_args_free(a);
+}
+
 static int main_with(cd_args *a, cd_arena *mem, int argc, char **argv)
 {
     cd_errinfo why = {0};
-    usize n;
     if (argc > 1 && strcmp(argv[1], "sim") == 0) {
         return cd__sim_cmd(argc - 1, argv + 1);
     }
     if (argc > 1 && strcmp(argv[1], "replay") == 0) {
         return cd__replay_cmd(argc - 1, argv + 1);
-    }
-    const char *later = cd__later_of_args(&n, argc, argv);
-    if (later != NULL) {
-        cd__report("error", NULL, cd_arena_fmt(mem, "--%.*s has no effect in this version", (int)n, later),
-                   "leave it out; all flags: candela help");
-        return 2;
     }
     if (cd_args_parse(a, argc, argv, &why) != CD_OK) {
         cd__report("error", NULL, why.msg, "");
@@ -111,11 +136,11 @@ static int main_with(cd_args *a, cd_arena *mem, int argc, char **argv)
         return 0;
     }
     if (cd_args_wants_help(a) || (cnt != 0 && strcmp(words[0], "help") == 0)) {
-        cd_buf text = {0};
-        cd_args_help(a, &text, cd_term_width(STDOUT_FILENO));
-        (void)fputs(cd_buf_cstr(&text), stdout);
-        cd_buf_fini(&text);
+        help(cnt > 1 && strcmp(words[1], "tuning") == 0);
         return 0;
+    }
+    if (!cd__elsewhere_ok(a, mem)) {
+        return 2;
     }
     if (cnt != 0) {
         return command(a, mem, words, cnt);
@@ -128,22 +153,6 @@ static int main_with(cd_args *a, cd_arena *mem, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    cd_args_info info = {
-        .program = "candela",
-        .help_word = "help",
-        .purpose = "runs a node",
-        .usage = "candela [flags]\n"
-                 "candela genesis check FILE     is it good, and what is its hash\n"
-                 "candela config check [FILE]    configuration of node or VM, upgrade file\n"
-                 "candela du                     what the network's data takes on disk\n"
-                 "candela top                    what the running node does\n"
-                 "candela sim [flags]            a network in a virtual world (candela sim --help)\n"
-                 "candela replay FILE            steps through what nodes did, in a browser\n"
-                 "candela help\n"
-                 "candela version",
-        .example = "candela --network-id=dev --in-memory",
-        .words_max = 3,
-    };
     cd_args *a = cd_args_new(&info, cd__options, OPT_CNT);
     cd_arena mem = {0};
     int code = main_with(a, &mem, argc, argv);

@@ -2,6 +2,7 @@
 
 #include "options.h"
 #include "report.h"
+#include "tuning.h"
 
 static bool refuse(cd_arena *mem, const char *text)
 {
@@ -73,7 +74,7 @@ bool cd__peers_load(cd_node_peers_cfg *out, const cd_args *a, cd_arena *mem, con
         .record_dir = record[0] == '\0' ? NULL : record,
         .min_connected = is_alone ? 0 : (u32)cd_args_u64(a, OPT_MIN_PEERS),
     };
-    if (!load_beacons(out, a, mem) || !load_own(out, a, mem)) {
+    if (!load_beacons(out, a, mem) || !load_own(out, a, mem) || !cd__tuning_load(&out->tuning, a, mem)) {
         return false;
     }
     bool is_asked = out->beacon_cnt != 0 || cd_args_source(a, OPT_STAKING_PORT) != CD_ARG_FROM_DEFAULT;

@@ -369,11 +369,43 @@ def test_other_layouts_are_refused(env):
         same(after, before, "the directory")
 
 
-def test_flags_of_the_originals_that_come_later(env):
-    for flag in ("--chain-data-dir=x", "--skip-bootstrap", "--consensus-quorum-size=14", "-tracing-enabled"):
-        refuse(env, flag, pattern=f"^error: --{flag.lstrip('-').split('=')[0]} has no effect", lines=2)
-    # but files that are shared with an original may hold them
-    env.start(f"--config-file={write(env, 'node.json', json.dumps({'chain-data-dir': 'x', 'tracing-enabled': True}))}")
+def test_flags_that_only_other_nodes_have_a_use_for(env):
+    for flag in ("--chain-data-dir=x", "--db-read-only", "--tx-fee=14", "-tracing-enabled"):
+        refuse(env, flag, pattern=f"^error: --{flag.lstrip('-').split('=')[0]} has no effect here: ", lines=2)
+    # what asks for nothing is taken: defaults without a word, the rest with one in the log
+    node = env.start("--tracing-enabled=false", "--db-dir=$DATA/db", "--tx-fee=1000000", "--uptime-metric-freq=1s",
+                     "--meter-vms-enabled=false")
+    told = [json.loads(line)["flag"] for line in node.lines if '"has no effect here' in line or "has no effect here" in line]
+    same(sorted(told), ["meter-vms-enabled", "uptime-metric-freq"])
+    # and files that are shared with an original may hold any
+    shared = write(env, "node.json", json.dumps({"chain-data-dir": "x", "tracing-enabled": True, "meter-vms-enabled": True}))
+    node = env.start(f"--config-file={shared}")
+    same(sum("has no effect here" in line for line in node.lines), 2)
+    code, out, err = env.run("config", "check", shared)
+    same(code, 0)
+    same((out + err).count("has no effect here"), 3)  # it names those with their defaults, too
+
+
+def test_numbers_about_peers(env):
+    """Flags of their own page; what does not fit together is refused, and why."""
+    code, text, _ = env.run("help", "tuning")
+    same(code, 0)
+    assert "--consensus-sample-size" in text and "--http-port" not in text and "--tracing-enabled" not in text, text
+    assert "--consensus-sample-size" not in env.run("help")[1]
+    for flags, words in (
+            (["--consensus-sample-size=5"], "k = 5, alphaConfidence = 14"),
+            (["--consensus-confidence-quorum-size=13"], "alphaPreference = 14, alphaConfidence = 13"),
+            (["--snow-concurrent-repolls=21"], "concurrentRepolls = 21, beta = 20"),
+            (["--network-minimum-timeout=20s"], "network-minimum-timeout is above --network-maximum-timeout"),
+            (["--network-initial-timeout=1s"], "network-initial-timeout is below --network-minimum-timeout"),
+            (["--network-ping-frequency=31s"], "network-ping-frequency is above --network-ping-timeout"),
+            (["--network-compression-type=gzip"], "must be one of none, zstd"),
+            (["--network-timeout-coefficient=0.5"], "must be between 1 and 1000"),
+            (["--network-timeout-coefficient=two"], "must be a number such as 0.8"),
+            (["--throttler-inbound-node-max-at-large-bytes=8MiB"], "node-max-at-large-bytes is above"),
+            (["--throttler-inbound-bandwidth-max-burst-size=1MiB"], "must be between"),
+            (["--acp-support=1,two"], 'numbers are needed, got "two"')):
+        refuse(env, "--network-id=local", "--http-port=0", *flags, pattern=words)
 
 
 def test_keys_that_nobody_knows(env):
@@ -513,7 +545,7 @@ def test_config_check(env):
     same(code, 1)
     match(text, r":1:2: http-prot.*\n.*\n.*\n +did you mean http-port\?")
     match(text, r":2:2: pruning-enabled.*\n.*\n.*\n.*VM configuration")
-    match(text, r":3:2: chain-data-dir: without effect")
+    match(text, r":3:2: chain-data-dir: has no effect here: ")
     vm = write(env, "configs/chains/C/config.json", '{"eth-apis": ["eth"],\n "rpc-gas-cap": "many"}')
     code, text = check(env, "config", "check", vm)
     same(code, 1)
