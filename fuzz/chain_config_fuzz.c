@@ -2,7 +2,7 @@
  * message and lies within the text, and what the checks call good the parsers take. */
 #include "chains/evmchain/core/config/check.h"
 #include "chains/evmchain/core/config/vm_config.h"
-#include "chains/evmchain/core/dev_record.h"
+#include "chains/evmchain/core/dev/dev_record.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

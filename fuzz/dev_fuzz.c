@@ -1,7 +1,7 @@
 /* What a contract prints, and structured data to sign: bytes of strangers that a development node decodes. The first
  * byte chooses. */
 #include "chains/evmchain/dev/console.h"
-#include "chains/evmchain/rpc/typed_data.h"
+#include "chains/evmchain/rpc/sending/typed_data.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t n);
 

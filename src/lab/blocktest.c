@@ -1,7 +1,7 @@
 #include "lab/blocktest.h"
 
 #include "base/num_text.h"
-#include "chains/evmchain/core/header_check.h"
+#include "chains/evmchain/core/rules/header_check.h"
 #include "codec/json.h"
 #include "lab/mapstate.h"
 #include "lab/parse_priv.h"

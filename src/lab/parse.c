@@ -1,4 +1,4 @@
-#include "chains/evmchain/core/eth_rules.h"
+#include "chains/evmchain/core/rules/eth_rules.h"
 #include "lab/parse_priv.h"
 
 cd_err cd__lab_opt_u64(u64 *out, cd_json v, cd_errinfo *why)

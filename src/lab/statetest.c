@@ -1,6 +1,6 @@
 #include "lab/statetest.h"
 
-#include "chains/evmchain/core/eth_rules.h"
+#include "chains/evmchain/core/rules/eth_rules.h"
 #include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
 #include "crypto/hash/keccak.h"

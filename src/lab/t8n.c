@@ -1,6 +1,6 @@
 #include "lab/t8n.h"
 
-#include "chains/evmchain/core/header_check.h"
+#include "chains/evmchain/core/rules/header_check.h"
 #include "chains/evmchain/tracers/trace3155.h"
 #include "codec/json.h"
 #include "lab/difficulty.h"

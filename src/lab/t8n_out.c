@@ -1,6 +1,6 @@
 #include "base/hex.h"
 #include "chains/evmchain/core/block_exec.h"
-#include "chains/evmchain/core/header_check.h"
+#include "chains/evmchain/core/rules/header_check.h"
 #include "crypto/hash/sha2.h"
 #include "lab/t8n_priv.h"
 #include "num/u256_text.h"

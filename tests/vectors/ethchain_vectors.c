@@ -2,7 +2,7 @@
  * header rules and execution of the Ethereum profile, to the recorded head. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
-#include "chains/evmchain/core/header_check.h"
+#include "chains/evmchain/core/rules/header_check.h"
 #include "lab/mapstate.h"
 #include "types/hashes.h"
 

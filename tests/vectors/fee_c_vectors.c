@@ -2,7 +2,7 @@
  * cost, limits and the front of the extra data, and the header's bytes and hash. [spec:evm-chain#3.2] */
 #include "vec.h"
 
-#include "chains/evmchain/core/fee_c.h"
+#include "chains/evmchain/core/rules/fee_c.h"
 
 typedef struct step {
     u64 time;

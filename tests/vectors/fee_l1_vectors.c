@@ -2,7 +2,7 @@
  * step's values, and the header's bytes and hash. [spec:evm-chain#3.1] */
 #include "base/hex.h"
 #include "base/os/fileio.h"
-#include "chains/evmchain/core/fee_l1.h"
+#include "chains/evmchain/core/rules/fee_l1.h"
 #include "num/u256_text.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #define CD_TESTS_VECTORS_SIMULATE_H
 
 #include "base/hex.h"
-#include "chains/evmchain/core/fee_l1.h"
+#include "chains/evmchain/core/rules/fee_l1.h"
 #include "chains/evmchain/feed/json.h"
 #include "tests/vectors/evm_api.h"
 

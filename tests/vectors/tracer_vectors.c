@@ -3,8 +3,8 @@
  * as far as the tracers of today agree with them. [spec:conformance#3] */
 #include "tests/vectors/vec.h"
 
-#include "chains/evmchain/core/chain_rules.h"
-#include "chains/evmchain/core/eth_rules.h"
+#include "chains/evmchain/core/rules/chain_rules.h"
+#include "chains/evmchain/core/rules/eth_rules.h"
 #include "chains/evmchain/tracers/tracer_kind.h"
 #include "lab/mapstate.h"
 #include "types/tx_codec.h"

@@ -6,7 +6,7 @@
 #define CD_CHAINS_EVMCHAIN_GOSSIP_H
 
 #include "chains/evmchain/atomic/atomic.h"
-#include "chains/evmchain/core/pool.h"
+#include "chains/evmchain/core/pool/pool.h"
 #include "vm/gossip/gossip.h"
 
 /* The pools as other nodes see them; a member of the VM's object, which stays where it is. */

@@ -5,7 +5,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_CORE_ACCEPTED_H
 #define CD_CHAINS_EVMCHAIN_CORE_ACCEPTED_H
 
-#include "chains/evmchain/core/run.h"
+#include "chains/evmchain/core/dev/run.h"
 #include "chains/evmchain/core/view.h"
 
 /* cd_accepted_load reads an accepted block, senders and receipts included, into the arena; _load_at the one of a

@@ -9,10 +9,10 @@
 #ifndef CD_CHAINS_EVMCHAIN_CHAIN_H
 #define CD_CHAINS_EVMCHAIN_CHAIN_H
 
-#include "chains/evmchain/core/chain_rules.h"
 #include "chains/evmchain/core/ext.h"
-#include "chains/evmchain/core/header_l1.h"
-#include "chains/evmchain/core/pool.h"
+#include "chains/evmchain/core/pool/pool.h"
+#include "chains/evmchain/core/rules/chain_rules.h"
+#include "chains/evmchain/core/rules/header_l1.h"
 #include "chains/evmchain/core/transfers.h"
 #include "chains/evmchain/core/world/proof.h"
 #include "chains/evmchain/core/world/world.h"

@@ -1,8 +1,8 @@
 /* From bytes to an accepted block: decode, recover senders, check the header, execute, compare, write. */
 #include "base/hex.h"
 #include "chains/evmchain/core/chain_priv.h"
-#include "chains/evmchain/core/fee_l1.h"
-#include "chains/evmchain/core/header_check.h"
+#include "chains/evmchain/core/rules/fee_l1.h"
+#include "chains/evmchain/core/rules/header_check.h"
 
 /* --- senders --- */
 

@@ -2,7 +2,7 @@
 #include "base/hex.h"
 #include "base/mem/mem.h"
 #include "chains/evmchain/core/chain_priv.h"
-#include "chains/evmchain/core/eth_rules.h"
+#include "chains/evmchain/core/rules/eth_rules.h"
 #include "crypto/hash/keccak.h"
 #include "types/hashes.h"
 

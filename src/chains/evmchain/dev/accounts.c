@@ -1,8 +1,8 @@
 /* Who may send without a key. [spec:dev-rpc#2.4] */
 #include "base/mem/mem.h"
-#include "chains/evmchain/core/dev_ecrecover.h"
+#include "chains/evmchain/core/dev/dev_ecrecover.h"
 #include "chains/evmchain/dev/dev_priv.h"
-#include "chains/evmchain/rpc/send.h"
+#include "chains/evmchain/rpc/sending/send.h"
 #include "crypto/ec/secp256k1.h"
 #include "wallet/hd.h"
 

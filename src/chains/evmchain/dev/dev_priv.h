@@ -7,9 +7,9 @@
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/dev/names.h"
 #include "chains/evmchain/dev/options.h"
-#include "chains/evmchain/rpc/prices.h"
 #include "chains/evmchain/rpc/scope.h"
 #include "chains/evmchain/rpc/seat.h"
+#include "chains/evmchain/rpc/sending/prices.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* The chain in a dump: blocks, what was changed between them, and the way back in by executing them again. */
 #include "base/os/clock.h"
-#include "chains/evmchain/core/run.h"
+#include "chains/evmchain/core/dev/run.h"
 #include "chains/evmchain/core/world/walk.h"
 #include "chains/evmchain/dev/dump.h"
 

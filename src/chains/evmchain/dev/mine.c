@@ -5,7 +5,7 @@
 #include "chains/evmchain/dev/dev_priv.h"
 #include "chains/evmchain/dev/tell.h"
 #include "chains/evmchain/feed/json.h"
-#include "chains/evmchain/rpc/trial.h"
+#include "chains/evmchain/rpc/calls/trial.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 

@@ -1,6 +1,6 @@
 /* Finds where a token keeps a balance or an allowance, and sets it. [spec:dev-rpc#3.3] */
 #include "chains/evmchain/dev/dev_priv.h"
-#include "chains/evmchain/rpc/trial.h"
+#include "chains/evmchain/rpc/calls/trial.h"
 #include "codec/abi.h"
 
 enum { SLOTS_MAX = 64, GAS = 10000000, SLOAD = 0x54, NO_PARAM = 99, WORD = 32 };

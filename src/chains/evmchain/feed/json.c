@@ -1,6 +1,6 @@
 #include "chains/evmchain/feed/json.h"
 
-#include "chains/evmchain/core/eth_rules.h"
+#include "chains/evmchain/core/rules/eth_rules.h"
 #include "evm/evm.h"
 
 /* --- members --- */

@@ -3,7 +3,7 @@
 #ifndef CD_CHAINS_EVMCHAIN_FEED_JSON_H
 #define CD_CHAINS_EVMCHAIN_FEED_JSON_H
 
-#include "chains/evmchain/core/chain_rules.h"
+#include "chains/evmchain/core/rules/chain_rules.h"
 #include "codec/json.h"
 #include "types/block.h"
 #include "types/receipt.h"

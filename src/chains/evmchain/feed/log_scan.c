@@ -1,7 +1,7 @@
 #include "chains/evmchain/feed/log_scan.h"
 
 #include "chains/evmchain/core/chaindb.h"
-#include "chains/evmchain/core/run.h"
+#include "chains/evmchain/core/dev/run.h"
 #include "chains/evmchain/feed/log_index.h"
 
 static bool has_values(const cd_log_criteria *want)

@@ -1,6 +1,6 @@
 /* Methods that show blocks, transactions and receipts. */
 #include "chains/evmchain/feed/json.h"
-#include "chains/evmchain/rpc/args.h"
+#include "chains/evmchain/rpc/calls/args.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
 #include "rpc/param.h"

@@ -1,7 +1,7 @@
 /* Methods about the chain as a whole: ids, head, accounts; and what handlers share. */
 #include "base/hex.h"
 #include "base/version.h"
-#include "chains/evmchain/rpc/args.h"
+#include "chains/evmchain/rpc/calls/args.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
 #include "crypto/hash/keccak.h"

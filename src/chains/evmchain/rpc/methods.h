@@ -11,10 +11,10 @@
 #include "chains/evmchain/rpc/methods.def"
 #undef X
 #define X CD_RPC_NAMED_DECL
-#include "chains/evmchain/rpc/admin.def"
+#include "chains/evmchain/rpc/debug/admin.def"
 #undef X
 #define X CD_RPC_DECL
-#include "chains/evmchain/rpc/admin_files.def"
+#include "chains/evmchain/rpc/debug/admin_files.def"
 #undef X
 
 #endif

@@ -3,7 +3,7 @@
 #include "chains/evmchain/core/world/frozen.h"
 #include "chains/evmchain/rpc/api.h"
 #include "chains/evmchain/rpc/scope.h"
-#include "chains/evmchain/rpc/send.h"
+#include "chains/evmchain/rpc/sending/send.h"
 
 struct cd__pending {
     cd_view *view;       /* the block stands on its head */

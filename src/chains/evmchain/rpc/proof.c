@@ -2,7 +2,7 @@
  * [EIP-1186] [spec:eth-rpc#3] */
 #include "chains/evmchain/core/world/proof.h"
 #include "base/hex.h"
-#include "chains/evmchain/rpc/args.h"
+#include "chains/evmchain/rpc/calls/args.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
 #include "num/u256_text.h"

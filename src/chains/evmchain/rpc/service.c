@@ -2,12 +2,12 @@
 
 #include "base/version.h"
 #include "chains/evmchain/feed/feed.h"
-#include "chains/evmchain/rpc/filters.h"
-#include "chains/evmchain/rpc/kinds.h"
+#include "chains/evmchain/rpc/calls/trial.h"
+#include "chains/evmchain/rpc/debug/trace_chain.h"
+#include "chains/evmchain/rpc/logs/filters.h"
+#include "chains/evmchain/rpc/logs/kinds.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
-#include "chains/evmchain/rpc/trace_chain.h"
-#include "chains/evmchain/rpc/trial.h"
 #include "rpc/openrpc.h"
 
 enum { TEXT_BYTES = 16 << 20 };
@@ -15,10 +15,10 @@ enum { TEXT_BYTES = 16 << 20 };
 /* The methods of the route /admin. */
 static const cd_rpc_method of_admin[] = {
 #define X CD_RPC_NAMED_ROW
-#include "chains/evmchain/rpc/admin.def"
+#include "chains/evmchain/rpc/debug/admin.def"
 #undef X
 #define X CD_RPC_ROW
-#include "chains/evmchain/rpc/admin_files.def"
+#include "chains/evmchain/rpc/debug/admin_files.def"
 #undef X
 };
 

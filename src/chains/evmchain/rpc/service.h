@@ -6,9 +6,9 @@
 #define CD_CHAINS_EVMCHAIN_RPC_SERVICE_H
 
 #include "base/os/clock.h"
-#include "chains/evmchain/rpc/profile.h"
+#include "chains/evmchain/rpc/calls/trial.h"
+#include "chains/evmchain/rpc/debug/profile.h"
 #include "chains/evmchain/rpc/rendered.h"
-#include "chains/evmchain/rpc/trial.h"
 #include "rpc/jsonrpc.h"
 #include "rpc/session.h"
 

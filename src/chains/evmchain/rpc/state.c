@@ -1,6 +1,6 @@
 /* Methods that read accounts, code and storage. */
 #include "base/hex.h"
-#include "chains/evmchain/rpc/args.h"
+#include "chains/evmchain/rpc/calls/args.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
 #include "rpc/param.h"

@@ -1,8 +1,8 @@
 /* txpool_ methods, and why something waits. [spec:eth-rpc#4] */
 #include "chains/evmchain/feed/json.h"
-#include "chains/evmchain/rpc/keys.h"
 #include "chains/evmchain/rpc/methods.h"
 #include "chains/evmchain/rpc/scope.h"
+#include "chains/evmchain/rpc/sending/keys.h"
 #include "num/u256_text.h"
 #include "rpc/param.h"
 #include "types/addr_text.h"

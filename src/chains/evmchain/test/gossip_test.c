@@ -1,7 +1,7 @@
 /* Two nodes' C-Chains on a wire: transactions of accounts and atomic ones that one is given wait at both; what peers
  * send is taken on no other terms than a client's. */
 #include "base/hex.h"
-#include "chains/evmchain/core/pool.h"
+#include "chains/evmchain/core/pool/pool.h"
 #include "chains/evmchain/test/atomic_rig.h"
 #include "types/tx_codec.h"
 #include "vm/gossip/test/wire.h"

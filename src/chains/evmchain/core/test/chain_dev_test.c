@@ -1,6 +1,6 @@
 /* The development network's chain: edits of the state, going back, runs of empty blocks, chosen header fields,
  * senders that did not sign; all of it after a restart, and read from old heights. */
-#include "chains/evmchain/core/run.h"
+#include "chains/evmchain/core/dev/run.h"
 #include "chains/evmchain/core/test/fixture.h"
 #include "chains/evmchain/core/view.h"
 #include "store/flat.h"

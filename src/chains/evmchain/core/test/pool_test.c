@@ -2,8 +2,8 @@
  * journal and copies. Most transactions come without signature, as impersonated ones do: it changes nothing here. */
 #include "base/os/rng.h"
 #include "base/table/hmap.h"
-#include "chains/evmchain/core/pool.h"
-#include "chains/evmchain/core/pool_priv.h"
+#include "chains/evmchain/core/pool/pool.h"
+#include "chains/evmchain/core/pool/pool_priv.h"
 #include "crypto/ec/secp256k1.h"
 
 #include <setjmp.h>

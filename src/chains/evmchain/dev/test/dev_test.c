@@ -4,7 +4,7 @@
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/dev/tell.h"
 #include "chains/evmchain/evm_vm.h"
-#include "chains/evmchain/rpc/typed_data.h"
+#include "chains/evmchain/rpc/sending/typed_data.h"
 #include "codec/abi.h"
 #include "codec/gzip.h"
 #include "consensus/test/seat.h"
@@ -485,10 +485,10 @@ static void rows_say_what_acts(void **state)
         bool acts;
     } rows[] = {
 #define X(group_, name_, aliases_, fn_, lane_, ...) {#name_, CD_RPC_ROW_DOES(lane_)},
-#include "chains/evmchain/rpc/admin.def"
+#include "chains/evmchain/rpc/debug/admin.def"
 #undef X
 #define X(group_, name_, fn_, lane_, ...) {#name_, CD_RPC_ROW_DOES(lane_)},
-#include "chains/evmchain/rpc/admin_files.def"
+#include "chains/evmchain/rpc/debug/admin_files.def"
 #include "chains/evmchain/rpc/methods.def"
 #undef X
     };

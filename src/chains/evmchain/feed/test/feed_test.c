@@ -1,7 +1,7 @@
 /* Cursors and cuts, the log index and the matching against looking at everything. [spec:architecture#8] */
 #include "base/mem/mem.h"
 #include "base/os/rng.h"
-#include "chains/evmchain/core/cuts.h"
+#include "chains/evmchain/core/dev/cuts.h"
 #include "chains/evmchain/feed/cursor.h"
 #include "chains/evmchain/feed/log_index.h"
 #include "chains/evmchain/feed/match.h"
