@@ -1,7 +1,7 @@
 /* `completion`: what a shell needs to complete commands, words and flags. The script asks the program itself for its
  * flags. */
 #include "commands.h"
-#include "making.h"
+#include "tx/making.h"
 
 #include <stdio.h>
 

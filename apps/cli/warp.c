@@ -4,8 +4,8 @@
 #include "base/os/fileio.h"
 #include "codec/api_json.h"
 #include "commands.h"
-#include "input.h"
-#include "remote.h"
+#include "decode/input.h"
+#include "remote/remote.h"
 #include "types/warp_set.h"
 
 // clang-format off
