@@ -4,7 +4,7 @@
 #define CD_APPS_NODE_PEERS_H
 
 #include "base/args/args.h"
-#include "node/peers.h"
+#include "node/peers/peers.h"
 
 /* cd__peers_load fills in out. Peers are off when neither a beacon nor a port is given, unless the genesis needs them
  * (cd__primary_prepare). is_alone: the node decides alone, whoever else is there. false: something is wrong, and was

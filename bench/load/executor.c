@@ -5,7 +5,7 @@
  * Clients keep the queue full of calls that take 200 microseconds each, as one with a small transaction does; meanwhile
  * the engine gets a job every millisecond. One JSON line; calls_before_max says how many calls were served before one
  * of the engine's at most, which other programs on the machine do not change. */
-#include "node/executor.h"
+#include "node/chain/executor.h"
 #include "base/mem/mem.h"
 #include "consensus/solo.h"
 #include "vm/test/toy_vm.h"

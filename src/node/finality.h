@@ -13,7 +13,7 @@
 #include "base/log/metrics.h"
 #include "finality/finality.h"
 #include "finality/keys.h"
-#include "node/inbox.h"
+#include "node/peers/inbox.h"
 
 enum {
     CD_NODE_FINALITY_ITEMS = 8192,

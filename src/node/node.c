@@ -7,7 +7,6 @@
 #include "base/thread/pool.h"
 #include "base/thread/thread.h"
 #include "codec/api_json.h"
-#include "node/aliases.h"
 #include "node/api/admin.h"
 #include "node/api/api.h"
 #include "node/api/auth.h"
@@ -15,9 +14,10 @@
 #include "node/api/info.h"
 #include "node/api/keystore.h"
 #include "node/budget.h"
+#include "node/chain/aliases.h"
 #include "node/finality.h"
-#include "node/health.h"
-#include "node/holder.h"
+#include "node/front/health.h"
+#include "node/front/holder.h"
 #include "store/kv.h"
 
 #include <signal.h>

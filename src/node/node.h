@@ -12,11 +12,11 @@
 #define CD_NODE_NODE_H
 
 #include "base/log/log.h"
-#include "node/chain.h"
-#include "node/chains.h"
-#include "node/front.h"
-#include "node/peers.h"
-#include "node/tracked.h"
+#include "node/chain/chain.h"
+#include "node/chain/chains.h"
+#include "node/chain/tracked.h"
+#include "node/front/front.h"
+#include "node/peers/peers.h"
 #include "types/network.h"
 
 typedef struct cd_node cd_node;

@@ -8,8 +8,8 @@
 #ifndef CD_NODE_API_ADMIN_H
 #define CD_NODE_API_ADMIN_H
 
-#include "node/chains.h"
-#include "node/plugins.h"
+#include "node/chain/chains.h"
+#include "node/chain/plugins.h"
 #include "rpc/jsonrpc.h"
 
 typedef struct cd_admin_api cd_admin_api;

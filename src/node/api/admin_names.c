@@ -1,7 +1,7 @@
 /* admin.alias, aliasChain, getChainAliases: names and paths of chains. [spec:node-api#8] */
 #include "codec/api_json.h"
-#include "node/aliases.h"
 #include "node/api/admin_priv.h"
+#include "node/chain/aliases.h"
 
 cd_err cd__admin_alias(cd_rpc_call *call)
 {

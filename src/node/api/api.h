@@ -7,7 +7,7 @@
 #ifndef CD_NODE_API_API_H
 #define CD_NODE_API_API_H
 
-#include "node/front.h"
+#include "node/front/front.h"
 
 typedef struct cd_api cd_api;
 

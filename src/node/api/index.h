@@ -5,7 +5,7 @@
 #ifndef CD_NODE_API_INDEX_H
 #define CD_NODE_API_INDEX_H
 
-#include "node/containers.h"
+#include "node/chain/containers.h"
 #include "rpc/jsonrpc.h"
 
 typedef struct cd_index_api cd_index_api;

@@ -1,5 +1,5 @@
 /* The order of chains that catch up: the first one, then the others, then all run. */
-#include "node/catchup.h"
+#include "node/peers/catchup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "node/containers.h"
+#include "node/chain/containers.h"
 
 #include "node/api/index.h"
 

@@ -1,6 +1,6 @@
 /* The executor on a toy VM: order, bounds, two queues of which none starves, how it ends, and without a thread. */
 #include "consensus/solo.h"
-#include "node/executor.h"
+#include "node/chain/executor.h"
 #include "vm/test/toy_vm.h"
 
 #include "base/thread/thread.h"

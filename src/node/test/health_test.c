@@ -1,4 +1,4 @@
-#include "node/health.h"
+#include "node/front/health.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "node/holder.h"
+#include "node/front/holder.h"
 
 #include "base/os/fileio.h"
 

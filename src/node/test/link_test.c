@@ -3,7 +3,7 @@
 #include "base/mem/mem.h"
 #include "base/table/list.h"
 #include "consensus/test/toy_staking.h"
-#include "node/link.h"
+#include "node/peers/link.h"
 #include "vm/test/toy_vm.h"
 
 #include <setjmp.h>

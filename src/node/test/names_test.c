@@ -1,4 +1,4 @@
-#include "node/names.h"
+#include "node/chain/names.h"
 
 #include "base/thread/thread.h"
 

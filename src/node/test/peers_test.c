@@ -1,8 +1,8 @@
 /* Peers of three nodes on loopback: they find each other from one beacon, one goes and comes back, the set of
  * validators changes. The real clock decides when; nothing is asserted about how long it takes. */
 #include "base/mem/mem.h"
-#include "node/health.h"
-#include "node/peers.h"
+#include "node/front/health.h"
+#include "node/peers/peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

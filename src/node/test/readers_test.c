@@ -2,7 +2,7 @@
 #include "base/mem/mem.h"
 #include "base/os/clock.h"
 #include "base/thread/thread.h"
-#include "node/readers.h"
+#include "node/front/readers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "node/routes.h"
+#include "node/front/routes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

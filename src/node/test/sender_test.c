@@ -1,7 +1,7 @@
 /* Messages of VMs between router and executor: who hears what, once; floods, lies and sizes of peers. The network is
  * the test: messages come in at the router, a stepped executor has a toy VM. */
 #include "consensus/solo.h"
-#include "node/sender.h"
+#include "node/peers/sender.h"
 #include "vm/test/toy_vm.h"
 
 #include <stdio.h>

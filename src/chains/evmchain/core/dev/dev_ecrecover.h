@@ -1,5 +1,5 @@
-/* chains/evmchain/core/dev/dev_ecrecover.h - ecrecover as a development network has it: signatures that somebody declared
- * to be an address's recover to it, whatever they sign (anvil_impersonateSignature).
+/* chains/evmchain/core/dev/dev_ecrecover.h - ecrecover as a development network has it: signatures that somebody
+ * declared to be an address's recover to it, whatever they sign (anvil_impersonateSignature).
  *
  *   storage of account 0x01:   keccak256(r ‖ s ‖ v) ──► 1 ‖ address
  *

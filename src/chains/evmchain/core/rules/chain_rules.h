@@ -1,5 +1,5 @@
-/* chains/evmchain/core/rules/chain_rules.h - from a chain's configuration to what holds for a block: fork, profile, header
- * layout, account form, precompiles, fees, coinbase, and what changes at its boundary.
+/* chains/evmchain/core/rules/chain_rules.h - from a chain's configuration to what holds for a block: fork, profile,
+ * header layout, account form, precompiles, fees, coinbase, and what changes at its boundary.
  *
  *   genesis config ─┐
  *   upgrade file  ──┴─► cd_chain_rules ──► fork(time), table(time), fees and coinbase of a child, begin of a block

@@ -1,5 +1,5 @@
-/* chains/evmchain/core/rules/header_l1.h - blocks of the L1 and of the C profile: their form, what a child of a given parent
- * must look like, and making one. The layout of the rules says where the two differ.
+/* chains/evmchain/core/rules/header_l1.h - blocks of the L1 and of the C profile: their form, what a child of a given
+ * parent must look like, and making one. The layout of the rules says where the two differ.
  *
  * Three steps in the order of the original, each with its words: form when a block is parsed, what stands between it
  * and its parent when it is verified, and the header's numbers just before it is executed. Threading: pure.

@@ -1,4 +1,5 @@
-/* chains/evmchain/rpc/calls/args.h - reading the parameters that many methods have: slots, call and transaction objects.
+/* chains/evmchain/rpc/calls/args.h - reading the parameters that many methods have: slots, call and transaction
+ * objects.
  *
  * Errors are the call's. Threading: confined to the call. [spec:eth-rpc#4] */
 #ifndef CD_CHAINS_EVMCHAIN_RPC_ARGS_H

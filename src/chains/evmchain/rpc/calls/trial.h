@@ -1,5 +1,5 @@
-/* chains/evmchain/rpc/calls/trial.h - a message tried on the state behind an accepted block, and forgotten: eth_call and its
- * relatives.
+/* chains/evmchain/rpc/calls/trial.h - a message tried on the state behind an accepted block, and forgotten: eth_call
+ * and its relatives.
  *
  *   view ──► state behind the block ──► overrides ──► run ──► result      run again: from the same state
  *

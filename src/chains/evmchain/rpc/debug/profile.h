@@ -1,5 +1,5 @@
-/* chains/evmchain/rpc/debug/profile.h - what an operator learns of the process by a call: CPU time by thread, the heap's
- * account.
+/* chains/evmchain/rpc/debug/profile.h - what an operator learns of the process by a call: CPU time by thread, the
+ * heap's account.
  *
  * Files go into one folder and nowhere else: whoever reaches the port must not write over the machine
  * [spec:decisions#D10]. Threading: shared. */

@@ -1,5 +1,5 @@
-/* chains/evmchain/rpc/sending/keys.h - keys that the node signs with: those that everybody knows on the development network,
- * and those of the keystore while they are unlocked.
+/* chains/evmchain/rpc/sending/keys.h - keys that the node signs with: those that everybody knows on the development
+ * network, and those of the keystore while they are unlocked.
  *
  * Threading: any lane; keys of the development network are frozen, the keystore guards itself. */
 #ifndef CD_CHAINS_EVMCHAIN_RPC_KEYS_H

@@ -1,4 +1,5 @@
-/* chains/evmchain/rpc/sending/send.h - transactions on their way into the pool, and what only the owner of the chain may do.
+/* chains/evmchain/rpc/sending/send.h - transactions on their way into the pool, and what only the owner of the chain
+ * may do.
  *
  * Threading: OWNER, but for cd__api_on_owner, which is for every lane, and what only reads. [spec:eth-rpc#4] */
 #ifndef CD_CHAINS_EVMCHAIN_RPC_SEND_H
