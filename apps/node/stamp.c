@@ -87,6 +87,7 @@ bool cd__stamp_load(cd_node_cfg *out, const cd_args *a, cd_arena *mem, bool is_k
     if (!out->makes_final) {
         return true;
     }
+    out->wants_threshold = cd_args_bool(a, OPT_FINALITY_THRESHOLD);
     cd_secret_init(&stamp, CD_MLDSA_SEED);
     if (is_kept) {
         const char *path = cd_args_path(a, mem, OPT_MLDSA_KEY);

@@ -198,7 +198,8 @@ cd__fin_fate cd__fin_on_cert(cd_finality *f, cd__fin_chain *c, const cd_fin_says
     }
     const cd_fin_span *s = cd__fin_span(f, b);
     bool is_better = cd_fin_is_final(cert.type) ? !b->is_done : cert.type == CD_FIN_BLS && !b->is_bls;
-    if (s == NULL || !is_better) {
+    bool is_ignored = cert.type == CD_FIN_MLDSA && f->cfg.wants_threshold;
+    if (s == NULL || !is_better || is_ignored) {
         return CD__FIN_DONE;
     }
     cd_fin_set set = cd__fin_set(f, s);

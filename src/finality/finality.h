@@ -57,6 +57,7 @@ typedef struct cd_finality_cfg {
     const cd_rt_key *group;   /* the dealt threshold key, NULL: none */
     const cd_rt_share *share; /* this node's part of it, NULL: none */
     cd_bytes group_nodes;     /* node IDs that it was dealt to, in order, CD_FIN_NODE_BYTES each */
+    bool wants_threshold;     /* certificates of type 3 do not count here: none is made or kept. [spec:decisions#D26] */
 } cd_finality_cfg;
 
 /* cd_finality_new takes up what is in the store. cd_finality_free wipes what is secret; NULL is allowed. Errors: the

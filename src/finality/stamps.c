@@ -27,7 +27,7 @@ static void finish(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, const cd_
 {
     cd_buf bytes = {0};
     cd_buf stamps = {0};
-    if (!b->is_done && b->is_bls && cd_fin_quorum(b->stamp_weight, s->set.total)) {
+    if (!f->cfg.wants_threshold && !b->is_done && b->is_bls && cd_fin_quorum(b->stamp_weight, s->set.total)) {
         put_in_order(&stamps, s, b);
         cd_fin_cert cert = {.type = CD_FIN_MLDSA, .mldsa = cd_buf_bytes(&stamps)};
         (void)cd__fin_certify(f, c, b, &cert, &bytes, now);

@@ -42,6 +42,13 @@ typedef struct pblock {
     u64 time_s;
 } pblock;
 
+/* Who is told of a chain's final blocks. */
+typedef struct listener {
+    cd_hash32 chain;
+    cd_node_finality_told *hear; /* NULL: nobody */
+    void *ctx;
+} listener;
+
 struct cd_node_finality {
     cd_node_finality_cfg cfg;
     cd_inbox_ear ear;
@@ -64,6 +71,9 @@ struct cd_node_finality {
     cd_buf pblocks;
     cd_mutex speak_lock; /* protects sender, which is not there any more when it was taken away */
     const cd_vm_sender *sender;
+    cd_mutex hear_lock; /* protects the next two, and is held while somebody is told */
+    listener listeners[CD_FIN_CHAINS_MAX];
+    u32 listener_cnt;
     _Atomic u64 dropped;
     /* Under lock again: what the thread has found. */
     cd_finality_stats counts;
@@ -136,13 +146,46 @@ static void note_signed(cd_node_finality *f, const cd_hash32 *chain, const cd_no
     cd_mutex_unlock(&f->lock);
 }
 
+/* The certificate as the chain's VM is told. */
+static void put_told(cd_buf *out, const cd_fin_cert *cert, cd_bytes bytes)
+{
+    cd_buf body = {0};
+    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = cert->chain, .msg = cert->msg, .bytes = bytes};
+    cd_fin_says_put(&body, &says);
+    cd_p2p_app_put(out, CD_FIN_HANDLER, cd_buf_bytes(&body));
+    cd_buf_fini(&body);
+}
+
+/* One of type 3 may be there from before --finality-require-threshold. */
+static bool is_told(const cd_node_finality *f, cd_fin_type type)
+{
+    return type == CD_FIN_BOTH || (cd_fin_is_final(type) && !f->cfg.wants_threshold);
+}
+
+static void tell_chain(cd_node_finality *f, const cd_fin_cert *cert, cd_bytes bytes)
+{
+    cd_buf message = {0};
+    cd_mutex_lock(&f->hear_lock);
+    for (u32 i = 0; i < f->listener_cnt; i++) {
+        const listener *l = &f->listeners[i];
+        if (l->hear != NULL && cd_hash32_eq(&l->chain, &cert->chain)) {
+            put_told(&message, cert, bytes);
+            l->hear(l->ctx, cd_buf_bytes(&message));
+        }
+    }
+    cd_mutex_unlock(&f->hear_lock);
+    cd_buf_fini(&message);
+}
+
 static void on_certified(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes)
 {
     cd_node_finality *f = ctx;
     const cd_node_final block = {.is_there = true, .block = cert->msg.block, .height = height, .type = cert->type};
     cd_buf id = {0};
-    (void)bytes;
     note_signed(f, &cert->chain, &block);
+    if (is_told(f, cert->type)) {
+        tell_chain(f, cert, bytes);
+    }
     cd_id_put(&id, &cert->msg.block);
     cd_log_debug(f->cfg.log, cd_fin_is_final(cert->type) ? "a block is final" : "a block is signed by two thirds",
                  CD_F("block", cd_buf_bytes(&id)), CD_F("height", height), CD_F("type", (u64)cert->type));
@@ -400,6 +443,38 @@ const cd_inbox_ear *cd_node_finality_ear(const cd_node_finality *f)
     return &f->ear;
 }
 
+void cd_node_finality_hear(cd_node_finality *f, const cd_hash32 *chain, cd_node_finality_told *hear, void *ctx)
+{
+    u32 i = 0;
+    cd_mutex_lock(&f->hear_lock);
+    while (i < f->listener_cnt && !cd_hash32_eq(&f->listeners[i].chain, chain)) {
+        i++;
+    }
+    if (i < CD_FIN_CHAINS_MAX) {
+        f->listener_cnt = (u32)cd_max_u64(f->listener_cnt, i + 1);
+        f->listeners[i] = (listener){.chain = *chain, .hear = hear, .ctx = ctx};
+    }
+    cd_mutex_unlock(&f->hear_lock);
+}
+
+cd_err cd_node_finality_last(cd_node_finality *f, cd_buf *message, const cd_hash32 *chain)
+{
+    cd_buf bytes = {0};
+    cd_fin_cert cert;
+    cd_err e = cd_finality_last(f->part, &bytes, NULL, chain);
+    if (e == CD_OK && cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) != CD_FLAW_NONE) {
+        e = CD_ECORRUPT;
+    }
+    if (e == CD_OK && !is_told(f, cert.type)) {
+        e = CD_ENOENT;
+    }
+    if (e == CD_OK) {
+        put_told(message, &cert, cd_buf_bytes(&bytes));
+    }
+    cd_buf_fini(&bytes);
+    return e;
+}
+
 /* --- what is known --- */
 
 void cd_node_finality_get(cd_node_finality *f, cd_node_final *signed_block, cd_node_final *final,
@@ -416,7 +491,7 @@ void cd_node_finality_get(cd_node_finality *f, cd_node_final *signed_block, cd_n
     cd_mutex_unlock(&f->lock);
     u64 height;
     if (cd_finality_last(f->part, &bytes, &height, chain) == CD_OK &&
-        cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) == CD_FLAW_NONE) {
+        cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) == CD_FLAW_NONE && is_told(f, cert.type)) {
         *final = (cd_node_final){.is_there = true, .block = cert.msg.block, .height = height, .type = cert.type};
     }
     if (final->is_there && (!signed_block->is_there || signed_block->height < final->height)) {
@@ -549,6 +624,7 @@ static cd_finality_cfg cfg_of(cd_node_finality *f)
         .group = group == NULL ? NULL : &group->key,
         .share = f->cfg.share,
         .group_nodes = cd_buf_bytes(&f->group_nodes),
+        .wants_threshold = f->cfg.wants_threshold,
         .out = {.ctx = f, .tell = on_tell, .ask = on_ask, .certified = on_certified},
     };
 }
@@ -569,6 +645,7 @@ cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *
     f->items = cd_alloc(CD_NODE_FINALITY_ITEMS * sizeof *f->items);
     cd_mutex_init(&f->lock);
     cd_mutex_init(&f->speak_lock);
+    cd_mutex_init(&f->hear_lock);
     cd_cond_init(&f->wake);
     make_key(f);
     const cd_finality_cfg fin = cfg_of(f);
@@ -622,5 +699,6 @@ void cd_node_finality_free(cd_node_finality *f)
     cd_cond_fini(&f->wake);
     cd_mutex_fini(&f->lock);
     cd_mutex_fini(&f->speak_lock);
+    cd_mutex_fini(&f->hear_lock);
     cd_free(f);
 }

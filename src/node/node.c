@@ -552,6 +552,7 @@ static cd_err open_finality(cd_node *n, cd_errinfo *why)
         .share = n->cfg.share,
         .self = n->cfg.node_id,
         .network_id = n->cfg.network->id,
+        .wants_threshold = n->cfg.wants_threshold,
         .metrics = n->metrics,
     };
     if (!n->cfg.makes_final || n->cfg.staking == NULL || n->peers == NULL) {

@@ -36,7 +36,8 @@ typedef struct cd_node_cfg {
     const u8 *mldsa_seed;             /* 32 bytes of the key that stamps final blocks; NULL: it stamps none */
     const struct cd_fin_group *group; /* the dealt threshold key, and this node's share of it; NULL: none */
     const struct cd_rt_share *share;
-    bool makes_final;           /* blocks that are decided with peers are made final */
+    bool makes_final;           /* blocks that are decided with peers are made final, */
+    bool wants_threshold;       /* by threshold signatures alone */
     const cd_vm_signer *signer; /* signs Warp messages with that key; NULL likewise */
     const char
         *staking_host; /* what info.getNodeIP says without peers: "203.0.113.7", "[2001:db8::7]"; NULL: nothing */

@@ -285,6 +285,8 @@ typedef struct cd_vm_ctx {
     cd_hash32 chain_id;
     cd_node_id node_id;
     const char *name;           /* the first alias, for logs and metrics: "C" */
+    bool has_finality;          /* the node hands certificates of final blocks to app->gossip, as from node_id: handler
+                                 * 9630, kind 5 (finality/messages.h); false: it may, but nobody waits for them */
     bool is_dev;                /* a development network: unlocked accounts, blocks on demand */
     const void *dev;            /* the operator's other wishes for it, in the VM's own form; NULL: none */
     cd_vm *lead;                /* one of the same kind that holds the same and is told first what is asked of either,

@@ -51,6 +51,28 @@ static void without_a_key(void **state)
     }
 }
 
+/* A node that counts threshold signatures alone: it stamps for the others and takes no certificate of type 3, not even
+ * from them. */
+static void threshold_alone(void **state)
+{
+    (void)state;
+    for (u32 with_group = 0; with_group < 2; with_group++) {
+        network *n = net_new(5, 90 + with_group, with_group != 0);
+        cd_buf cert = {0};
+        net_kill(n, 2);
+        n->strict = 1 + 2;
+        net_revive(n, 2);
+        net_accept(n, 1, true);
+        net_run(n, 12000);
+        assert_int_equal(net_count(n, 1, with_group != 0 ? CD_FIN_BOTH : CD_FIN_MLDSA), with_group != 0 ? 5 : 4);
+        assert_int_equal(n->node[2].heights[1], 1 + (with_group != 0 ? CD_FIN_BOTH : CD_FIN_BLS));
+        assert_int_equal(cd_finality_last(n->node[2].kv, &cert, NULL, &n->w->chain),
+                         with_group != 0 ? CD_OK : CD_ENOENT);
+        cd_buf_fini(&cert);
+        net_free(n);
+    }
+}
+
 /* One of five, two of seven: the others are a quorum, and enough parties only of five. */
 static void some_are_dead(void **state)
 {
@@ -333,15 +355,11 @@ static void noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_well),
-        cmocka_unit_test(without_a_key),
-        cmocka_unit_test(some_are_dead),
-        cmocka_unit_test(type_3_of_seven),
-        cmocka_unit_test(one_lies),
-        cmocka_unit_test(replayed),
-        cmocka_unit_test(killed_at_every_step),
-        cmocka_unit_test(catches_up),
-        cmocka_unit_test(epoch_changes),
+        cmocka_unit_test(all_well),        cmocka_unit_test(without_a_key),
+        cmocka_unit_test(threshold_alone), cmocka_unit_test(some_are_dead),
+        cmocka_unit_test(type_3_of_seven), cmocka_unit_test(one_lies),
+        cmocka_unit_test(replayed),        cmocka_unit_test(killed_at_every_step),
+        cmocka_unit_test(catches_up),      cmocka_unit_test(epoch_changes),
         cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

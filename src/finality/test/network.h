@@ -42,6 +42,7 @@ struct network {
     world *w;
     u32 n;
     bool with_group;
+    u32 strict; /* 1 and the index of the node that counts threshold signatures alone; 0: none does */
     u64 now;
     u64 delay;
     cd_rng rng;
@@ -187,6 +188,7 @@ __attribute__((unused)) static void net_start(network *n, u32 i)
         .group = n->with_group ? &n->w->group : NULL,
         .share = n->with_group ? (const cd_rt_share *)(const void *)n->w->shares[i].p : NULL,
         .group_nodes = n->nodes_list,
+        .wants_threshold = n->strict == i + 1,
     };
     CD_ASSERT(cd_finality_new(&node->f, &cfg) == CD_OK);
     if (cd_finality_epochs(node->f)->seen == 0) {

@@ -2,6 +2,8 @@
 
 #include "base/mem/mem.h"
 #include "base/os/fileio.h"
+#include "base/table/list.h"
+#include "base/thread/thread.h"
 #include "codec/ids.h"
 #include "consensus/proposer/proposer.h"
 #include "crypto/hash/sha2.h"
@@ -57,6 +59,12 @@ struct cd_node_chain {
     bool has_pages;
     cd_council_cfg council; /* this and members: of a chain that several decide */
     member members[CD_COUNCIL_MAX];
+    struct {
+        cd_rpc_job job;
+        cd_mutex lock;  /* protects what follows */
+        cd_buf message; /* the newest certificate that the VM was not told yet */
+        bool is_posted;
+    } final;
 };
 
 /* --- its place in the store --- */
@@ -186,6 +194,12 @@ static cd_err open_vm(cd_node_chain *c, cd_vm **out, const cd_vm_ctx *vm, cd_err
     return c->cfg.is_wrapped ? cd_proposer_open(out, &wrapper, vm, why) : c->cfg.vm(out, vm, why);
 }
 
+/* Blocks of the primary network that are decided with peers become final. */
+static bool is_made_final(const cd_node_chain *c)
+{
+    return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
+}
+
 static cd_vm_ctx ctx_of(cd_node_chain *c)
 {
     const cd_node_env *env = c->env;
@@ -214,6 +228,7 @@ static cd_vm_ctx ctx_of(cd_node_chain *c)
         .chain_id = c->id,
         .node_id = env->node_id,
         .name = c->cfg.aliases[0],
+        .has_finality = is_made_final(c) && !env->network->family->upstream_modules,
         .is_dev = env->network->is_dev,
         .dev = c->cfg.dev,
         .is_stepped = env->is_stepped,
@@ -223,12 +238,6 @@ static cd_vm_ctx ctx_of(cd_node_chain *c)
         .trie_bytes = share.tries,
         .text_bytes = share.texts,
     };
-}
-
-/* Blocks of the primary network that are decided with peers become final. */
-static bool is_made_final(const cd_node_chain *c)
-{
-    return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
 }
 
 /* The P-Chain says who signs, and its peers are those who do. */
@@ -243,6 +252,55 @@ static cd_err open_finality(cd_node_chain *c, cd_errinfo *why)
     }
     cd_node_finality_speak(c->env->finality, cd_decider_sender(c->decider));
     return cd_node_finality_open(c->env->finality, c->vm, why);
+}
+
+/* --- final blocks: from the thread of finality to the VM, the newest alone --- */
+
+static void hand_final(const cd_node_chain *c, cd_bytes message)
+{
+    const cd_vm_app_ops *app = c->outer->ops->app;
+    if (app != NULL) {
+        app->gossip(c->outer, &c->env->node_id, message);
+    }
+}
+
+static void run_final(cd_rpc_job *job)
+{
+    cd_node_chain *c = cd_list_of(job, cd_node_chain, final.job);
+    cd_mutex_lock(&c->final.lock);
+    cd_buf message = c->final.message;
+    c->final.message = (cd_buf){0};
+    c->final.is_posted = false;
+    cd_mutex_unlock(&c->final.lock);
+    hand_final(c, cd_buf_bytes(&message));
+    cd_buf_fini(&message);
+}
+
+static void on_final(void *ctx, cd_bytes message)
+{
+    cd_node_chain *c = ctx;
+    cd_mutex_lock(&c->final.lock);
+    cd_buf_clear(&c->final.message);
+    cd_buf_put(&c->final.message, message);
+    if (!c->final.is_posted) {
+        c->final.job.run = run_final;
+        c->final.is_posted = cd_executor_run_first(c->executor, &c->final.job) == CD_OK; /* else with the next one */
+    }
+    cd_mutex_unlock(&c->final.lock);
+}
+
+/* What was final when the node stopped is so from the first answer on. */
+static void tell_final(cd_node_chain *c)
+{
+    cd_buf message = {0};
+    if (!is_made_final(c)) {
+        return;
+    }
+    if (cd_node_finality_last(c->env->finality, &message, &c->id) == CD_OK) {
+        hand_final(c, cd_buf_bytes(&message));
+    }
+    cd_buf_fini(&message);
+    cd_node_finality_hear(c->env->finality, &c->id, on_final, c);
 }
 
 static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
@@ -273,6 +331,7 @@ static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
         cd_decider_ear(c->decider, cd_node_finality_ear(env->finality));
     }
     cd_decider_vm(c->decider, *out);
+    tell_final(c);
     if (c->cfg.pages != NULL) {
         c->has_pages = true;
         c->cfg.pages->open(c->cfg.pages->ctx, c->vm, &c->hands);
@@ -464,6 +523,7 @@ cd_err cd_node_chain_new(cd_node_chain **out, const cd_node_env *env, const cd_n
         c->metrics = cd_metrics_part_new(env->metrics, has_label ? &label : NULL);
         c->figures = cd_metrics_part_new(env->metrics, &label);
     }
+    cd_mutex_init(&c->final.lock);
     if (env->data_dir != NULL) {
         (void)snprintf(c->dir, sizeof c->dir, "%s/chainData/%s", env->data_dir, name);
     }
@@ -539,9 +599,17 @@ cd_err cd_node_chain_await(cd_node_chain *c, cd_errinfo *why)
     return cd_executor_await(c->executor, why);
 }
 
+static void stop_hearing(cd_node_chain *c)
+{
+    if (is_made_final(c)) {
+        cd_node_finality_hear(c->env->finality, &c->id, NULL, NULL);
+    }
+}
+
 void cd_node_chain_end(cd_node_chain *c)
 {
     if (c->executor != NULL) {
+        stop_hearing(c);
         cd_decider_leave(c->decider);
         cd_executor_end(c->executor);
     }
@@ -559,7 +627,10 @@ void cd_node_chain_free(cd_node_chain *c)
     if (c == NULL) {
         return;
     }
+    stop_hearing(c);
     cd_executor_free(c->executor);
+    cd_buf_fini(&c->final.message);
+    cd_mutex_fini(&c->final.lock);
     if (c->has_pages) {
         c->cfg.pages->close(c->cfg.pages->ctx);
     }
