@@ -55,7 +55,7 @@ set(CD_LAYERS
   "chains/evmchain/sync 9 : base num crypto codec store types p2p vm chains/evmchain/core"
   "chains/evmchain/dev 11 : base num crypto codec store types evm vm rpc wallet chains/evmchain/core
                             chains/evmchain/tracers chains/evmchain/feed chains/evmchain/rpc"
-  "chains/evmchain 12 : base crypto codec store types vm vm/gossip warp precompile rpc wallet chains/evmchain/core
+  "chains/evmchain 12 : base crypto codec store types p2p vm vm/gossip finality finality/cert warp precompile rpc wallet chains/evmchain/core
                         chains/evmchain/atomic chains/evmchain/feed chains/evmchain/rpc chains/evmchain/dev
                         chains/evmchain/sync"
   "node      13 : base num crypto codec store net types p2p rpc vm vm/shared wallet consensus sim plugin/host

@@ -3,7 +3,7 @@ import pathlib
 
 from cli_suite import run
 from finality_suite import verify
-from harness import match, same
+from harness import Rpc, match, same
 from network_suite import Network, ask, wait_for
 
 EWOQ = "56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027"
@@ -30,6 +30,13 @@ def test_a_network_makes_its_blocks_final(env):
             wait_for("the first block is final", lambda: final(node, "C", 1))
         state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
         same(state["type"], "bls+mldsa")
+
+        def tag(node, name):
+            host, port = node["uri"].removeprefix("http://").split(":")
+            return int(Rpc(host, int(port), "/ext/bc/C/rpc")("eth_getBlockByNumber", name, False)["number"], 16)
+
+        for node in nodes.values():
+            wait_for("clients are told", lambda: tag(node, "finalized") == tag(node, "safe") == tag(node, "latest") == 1)
         # Who trusts node1's checkpoint needs to believe nobody about node2's certificate.
         folder = pathlib.Path(env.dir())
         (folder / "network.checkpoint").write_text(
@@ -52,6 +59,7 @@ def test_a_network_makes_its_blocks_final(env):
         back = net.nodes()["node5"]
         pay()
         wait_for("node5 has it final, too", lambda: final(back, "C", 3))
+        wait_for("and says so", lambda: tag(back, "finalized") == 3)
         match(str(ask(back, "/ext/info", "info.getFinalityCertificate", chain="C", height=3, encoding="hexnc")), "certificate")
 
 

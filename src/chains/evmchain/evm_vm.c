@@ -9,6 +9,7 @@
 #include "chains/evmchain/blocks.h"
 #include "chains/evmchain/dev/dev.h"
 #include "chains/evmchain/feed/log_index.h"
+#include "chains/evmchain/final.h"
 #include "chains/evmchain/gossip.h"
 #include "chains/evmchain/rpc/seat.h"
 #include "chains/evmchain/rpc/sending/keys.h"
@@ -204,11 +205,19 @@ static const cd_vm_sync_ops sync_ops = {
     .accept = cd_evm_sync_accept,
 };
 
+static void vm_gossip(cd_vm *vm, const cd_node_id *from, cd_bytes msg)
+{
+    cd_evm_vm *e = self(vm);
+    if (!cd_evm_final_hear(&e->api, &e->ctx, from, msg)) {
+        cd_gossip_on_gossip(vm, from, msg);
+    }
+}
+
 static const cd_vm_app_ops app_ops = {
     .request = vm_request,
     .response = cd_gossip_on_response,
     .failed = cd_gossip_on_failed,
-    .gossip = cd_gossip_on_gossip,
+    .gossip = vm_gossip,
     .connected = cd_gossip_on_connected,
     .disconnected = cd_gossip_on_disconnected,
 };
@@ -601,6 +610,7 @@ static void fill_api(cd_evm_vm *e)
         .log = e->ctx.log,
         .dir = e->ctx.dir,
         .network_id = e->ctx.network_id,
+        .has_finality = e->ctx.has_finality,
         .is_dev = e->ctx.is_dev,
     };
 }

@@ -73,6 +73,9 @@ struct cd_api {
     void (*news)(void *ctx); /* after every change of the head; NULL: nobody watches it */
     void *news_ctx;
 
+    bool has_finality; /* the node tells which blocks are final: before the first, none but genesis is */
+    _Atomic u64 final; /* 1 and the height of the highest that it has told; 0: none yet */
+
     bool is_dev;
     cd_api_dev *dev;                /* NULL everywhere but on a development network */
     const cd_api_account *accounts; /* frozen; none likewise */
@@ -86,6 +89,15 @@ struct cd_api {
 
     cd_api_service service;
 };
+
+/* cd_api_final gives the height of "safe" and "finalized" where the chain stands at head: that of the highest final
+ * block; head itself when nobody tells which are. Any thread. [spec:eth-rpc#3] [spec:decisions#D22] */
+CD_INLINE u64 cd_api_final(const cd_api *api, u64 head)
+{
+    u64 told = atomic_load(&api->final);
+    u64 height = told != 0 ? told - 1 : api->has_finality ? 0 : head;
+    return cd_min_u64(height, head);
+}
 
 /* cd_api_of gives what a call works on. */
 CD_INLINE cd_api *cd_api_of(const cd_rpc_call *call)

@@ -25,9 +25,11 @@ cd_err cd__api_number(cd_rpc_call *call, u64 *out, bool *found, const cd_block_r
     switch (ref->tag) {
     case CD_TAG_LATEST:
     case CD_TAG_PENDING:
+        *out = head;
+        return CD_OK;
     case CD_TAG_SAFE:
     case CD_TAG_FINALIZED:
-        *out = head;
+        *out = cd_api_final(cd_api_of(call), head);
         return CD_OK;
     case CD_TAG_EARLIEST:
         *out = 0;

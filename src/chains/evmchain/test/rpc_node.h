@@ -37,6 +37,9 @@ typedef struct rpc_node {
     cd_arena arena; /* of the answers */
 } rpc_node;
 
+/* The node that is opened next is told which blocks are final. */
+__attribute__((unused)) static bool rpc_node_has_finality;
+
 /* dir NULL: there is no data directory; loop NULL: there are no sessions; clock gives the times of blocks. */
 static void rpc_node_open_at(rpc_node *n, bool is_dev, const char *dir, struct cd_loop *loop, const cd_clock *clock)
 {
@@ -53,6 +56,7 @@ static void rpc_node_open_at(rpc_node *n, bool is_dev, const char *dir, struct c
         .clock = clock,
         .name = "C",
         .genesis = cd_buf_bytes(&n->genesis),
+        .has_finality = rpc_node_has_finality,
         .is_dev = is_dev,
         .dir = dir,
         .loop = loop,

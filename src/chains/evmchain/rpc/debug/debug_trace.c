@@ -96,10 +96,12 @@ static cd_err by_ref(job *j, const cd_accepted **out, usize idx)
     case CD_TAG_EARLIEST:
         number = 0;
         break;
-    case CD_TAG_LATEST:
-    case CD_TAG_PENDING:
     case CD_TAG_SAFE:
     case CD_TAG_FINALIZED:
+        number = cd_api_final(cd_api_of(j->call), number);
+        break;
+    case CD_TAG_LATEST:
+    case CD_TAG_PENDING:
         break;
     }
     return cd_view_block(j->view, out, j->call->arena, number);
