@@ -214,12 +214,17 @@ cd_err cd_sql_commit(cd_sql *q, cd_errinfo *why)
 {
     CD_ASSERT(q->in_tx);
     q->ops->rest(q);
-    cd_err err = control(q, CD__SQL_COMMIT, why);
+    cd_err err = q->ops->seal == NULL ? CD_OK : q->ops->seal(q, why);
+    if (err == CD_OK) {
+        err = control(q, CD__SQL_COMMIT, why);
+    }
     if (err == CD_OK) {
         err = q->ops->flush(q, why);
     }
     if (err != CD_OK) {
         cd_sql_rollback(q);
+    } else if (q->ops->sealed != NULL) {
+        q->ops->sealed(q);
     }
     q->in_tx = false;
     return err;

@@ -15,10 +15,11 @@
  * PostgreSQL gets what has no rows without waiting for the answer: an error then comes with a later call, with
  * cd_sql_commit or cd_sql_flush at the latest. After an error the transaction must be undone, to its savepoint at
  * least; so do not rely on constraints, use ON CONFLICT. What was wrong is in why, never the values. SQLite: WAL,
- * every commit that is not soft is on the disk before it returns. Connections that were lost are made again at the
- * next begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EACCES, CD_EEXIST (a constraint), CD_ECORRUPT;
- * CD_EBUSY (a lock, a deadlock) and CD_ECLOSED (the connection is lost, and if that was at the commit, nobody knows
- * of what became of it) are worth another try of the whole transaction. */
+ * every commit that is not soft is on the disk before it returns, and how many there were is noted in PATH-head: a
+ * file that has less was damaged, and is not opened (CD_ELOST, why says what to do). Connections that were lost are
+ * made again at the next begin. Threading: confined. Errors: CD_EIO, CD_ENOSPC, CD_EACCES, CD_EEXIST (a constraint),
+ * CD_ECORRUPT; CD_EBUSY (a lock, a deadlock) and CD_ECLOSED (the connection is lost, and if that was at the commit,
+ * nobody knows of what became of it) are worth another try of the whole transaction. */
 #ifndef CD_SERVICES_COMMON_SQL_H
 #define CD_SERVICES_COMMON_SQL_H
 
@@ -35,7 +36,8 @@ typedef struct cd_sql_cfg {
 } cd_sql_cfg;
 
 /* cd_sql_open opens a database; a SQLite file is made when it is missing and cfg may write. CD_EFORMAT for a URL of
- * neither kind, CD_EFOREIGN for a file that is no database. */
+ * neither kind, CD_EFOREIGN for a file that is no database, CD_ELOST for one that has
+ * less than it acknowledged. */
 cd_err cd_sql_open(cd_sql **out, const cd_sql_cfg *cfg, cd_errinfo *why) CD_CHECK;
 /* cd_sql_close ends statements and connection; what was not committed is undone. NULL is allowed. */
 void cd_sql_close(cd_sql *q);

@@ -30,7 +30,10 @@ typedef struct cd__sql_ops {
     cd_err (*listen)(cd_sql *q, const char *channel, const char *name, cd_errinfo *why); /* NULL */
     cd_err (*hear)(cd_sql *q, int wake_fd, void (*fn)(void *ctx, const char *text), void *ctx,
                    cd_errinfo *why); /* NULL */
-    void (*rest)(cd_sql *q);         /* no statement is under way any more */
+    /* Around the commit of what may have written; NULL. */
+    cd_err (*seal)(cd_sql *q, cd_errinfo *why);
+    void (*sealed)(cd_sql *q);
+    void (*rest)(cd_sql *q); /* no statement is under way any more */
     cd_err (*prepare)(cd_sql *q, cd_sql_stmt **out, const char *text, cd_errinfo *why);
     void (*drop)(cd_sql_stmt *st);
     cd_err (*run)(cd_sql_stmt *st, const cd_sql_val *vals, usize cnt, cd_errinfo *why);

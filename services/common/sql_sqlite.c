@@ -1,3 +1,4 @@
+#include "services/common/sql_mark_priv.h"
 #include "services/common/sql_priv.h"
 
 #include "base/mem/mem.h"
@@ -16,6 +17,10 @@ enum { BUSY_MS = 5000, PAGE = 8192, UNTIDY_PAGES = (64 << 20) / PAGE, CACHE_KIB 
 typedef struct lite {
     cd_sql base;
     sqlite3 *db;
+    sqlite3_stmt *count; /* NULL: nothing may be written */
+    cd__sql_mark mark;
+    i64 changes; /* rows changed when the transaction began */
+    u64 counted; /* of the transaction that is being committed; 0: it changed nothing */
 } lite;
 
 typedef struct lite_stmt {
@@ -56,6 +61,8 @@ static cd_err fail(sqlite3 *db, int rc, cd_errinfo *why)
 static void close_it(cd_sql *q)
 {
     lite *l = (lite *)q;
+    sqlite3_finalize(l->count);
+    cd__sql_mark_close(&l->mark);
     int rc = sqlite3_close(l->db);
     CD_ASSERT(rc == SQLITE_OK);
     cd_free(l);
@@ -73,6 +80,39 @@ static cd_err nothing(cd_sql *q, cd_errinfo *why)
     (void)q;
     (void)why;
     return CD_OK;
+}
+
+static cd_err ready(cd_sql *q, cd_errinfo *why)
+{
+    lite *l = (lite *)q;
+    (void)why;
+    l->changes = sqlite3_total_changes(l->db);
+    return CD_OK;
+}
+
+/* A transaction that changed something counts itself, so that the database says how far it was written. */
+static cd_err seal(cd_sql *q, cd_errinfo *why)
+{
+    lite *l = (lite *)q;
+    l->counted = 0;
+    if (l->count == NULL || sqlite3_total_changes(l->db) == l->changes) {
+        return CD_OK;
+    }
+    int rc = sqlite3_step(l->count);
+    u64 n = rc == SQLITE_ROW ? (u64)sqlite3_column_int64(l->count, 0) : 0;
+    rc = rc == SQLITE_ROW ? sqlite3_step(l->count) : rc; /* to its end: the row is written now */
+    cd_err err = rc == SQLITE_DONE ? CD_OK : fail(l->db, rc, why);
+    sqlite3_reset(l->count);
+    l->counted = err == CD_OK ? n : 0;
+    return err;
+}
+
+static void sealed(cd_sql *q)
+{
+    lite *l = (lite *)q;
+    if (l->counted != 0) {
+        cd__sql_mark_put(&l->mark, l->counted, !q->is_soft);
+    }
 }
 
 static cd_err tidy(cd_sql *q, cd_errinfo *why)
@@ -223,10 +263,12 @@ static const cd__sql_ops ops = {
         },
     .close = close_it,
     .exec = exec,
-    .ready = nothing,
+    .ready = ready,
     .flush = nothing,
     .tidy = tidy,
     .soft = soft,
+    .seal = seal,
+    .sealed = sealed,
     .rest = rest,
     .prepare = prepare,
     .drop = drop,
@@ -260,6 +302,61 @@ static void configure(void)
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* The count of the database, 0 when it has none yet. */
+static cd_err count_of(u64 *out, sqlite3 *db, cd_errinfo *why)
+{
+    sqlite3_stmt *st = NULL;
+    *out = 0;
+    int rc = sqlite3_prepare_v2(db, "SELECT n FROM sql_head", -1, &st, NULL);
+    if (rc == SQLITE_ERROR) { /* no such table */
+        return CD_OK;
+    }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(st);
+        *out = rc == SQLITE_ROW ? (u64)sqlite3_column_int64(st, 0) : 0;
+    }
+    cd_err err = rc == SQLITE_ROW || rc == SQLITE_DONE ? CD_OK : fail(db, rc, why);
+    (void)sqlite3_finalize(st);
+    return err;
+}
+
+/* Refuses a database that has less than was acknowledged. */
+static cd_err look_back(lite *l, const char *path, cd_errinfo *why)
+{
+    u64 least = 0;
+    u64 count = 0;
+    cd_err err = cd__sql_mark_open(&l->mark, &least, path, why); /* before the count: others may be at work */
+    if (err == CD_OK) {
+        err = count_of(&count, l->db, why);
+    }
+    if (err == CD_OK && count < least) {
+        err = cd_fail(why, CD_ELOST,
+                      "%s has lost what it acknowledged: %llu of %llu commits are there. Put back a copy of it, or "
+                      "remove %s to go on with what is left",
+                      path, (unsigned long long)count, (unsigned long long)least, l->mark.path);
+    }
+    return err;
+}
+
+/* The last connection to go copies what it can read of the log into the file, and removes the log: not of a database
+ * that is refused. */
+static void keep_log(lite *l, bool does_keep)
+{
+    (void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, does_keep ? 1 : 0, NULL);
+}
+
+static cd_err begin_count(lite *l, cd_errinfo *why)
+{
+    CD_TRY(exec(&l->base,
+                "CREATE TABLE IF NOT EXISTS sql_head (key INTEGER PRIMARY KEY CHECK (key = 1), n INTEGER NOT NULL)",
+                why));
+    int rc = sqlite3_prepare_v3(l->db,
+                                "INSERT INTO sql_head (key, n) VALUES (1, 1) ON CONFLICT (key) DO UPDATE SET n = n + 1 "
+                                "RETURNING n",
+                                -1, SQLITE_PREPARE_PERSISTENT, &l->count, NULL);
+    return rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
+}
+
 cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_errinfo *why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -274,17 +371,25 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
                 (cfg->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
     int rc = sqlite3_open_v2(path, &l->db, flags, NULL);
     cd_err err = rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
+    keep_log(l, true);
     /* temp_store: in memory, the way back of a statement is a list that each further one walks. */
     (void)snprintf(setup, sizeof setup,
                    "PRAGMA page_size=%d;"
                    "PRAGMA busy_timeout=%d;"
                    "PRAGMA cache_size=-%u;"
                    "PRAGMA temp_store=FILE;"
+                   "PRAGMA cell_size_check=1;"
                    "%s",
                    PAGE, BUSY_MS, cfg->cache_kib == 0 ? (u32)CACHE_KIB : cfg->cache_kib,
                    cfg->may_write ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" : "");
     if (err == CD_OK) {
         err = exec(&l->base, setup, why);
+    }
+    if (err == CD_OK && cfg->may_write) {
+        err = look_back(l, path, why);
+    }
+    if (err == CD_OK && cfg->may_write) {
+        err = begin_count(l, why);
     }
     if (err == CD_OK && cfg->may_write) {
         (void)sqlite3_wal_hook(l->db, on_log, &l->base);
@@ -293,6 +398,7 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
         close_it(&l->base);
         return err;
     }
+    keep_log(l, false);
     *out = &l->base;
     return CD_OK;
 }

@@ -475,8 +475,8 @@ static void test_read_only(void **state)
     rig_open(&r, 0);
     rig_begin(&r);
     i64 hook = rig_hook(&r, 1, false);
-    rig_ok(cd_sql_exec(r.s->q, "PRAGMA query_only = 1", why));
     rig_commit(&r);
+    rig_ok(cd_sql_exec(r.s->q, "PRAGMA query_only = 1", why));
     assert_int_equal(enqueue_one(&r, hook, 1, &made, &said), CD_EACCES);
     rig_ok(cd_sql_exec(r.s->q, "PRAGMA query_only = 0", why));
     rig_ok(enqueue_one(&r, hook, 1, &made, why));
