@@ -885,7 +885,7 @@ void cd_http2_sweep(cd_http2 *h, u64 now_ms)
             (void)nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, st->id, NGHTTP2_CANCEL);
         }
     }
-    if (h->open_cnt == 0 && now_ms >= h->idle_end_ms) {
+    if ((h->open_cnt == 0 || h->is_held_up) && now_ms >= h->idle_end_ms) {
         cd_http2_stop(h);
     }
     pump(h);
@@ -893,6 +893,10 @@ void cd_http2_sweep(cd_http2 *h, u64 now_ms)
 
 void cd_http2_stop(cd_http2 *h)
 {
+    if (h->is_held_up) { /* nobody there speaks HTTP/2, and its request would wait for ever */
+        h->is_broken = true;
+        h->is_doomed = true;
+    }
     if (!h->is_ending) {
         h->is_ending = true;
         (void)nghttp2_submit_goaway(h->ng, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h->ng),

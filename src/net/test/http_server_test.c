@@ -1260,6 +1260,40 @@ static void test_h2c_upgrade(void **state)
     rig_close(&g);
 }
 
+/* Who asks for HTTP/2 and never speaks it is let go: in time, when he closes his half, and when the server stops. */
+static void test_h2c_silence(void **state)
+{
+    (void)state;
+    static const char upgrade[] = "GET /echo HTTP/1.1\r\n" H "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+                                  "HTTP2-Settings: AAMAAABk\r\n\r\n";
+    u8 got[512];
+    for (int how = 0; how < 3; how++) {
+        rig g;
+        const cd_http_cfg quick = {.header_timeout_ms = 100};
+        rig_open(&g, how == 0 ? &quick : &(cd_http_cfg){0});
+        int fd = dial(&g);
+        say(fd, upgrade);
+        if (how == 1) {
+            assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        }
+        if (how == 2) {
+            assert_true(recv(fd, got, 12, 0) == 12 && memcmp(got, "HTTP/1.1 101", 12) == 0);
+            rig_stop(&g);
+        }
+        ssize_t n;
+        while ((n = recv(fd, got, sizeof got, 0)) > 0) {
+        }
+        assert_int_equal(n, 0); /* its end, not the end of our patience */
+        (void)close(fd);
+        if (how == 2) {
+            rig_join(&g);
+        } else {
+            await_held_below(&g, 4096);
+            rig_close(&g);
+        }
+    }
+}
+
 /* Clients that leave while a worker has their request, in several ways. */
 static void test_gone(void **state)
 {
@@ -1415,27 +1449,17 @@ static void test_admit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics),
-        cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_cors),
-        cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_big_answer),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_gzip),
-        cmocka_unit_test(test_make_room),
-        cmocka_unit_test(test_http2),
-        cmocka_unit_test(test_h2c_upgrade),
-        cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_graceful_stop),
-        cmocka_unit_test(test_site),
-        cmocka_unit_test(test_large_bodies),
-        cmocka_unit_test(test_answers_wait_for_the_loop),
-        cmocka_unit_test(test_hoarders),
-        cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_basics),        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_cors),          cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_big_answer),    cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_gzip),          cmocka_unit_test(test_make_room),
+        cmocka_unit_test(test_http2),         cmocka_unit_test(test_h2c_upgrade),
+        cmocka_unit_test(test_h2c_silence),   cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_graceful_stop), cmocka_unit_test(test_site),
+        cmocka_unit_test(test_large_bodies),  cmocka_unit_test(test_answers_wait_for_the_loop),
+        cmocka_unit_test(test_hoarders),      cmocka_unit_test(test_left_behind),
         cmocka_unit_test(test_admit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
