@@ -134,6 +134,16 @@ static bool load_dir(cd__plugins *out, const cd_args *a, cd_arena *mem)
     return true;
 }
 
+static bool has_net(const cd_hash32 *nets, usize cnt, const cd_hash32 *net)
+{
+    for (usize i = 0; i < cnt; i++) {
+        if (cd_hash32_eq(&nets[i], net)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
 {
     const char *text = cd_args_str(a, OPT_TRACK);
@@ -156,8 +166,13 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
             cd__report("error", NULL, "cannot track primary network", "it is always tracked");
             return false;
         }
-        cnt += n != 0;
+        cnt += n != 0 && !has_net(nets, cnt, &nets[cnt]);
         at += n + (at[n] == ',');
+    }
+    if (cnt > CD_P2P_SUBNETS_MAX) {
+        cd__report("error", NULL, cd_arena_fmt(mem, "cannot track %zu nets, at most %d", cnt, CD_P2P_SUBNETS_MAX),
+                   "peers do not speak to a node that tracks more");
+        return false;
     }
     out->tracked.nets = nets;
     out->tracked.net_cnt = cnt;
@@ -166,7 +181,7 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
 }
 
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
-                      const cd_p2p_identity *self)
+                      const cd_p2p_identity *self, cd_node_peers_cfg *peers)
 {
     *out = (cd__plugins){.args = a, .self = self, .signer = {.sign = sign_here}};
     memcpy(out->signer.key, self->bls_public, sizeof out->signer.key);
@@ -177,5 +192,10 @@ bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const c
         .signer = {.sign = sign, .ctx = (void *)(usize)self},
         .is_wrapped = !net->is_dev,
     };
-    return load_dir(out, a, mem) && load_aliases(out, a, mem) && load_nets(out, a, mem);
+    if (!load_dir(out, a, mem) || !load_aliases(out, a, mem) || !load_nets(out, a, mem)) {
+        return false;
+    }
+    peers->nets = out->tracked.nets;
+    peers->net_cnt = out->tracked.net_cnt;
+    return true;
 }

@@ -16,8 +16,9 @@ typedef struct cd__plugins {
     bool has_tracked;
 } cd__plugins;
 
-/* cd__plugins_load reads the flags. false: something is wrong, and was reported. */
+/* cd__plugins_load reads the flags; peers are told which nets are tracked. false: something is wrong, and was
+ * reported. */
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
-                      const cd_p2p_identity *self);
+                      const cd_p2p_identity *self, cd_node_peers_cfg *peers);
 
 #endif

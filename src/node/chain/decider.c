@@ -94,7 +94,7 @@ cd_err cd_decider_new(cd_decider **out, const cd_decider_cfg *cfg, cd_errinfo *w
 {
     cd_decider *d = cd_new(cd_decider);
     d->cfg = *cfg;
-    d->link = cfg->peers == NULL ? NULL : cd_node_peers_link(cfg->peers, &cfg->chain, cfg->name);
+    d->link = cfg->peers == NULL ? NULL : cd_node_peers_link(cfg->peers, &cfg->chain, &cfg->subnet, cfg->name);
     if (d->link != NULL) {
         cd_err e = make_shared(d, why);
         if (e != CD_OK) {

@@ -259,6 +259,7 @@ static void on_join(cd_loop_task *t)
     cd_link *l = (cd_link *)(void *)((u8 *)t - offsetof(cd_link, join_task));
     const cd_p2p_chain chain = {
         .id = l->cfg.chain,
+        .subnet = l->cfg.net,
         .ctx = l,
         .message = on_message,
         .failed = on_failed,

@@ -32,6 +32,7 @@ typedef struct cd_link_cfg {
     void *ctx;
     const cd_clock *clock;
     cd_hash32 chain;
+    cd_hash32 net;    /* of the chain */
     cd_logger *log;   /* NULL allowed */
     const char *name; /* of the chain, for the log */
     cd_node_id own;

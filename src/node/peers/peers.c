@@ -21,70 +21,9 @@ static u64 now_of(const cd_node_peers *p)
 
 /* --- validators --- */
 
-static void read_one(cd_node_peers *p, const cd_vm_validator *from)
-{
-    cd__peers_validator *v = cd_hmap_put(&p->validators, NULL, &from->node_id);
-    v->is_current = true;
-    v->weight = from->weight;
-    v->has_key = from->has_key;
-    memcpy(v->key, from->key, sizeof v->key);
-    p->weight += from->weight;
-}
-
-static void forget_former(cd_node_peers *p)
-{
-    cd_hmap kept;
-    const void *key;
-    void *val;
-    cd_hmap_init(&kept, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__peers_validator));
-    for (usize it = 0; cd_hmap_next(&p->validators, &it, &key, &val);) {
-        const cd__peers_validator *v = val;
-        if (v->is_current) {
-            *(cd__peers_validator *)cd_hmap_put(&kept, NULL, key) = *v;
-        }
-    }
-    cd_hmap_fini(&p->validators);
-    p->validators = kept;
-}
-
-static void read_all(cd_node_peers *p, const cd_vm_validator *all, usize cnt)
-{
-    const void *key;
-    void *val;
-    for (usize it = 0; cd_hmap_next(&p->validators, &it, &key, &val);) {
-        ((cd__peers_validator *)val)->is_current = false;
-    }
-    p->weight = 0;
-    for (usize i = 0; i < cnt; i++) {
-        read_one(p, &all[i]);
-    }
-    if (cd_hmap_cnt(&p->validators) != cnt) {
-        forget_former(p);
-    }
-}
-
-/* Without a P-Chain those hold that were read last. */
 static void look(cd_node_peers *p)
 {
-    static const cd_hash32 primary;
-    const cd_vm_validators *who = p->env.validators(p->env.ctx);
-    const cd_vm_validator *all;
-    usize cnt;
-    u64 height;
-    if (who == NULL || who->current(who, &height) != CD_OK || (p->has_read && height == p->height)) {
-        return;
-    }
-    cd_arena a = {0};
-    cd_err e = who->at(who, &all, &cnt, &a, &primary, height);
-    if (e == CD_OK) {
-        read_all(p, all, cnt);
-        p->height = height;
-        p->has_read = true;
-    } else {
-        cd_log_warn(p->env.log, "peers: validators cannot be read", CD_F("height", height),
-                    CD_F("error", cd_err_str(e)));
-    }
-    cd_arena_fini(&a);
+    cd_stakers_look(p->stakers, p->env.validators(p->env.ctx), p->env.log);
 }
 
 static void on_timer(void *ctx)
@@ -99,7 +38,7 @@ static void on_timer(void *ctx)
 static bool on_validator(void *ctx, cd_p2p_validator *out, const cd_hash32 *subnet, const cd_node_id *node)
 {
     const cd_node_peers *p = ctx;
-    const cd__peers_validator *v = cd_hash32_is_zero(subnet) ? cd_hmap_get(&p->validators, node) : NULL;
+    const cd_staker *v = cd_stakers_find(p->stakers, subnet, node);
     if (v == NULL) {
         return false;
     }
@@ -111,7 +50,7 @@ static bool on_validator(void *ctx, cd_p2p_validator *out, const cd_hash32 *subn
 
 static u64 on_weight(void *ctx, const cd_hash32 *subnet)
 {
-    return cd_hash32_is_zero(subnet) ? ((const cd_node_peers *)ctx)->weight : 0;
+    return cd_stakers_weight(((const cd_node_peers *)ctx)->stakers, subnet);
 }
 
 /* The P-Chain counts, and remembers over restarts. */
@@ -239,7 +178,7 @@ static void on_tick(void *ctx)
     }
 }
 
-cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const char *name)
+cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const cd_hash32 *net, const char *name)
 {
     const cd_link_cfg cfg = {
         .loop = p->env.loop,
@@ -249,6 +188,7 @@ cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const char
         .ctx = p,
         .clock = p->env.clock,
         .chain = *chain,
+        .net = *net,
         .log = p->env.log,
         .name = name,
         .own = p->cfg.id->node_id,
@@ -261,6 +201,7 @@ cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const char
     cd_link *l = cd_link_new(&cfg);
     p->links[p->link_cnt].link = l;
     p->links[p->link_cnt].chain = *chain;
+    p->links[p->link_cnt].net = *net;
     p->links[p->link_cnt++].name = name;
     return l;
 }
@@ -292,6 +233,8 @@ static cd_err open_tcp(cd_node_peers *p, cd_errinfo *why)
     net.link.version = version;
     net.link.version_min = version_min;
     net.link.version_min_prev = version_min_prev;
+    net.link.subnets = p->cfg.nets;
+    net.link.subnets_cnt = (u32)p->cfg.net_cnt;
     net.id = p->cfg.id;
     net.clock = p->env.clock;
     net.metrics = p->env.metrics;
@@ -318,7 +261,7 @@ cd_node_peers *cd_node_peers_new(const cd_node_peers_cfg *cfg, const cd_node_pee
     cd_node_peers *p = cd_new(cd_node_peers);
     p->cfg = *cfg;
     p->env = *env;
-    cd_hmap_init(&p->validators, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__peers_validator));
+    p->stakers = cd_stakers_new(cfg->nets, cfg->net_cnt);
     cd_node_tuning_fill(&p->cfg.tuning);
     const cd_p2p_router_cfg router = {
         .own = cfg->id->node_id,
@@ -367,7 +310,7 @@ void cd_node_peers_close(cd_node_peers *p)
     cd_timer_free(p->tick_timer);
     cd_p2p_tcp_close(p->tcp);
     cd_p2p_router_free(p->router);
-    cd_hmap_fini(&p->validators);
+    cd_stakers_free(p->stakers);
     cd_free(p);
 }
 

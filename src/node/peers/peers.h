@@ -32,6 +32,8 @@ typedef struct cd_node_peers_cfg {
     cd_p2p_ip own;    /* where others reach this node; port 0: that of the listener */
     const cd_node_beacon *beacons;
     usize beacon_cnt;
+    const cd_hash32 *nets; /* that are tracked besides the primary network, at most CD_P2P_SUBNETS_MAX */
+    usize net_cnt;
     bool allow_private;     /* private addresses are dialled */
     u32 min_connected;      /* with fewer peers the node is not well */
     bool is_off;            /* the node speaks to nobody */
@@ -64,9 +66,9 @@ void cd_node_peers_close(cd_node_peers *p);
  * were. */
 void cd_node_peers_reload(cd_node_peers *p);
 
-/* cd_node_peers_link makes the link of a chain, which is ticked until cd_node_peers_unlink frees it (NULL allowed).
- * NULL: peers decide nothing here. */
-cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const char *name);
+/* cd_node_peers_link makes the link of a chain of a net, which is ticked until cd_node_peers_unlink frees it (NULL
+ * allowed). NULL: peers decide nothing here. */
+cd_link *cd_node_peers_link(cd_node_peers *p, const cd_hash32 *chain, const cd_hash32 *net, const char *name);
 void cd_node_peers_unlink(cd_node_peers *p, cd_link *l);
 
 /* cd_node_peers_beacons gives the nodes that are known from the start, each once, as an array that is the caller's. */

@@ -130,7 +130,8 @@ const char *cd_node_peers_router_health(void *ctx, cd_json_w *message)
 const char *cd_node_peers_bls_health(void *ctx, cd_json_w *message)
 {
     const cd_node_peers *p = ctx;
-    const cd__peers_validator *v = cd_hmap_get(&p->validators, &p->cfg.id->node_id);
+    static const cd_hash32 primary;
+    const cd_staker *v = cd_stakers_find(p->stakers, &primary, &p->cfg.id->node_id);
     cd_bls_pk registered;
     u8 packed[CD_BLS_PK_LEN];
     if (v == NULL) {
@@ -161,21 +162,45 @@ static bool is_there(const cd_node_peers *p, const cd_hash32 *chain, const cd_no
             !cd_p2p_requests_is_benched(cd_p2p_router_requests(p->router), chain, node));
 }
 
+/* Who cannot be reached, and how much of the stake can. */
+typedef struct reach {
+    const cd_node_peers *p;
+    const cd_hash32 *chain;
+    cd_node_id *away;
+    usize away_cnt;
+    u64 there;
+} reach;
+
+static void reach_one(void *ctx, const cd_node_id *node, const cd_staker *v)
+{
+    reach *r = ctx;
+    if (is_there(r->p, r->chain, node)) {
+        r->there += v->weight;
+    } else {
+        r->away[r->away_cnt++] = *node;
+    }
+}
+
+static const cd_hash32 *net_of(const cd_node_peers *p, const cd_hash32 *chain)
+{
+    static const cd_hash32 primary;
+    for (usize i = 0; i < p->link_cnt; i++) {
+        if (cd_hash32_eq(&p->links[i].chain, chain)) {
+            return &p->links[i].net;
+        }
+    }
+    return &primary;
+}
+
 double cd_node_peers_connected(const cd_node_peers *p, const cd_hash32 *chain, cd_json_w *w)
 {
     cd_arena a = {0};
-    cd_node_id *away = cd_arena_array(&a, cd_node_id, cd_hmap_cnt(&p->validators));
-    const void *key;
-    void *val;
-    usize cnt = 0;
-    u64 there = 0;
-    for (usize it = 0; cd_hmap_next(&p->validators, &it, &key, &val);) {
-        if (is_there(p, chain, key)) {
-            there += ((const cd__peers_validator *)val)->weight;
-        } else {
-            away[cnt++] = *(const cd_node_id *)key;
-        }
-    }
+    const cd_hash32 *net = net_of(p, chain);
+    const u64 weight = cd_stakers_weight(p->stakers, net);
+    reach r = {.p = p, .chain = chain, .away = cd_arena_array(&a, cd_node_id, cd_stakers_cnt(p->stakers, net))};
+    cd_stakers_each(p->stakers, net, reach_one, &r);
+    cd_node_id *away = r.away;
+    usize cnt = r.away_cnt;
     if (cnt > 1) {
         qsort(away, cnt, sizeof *away, by_bytes);
     }
@@ -185,7 +210,7 @@ double cd_node_peers_connected(const cd_node_peers *p, const cd_hash32 *chain, c
         cd_json_w_node_id(w, &away[i]);
     }
     cd_json_w_arr_end(w);
-    double share = p->weight == 0 ? 1 : (double)there / (double)p->weight;
+    double share = weight == 0 ? 1 : (double)r.there / (double)weight;
     cd_json_w_key(w, "percentConnected");
     cd_json_w_f64(w, share);
     cd_arena_fini(&a);

@@ -2,18 +2,10 @@
 #ifndef CD_NODE_PEERS_PRIV_H
 #define CD_NODE_PEERS_PRIV_H
 
-#include "base/table/hmap.h"
 #include "node/peers/peers.h"
+#include "node/peers/stakers.h"
 
 enum { CD__PEERS_LINKS_MAX = 64 };
-
-/* A validator of the primary network. */
-typedef struct cd__peers_validator {
-    u64 weight;
-    u8 key[96]; /* uncompressed */
-    bool has_key;
-    bool is_current; /* of the set that was read last */
-} cd__peers_validator;
 
 struct cd_node_peers {
     cd_node_peers_cfg cfg;
@@ -27,13 +19,11 @@ struct cd_node_peers {
     struct {
         cd_link *link;
         cd_hash32 chain;
+        cd_hash32 net;
         const char *name;
     } links[CD__PEERS_LINKS_MAX];
     usize link_cnt;
-    cd_hmap validators; /* node ID: validator */
-    u64 weight;         /* of all */
-    u64 height;         /* of the P-Chain, when they were read */
-    bool has_read;
+    cd_stakers *stakers;
     char wrong[256]; /* what health said last */
 };
 
