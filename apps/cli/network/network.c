@@ -5,6 +5,7 @@
 #include "network/network_run.h"
 #include "network/network_show.h"
 #include "network/network_snapshot.h"
+#include "network/network_track.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
     "candela-cli network up [--nodes=N] [--go=N --go-program=FILE]   make it, or start what is down\n"                 \
     "candela-cli network status\n"                                                                                     \
     "candela-cli network add [--nodes=N]            nodes more, which do not validate\n"                               \
+    "candela-cli network track NET-ID [NODE …]      run the chains of a net; all nodes when none is named\n"         \
     "candela-cli network kill|start|pause|resume NODE\n"                                                               \
     "candela-cli network partition NODE,NODE NODE,NODE…    who is not named is with the first; heal: join them\n"    \
     "candela-cli network snapshot|restore NAME      of all nodes; snapshots: their names\n"                            \
@@ -52,21 +54,6 @@ typedef struct job {
 
 /* --- up --- */
 
-static bool are_joined(const cd__net *n)
-{
-    bool are = true;
-    for (usize i = 0; i < n->cnt; i++) {
-        are = are && n->nodes[i].group == 0;
-    }
-    return are;
-}
-
-/* Waits until the nodes know each other, unless they are parted: then they never will. */
-static cd_err await(const job *j, cd_errinfo *why)
-{
-    return are_joined(&j->net) ? cd__net_await(&j->net, why) : CD_OK;
-}
-
 static cd_err put_status(job *j)
 {
     cd__net_put_status(j->w, &j->net);
@@ -76,7 +63,7 @@ static cd_err put_status(job *j)
 static cd_err up(job *j, cd_errinfo *why)
 {
     CD_TRY(cd__net_start_all(&j->net, why));
-    CD_TRY(await(j, why));
+    CD_TRY(cd__net_await(&j->net, why));
     return put_status(j);
 }
 
@@ -106,7 +93,7 @@ static cd_err start_node(job *j, cd__net_node *x, cd_errinfo *why)
         return cd_fail(why, CD_EINVAL, "%s runs", x->name);
     }
     CD_TRY(cd__net_start(&j->net, x, why));
-    return await(j, why);
+    return cd__net_await(&j->net, why);
 }
 
 static cd_err on_node(job *j, const char *verb, cd_errinfo *why)
@@ -120,6 +107,17 @@ static cd_err on_node(job *j, const char *verb, cd_errinfo *why)
                : strcmp(verb, "start") == 0 ? start_node(j, x, why)
                                             : cd__net_signal(&j->net, x, verb[0] == 'p' ? SIGSTOP : SIGCONT, why);
     return e == CD_OK ? put_status(j) : e;
+}
+
+/* Nodes learn what they track at their start. */
+static cd_err track(job *j, cd_errinfo *why)
+{
+    if (j->word_cnt < 1) {
+        return cd_fail(why, CD_EINVAL, "candela-cli network track NET-ID [NODE …]");
+    }
+    CD_TRY(cd__net_track(&j->net, j->words[0], j->words + 1, j->word_cnt - 1, why));
+    CD_TRY(cd__net_stop(&j->net, why));
+    return up(j, why);
 }
 
 /* Puts the nodes of "node1,node2" into a group. */
@@ -158,7 +156,7 @@ static cd_err heal(job *j, cd_errinfo *why)
     }
     CD_TRY(cd__net_part(&j->net, why));
     CD_TRY(cd__net_save(&j->net, why));
-    CD_TRY(await(j, why));
+    CD_TRY(cd__net_await(&j->net, why));
     return put_status(j);
 }
 
@@ -173,7 +171,7 @@ static cd_err snapshot(job *j, bool is_restore, cd_errinfo *why)
     cd_err started = cd__net_start_all(&j->net, e == CD_OK ? why : NULL);
     CD_TRY(e);
     CD_TRY(started);
-    CD_TRY(await(j, why));
+    CD_TRY(cd__net_await(&j->net, why));
     return put_status(j);
 }
 
@@ -213,6 +211,7 @@ static cd_err do_verb(job *j, const char *verb, cd_errinfo *why)
     }
     return strcmp(verb, "status") == 0      ? put_status(j)
            : strcmp(verb, "add") == 0       ? add(j, why)
+           : strcmp(verb, "track") == 0     ? track(j, why)
            : strcmp(verb, "partition") == 0 ? partition(j, why)
            : strcmp(verb, "heal") == 0      ? heal(j, why)
            : strcmp(verb, "snapshot") == 0  ? snapshot(j, false, why)
@@ -230,7 +229,7 @@ static cd_err run(job *j, cd_errinfo *why)
     usize cnt = cd_args_words(j->args, &words);
     if (cnt == 0) {
         return cd_fail(why, CD_EINVAL,
-                       "network: up, status, add, kill, start, pause, resume, partition, heal, "
+                       "network: up, status, add, track, kill, start, pause, resume, partition, heal, "
                        "snapshot, restore, snapshots or down?");
     }
     const char *verb = words[0];

@@ -97,11 +97,20 @@ static bool have_met(const cd__net *n)
     return have;
 }
 
-/* Waits until all nodes know each other and their chains answer. */
+static bool is_parted(const cd__net *n)
+{
+    bool is = false;
+    for (usize i = 0; i < n->cnt; i++) {
+        is = is || n->nodes[i].group != 0;
+    }
+    return is;
+}
+
+/* Waits until all nodes know each other and their chains answer; of a network that is parted they never will. */
 cd_err cd__net_await(const cd__net *n, cd_errinfo *why)
 {
     u64 start = cd_clock_mono_ns(cd_clock_real());
-    while (!have_met(n)) {
+    while (!is_parted(n) && !have_met(n)) {
         if (cd_clock_mono_ns(cd_clock_real()) - start > MEET_S * CD_NS_PER_SEC) {
             return cd_fail(why, CD_ETIMEOUT, "the nodes have not met after %d s: candela-cli network status", MEET_S);
         }

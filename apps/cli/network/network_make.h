@@ -17,8 +17,8 @@ typedef struct cd__net_wish {
  * with what is wrong with the wish, those of files. */
 cd_err cd__net_make(cd__net *out, cd_arena *mem, const char *dir, const cd__net_wish *wish, cd_errinfo *why) CD_CHECK;
 
-/* cd__net_await waits until the nodes that run and are not parted know each other, their chains answer, and, when none
- * is missing, all are well. Errors: CD_ETIMEOUT. */
+/* cd__net_await waits until the nodes that run know each other, their chains answer, and, when none is missing, all are
+ * well; not at all when the network is parted. Errors: CD_ETIMEOUT. */
 cd_err cd__net_await(const cd__net *n, cd_errinfo *why) CD_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/os/clock.h"
 #include "base/os/fileio.h"
 #include "codec/json.h"
+#include "network/network_track.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -71,6 +72,12 @@ static void command_of(line *l, const cd__net *n, const cd__net_node *x, const c
     add(l, "--staking-tls-key-file=%s", cd__net_path(n, x, "staking/staker.key"));
     add(l, "--staking-signer-key-file=%s", cd__net_path(n, x, "staking/signer.key"));
     add(l, "--index-enabled=true");
+    if (x->tracks[0] != '\0') {
+        add(l, "--track-subnets=%s", x->tracks);
+    }
+    if (cd__net_plugins(n) != NULL) {
+        add(l, "--plugin-dir=%s", cd__net_plugins(n));
+    }
     add_beacon(l, beacon);
     if (x->is_go) {
         add(l, "--fd-limit=4096");

@@ -44,6 +44,7 @@ static void put_node(cd_json_w *w, const cd__net_node *x)
     cd_json_put_u64(w, "httpPort", x->http_port);
     cd_json_put_u64(w, "stakingPort", x->staking_port);
     cd_json_put_u64(w, "group", x->group);
+    cd_json_put_cstr(w, "tracks", x->tracks);
     cd_json_w_obj_end(w);
     cd_buf_fini(&id);
 }
@@ -112,7 +113,9 @@ static cd_err get_node(cd__net_node *out, cd_arena *mem, cd_json v, cd_errinfo *
     CD_TRY(get_port(&out->staking_port, v, "stakingPort", why));
     CD_TRY(cd_json_u64(&group, cd_json_get(v, "group"), why));
     out->group = (u32)group;
-    return CD_OK;
+    out->tracks = "";
+    bool has_tracks = cd_json_kind_of(cd_json_get(v, "tracks")) != CD_JSON_NONE; /* not in files of before */
+    return has_tracks ? get_text(&out->tracks, mem, v, "tracks", why) : CD_OK;
 }
 
 static cd_err get_all(cd__net *n, cd_json v, cd_errinfo *why)
@@ -201,6 +204,7 @@ cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinf
         cd__net_node *x = &n->nodes[n->cnt++];
         *x = (cd__net_node){.name = cd_arena_fmt(n->mem, "node%zu", n->cnt),
                             .is_go = are_go,
+                            .tracks = "",
                             .validates = validate,
                             .group = n->nodes[0].group};
         CD_TRY(make_keys(n, x, why));

@@ -22,7 +22,8 @@ typedef struct cd__net_node {
     u64 pid;       /* ID of the process that was started last; 0: none */
     u16 http_port; /* 0: it has not run yet; after the first run the ports stay the same */
     u16 staking_port;
-    u32 group; /* nodes of different groups do not speak; all 0: the network is not parted */
+    u32 group;          /* nodes of different groups do not speak; all 0: the network is not parted */
+    const char *tracks; /* IDs of nets whose chains it runs, with commas between them; "": none */
 } cd__net_node;
 
 /* A network; texts lie in mem. */
