@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { LOOK_MS = 1000, ROUTER_MAX_MS = 1000 };
+enum { LOOK_MS = 1000, ROUTER_MAX_MS = 1000, CLAIMS_A_LOOK = 32 };
 
 /* The version of the protocol, as peers compare it. [spec:p2p#4.1] */
 static const cd_p2p_version version = {1, 13, 3};
@@ -26,9 +26,37 @@ static void look(cd_node_peers *p)
     cd_stakers_look(p->stakers, p->env.validators(p->env.ctx), p->env.log);
 }
 
+/* Walks over nets that peers track, some in a second: peers may claim as many as they like, and nets come to be. */
+typedef struct claims {
+    cd_node_peers *p;
+    const cd_vm_validators *who;
+    u32 skip; /* of those that nobody knows, which had their turn */
+    u32 seen;
+    u32 asked;
+} claims;
+
+static void look_at_claims(void *ctx, const cd_p2p_peer_info *peer)
+{
+    claims *c = ctx;
+    for (u32 i = 0; i < peer->subnets_cnt && c->asked < CLAIMS_A_LOOK; i++) {
+        bool is_known = cd_stakers_cnt(c->p->stakers, &peer->subnets[i]) != 0;
+        if (!is_known && c->seen++ >= c->skip) {
+            c->asked += cd_stakers_want(c->p->stakers, c->who, &peer->subnets[i]);
+        }
+    }
+}
+
+static void look_at_peers(cd_node_peers *p)
+{
+    claims c = {.p = p, .who = p->env.validators(p->env.ctx), .skip = p->claims_done};
+    cd_p2p_net_each(cd_p2p_tcp_net(p->tcp), look_at_claims, &c);
+    p->claims_done = c.asked == CLAIMS_A_LOOK ? c.seen : 0;
+}
+
 static void on_timer(void *ctx)
 {
     look(ctx);
+    look_at_peers(ctx);
     cd__peers_measure(ctx);
 }
 
@@ -78,6 +106,10 @@ static void log_peer(const cd_node_peers *p, const char *what, const cd_node_id 
 static void on_connected(void *ctx, const cd_p2p_peer_info *peer)
 {
     const cd_node_peers *p = ctx;
+    const cd_vm_validators *who = p->env.validators(p->env.ctx);
+    for (u32 i = 0; i < peer->subnets_cnt; i++) {
+        (void)cd_stakers_want(p->stakers, who, &peer->subnets[i]);
+    }
     log_peer(p, "peers: connected", &peer->node);
     p->routed.connected(p->routed.ctx, peer);
 }

@@ -24,6 +24,7 @@ struct cd_node_peers {
     } links[CD__PEERS_LINKS_MAX];
     usize link_cnt;
     cd_stakers *stakers;
+    u32 claims_done; /* nets of peers that nobody knows, which were asked for since the walk over them began */
     char wrong[256]; /* what health said last */
 };
 

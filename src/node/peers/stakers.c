@@ -11,9 +11,10 @@ typedef struct set {
 } set;
 
 struct cd_stakers {
-    set *sets; /* the primary network's first */
+    set *sets; /* the primary network's first, then those of nets that are tracked, then the others */
     usize cnt;
-    u64 height; /* of the P-Chain, when they were read */
+    usize own_cnt; /* sets that stay, empty or not */
+    u64 height;    /* of the P-Chain, when they were read */
     bool has_read;
 };
 
@@ -26,7 +27,8 @@ cd_stakers *cd_stakers_new(const cd_hash32 *nets, usize cnt)
 {
     cd_stakers *s = cd_new(cd_stakers);
     s->cnt = cnt + 1;
-    s->sets = cd_new_array(set, s->cnt);
+    s->own_cnt = s->cnt;
+    s->sets = cd_new_array(set, s->cnt + CD_STAKERS_OTHERS_MAX);
     for (usize i = 0; i < s->cnt; i++) {
         nodes_init(&s->sets[i].nodes);
         s->sets[i].net = i == 0 ? (cd_hash32){{0}} : nets[i - 1];
@@ -83,6 +85,12 @@ void cd_stakers_look(cd_stakers *s, const cd_vm_validators *who, cd_logger *log)
     }
     s->height = height;
     s->has_read = true;
+    for (usize i = s->cnt; i-- > s->own_cnt;) {
+        if (s->sets[i].weight == 0) {
+            cd_hmap_fini(&s->sets[i].nodes);
+            s->sets[i] = s->sets[--s->cnt];
+        }
+    }
 }
 
 static const set *set_of(const cd_stakers *s, const cd_hash32 *net)
@@ -93,6 +101,24 @@ static const set *set_of(const cd_stakers *s, const cd_hash32 *net)
         }
     }
     return NULL;
+}
+
+bool cd_stakers_want(cd_stakers *s, const cd_vm_validators *who, const cd_hash32 *net)
+{
+    const cd_vm_validator *all;
+    usize cnt;
+    cd_arena a = {0};
+    if (who == NULL || !s->has_read || set_of(s, net) != NULL || s->cnt == s->own_cnt + CD_STAKERS_OTHERS_MAX) {
+        return false;
+    }
+    if (who->at(who, &all, &cnt, &a, net, s->height) == CD_OK && cnt != 0) {
+        set *one = &s->sets[s->cnt++];
+        *one = (set){.net = *net};
+        nodes_init(&one->nodes);
+        fill(one, all, cnt);
+    }
+    cd_arena_fini(&a);
+    return true;
 }
 
 const cd_staker *cd_stakers_find(const cd_stakers *s, const cd_hash32 *net, const cd_node_id *node)

@@ -1,4 +1,5 @@
 /* Sets of validators, a net each: whose weight counts where, what a net that cannot be read costs. */
+#include "base/bytes.h"
 #include "node/peers/stakers.h"
 
 #include <setjmp.h>
@@ -132,6 +133,41 @@ static void what_cannot_be_read_stays(void **state)
     cd_stakers_free(s);
 }
 
+/* A peer may claim to track anything: only what somebody validates is kept, and as long as that is so. */
+static void nets_of_peers(void **state)
+{
+    (void)state;
+    cd_stakers *s = cd_stakers_new(&net_a, 1);
+    broken = NULL;
+    p_height = 4;
+    assert_false(cd_stakers_want(s, &p_chain, &net_b)); /* the P-Chain has said nothing yet */
+    cd_stakers_look(s, &p_chain, NULL);
+    reads = 0;
+    for (u32 i = 0; i < 5000; i++) {
+        cd_hash32 net = {.b = {0xff}};
+        cd_put_be32(net.b + 28, i);
+        assert_true(cd_stakers_want(s, &p_chain, &net));
+        assert_int_equal(cd_stakers_cnt(s, &net), 0);
+    }
+    assert_int_equal(reads, 5000);
+    assert_true(cd_stakers_want(s, &p_chain, &net_b));
+    assert_int_equal(weight_of(s, &net_b, 2), 5);
+    assert_false(cd_stakers_want(s, &p_chain, &net_b)); /* it is there */
+    assert_false(cd_stakers_want(s, &p_chain, &net_a));
+    assert_false(cd_stakers_want(s, NULL, &elsewhere));
+    p_height = 5; /* nobody validates it any more */
+    reads = 0;
+    cd_stakers_look(s, &p_chain, NULL);
+    assert_int_equal(reads, 3);
+    assert_int_equal(cd_stakers_cnt(s, &net_b), 0);
+    p_height = 6;
+    reads = 0;
+    cd_stakers_look(s, &p_chain, NULL);
+    assert_int_equal(reads, 2); /* and so it is not asked for */
+    assert_int_equal(weight_of(s, &net_a, 9), 20);
+    cd_stakers_free(s);
+}
+
 static void sum(void *ctx, const cd_node_id *node, const cd_staker *v)
 {
     (void)node;
@@ -158,6 +194,7 @@ int main(void)
         cmocka_unit_test(each_net_its_own),
         cmocka_unit_test(they_come_and_go),
         cmocka_unit_test(what_cannot_be_read_stays),
+        cmocka_unit_test(nets_of_peers),
         cmocka_unit_test(each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
