@@ -834,6 +834,11 @@ void cd_chains_end(cd_chains *cs)
         return;
     }
     cd_timer_stop(cs->look);
+    for (usize i = 0; i < cs->cnt; i++) {
+        if (cs->rows[i]->service != NULL) {
+            cd_service_part(cs->rows[i]->service);
+        }
+    }
     end_all(cs, false);
     end_all(cs, true); /* who says who validates outlives who asks */
 }

@@ -370,6 +370,20 @@ bool cd_service_is_idle(const cd_service *s)
     return is_idle && (s->next == NULL || cd_service_is_idle(s->next));
 }
 
+void cd_service_part(cd_service *s)
+{
+    for (usize i = 0; i < s->cnt; i++) {
+        const cd_vm_handler *h = s->routes[i].handler;
+        if (s->routes[i].endpoint == NULL && h->leave != NULL && h->is_idle != NULL) {
+            h->leave(h->ctx);
+            (void)h->is_idle(h->ctx);
+        }
+    }
+    if (s->next != NULL) {
+        cd_service_part(s->next);
+    }
+}
+
 /* Methods that were never called are left out. What was counted stays, also of chains that are closed. */
 void cd_service_metrics(cd_service *s, cd_metrics *metrics)
 {

@@ -51,6 +51,10 @@ void cd_service_leave(cd_service *s);
 void cd_service_hurry(cd_service *s);
 bool cd_service_is_idle(const cd_service *s);
 
+/* cd_service_part: all connections have ended, and the chain is about to; what its handlers kept for some of them on
+ * the loop is given back. */
+void cd_service_part(cd_service *s);
+
 /* cd_service_metrics brings the counts of calls up to date. */
 void cd_service_metrics(cd_service *s, cd_metrics *m);
 

@@ -28,6 +28,8 @@ typedef struct toy_chain {
     cd_rpc_table *table;
     cd_rpc_service service;
     cd_vm_handler handlers[2];
+    bool keeps; /* something for who came to the raw route, until it has been left and nobody is there */
+    bool has_left;
 } toy_chain;
 
 CD_INLINE toy_chain *toy_chain_of(cd_vm *vm)
@@ -76,9 +78,22 @@ static const cd_rpc_method toy_rows[] = {CD_RPC_ROW("", toy_mine, toy_mine, OWNE
 
 CD_INLINE void toy_serve_raw(void *ctx, cd_http_req *req)
 {
-    const toy_chain *c = ctx;
+    toy_chain *c = ctx;
+    c->keeps = true;
     cd_buf_fmt(cd_http_req_out(req), "raw %s", c->ctx.name);
     cd_http_reply(req, 200, "text/plain");
+}
+
+CD_INLINE void toy_leave_raw(void *ctx)
+{
+    ((toy_chain *)ctx)->has_left = true;
+}
+
+CD_INLINE bool toy_is_idle_raw(void *ctx)
+{
+    toy_chain *c = ctx;
+    c->keeps = c->keeps && !c->has_left;
+    return !c->keeps;
 }
 
 CD_INLINE const cd_vm_handler *toy_chain_handlers(cd_vm *vm, usize *cnt)
@@ -128,6 +143,7 @@ CD_INLINE cd_err toy_chain_accepted(cd_vm *vm, cd_vm_block *b, cd_errinfo *why)
 CD_INLINE void toy_chain_close(cd_vm *vm)
 {
     toy_chain *c = toy_chain_of(vm);
+    CD_ASSERT(!c->keeps); /* whoever kept something was asked to give it back before */
     toy_close(vm);
     cd_rpc_table_free(c->table);
     cd_free(c);
@@ -156,7 +172,12 @@ CD_INLINE cd_err toy_factory(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     cd_rpc_table_add(c->table, toy_rows, CD_COUNT(toy_rows));
     c->service = (cd_rpc_service){.form = CD_RPC_ETH, .table = c->table, .limits = CD_RPC_LIMITS_DEFAULT, .ctx = c};
     c->handlers[0] = (cd_vm_handler){.route = "/rpc", .over = CD_VM_HTTP | CD_VM_WS, .service = &c->service};
-    c->handlers[1] = (cd_vm_handler){.route = "/raw", .over = CD_VM_HTTP, .serve = toy_serve_raw, .ctx = c};
+    c->handlers[1] = (cd_vm_handler){.route = "/raw",
+                                     .over = CD_VM_HTTP,
+                                     .serve = toy_serve_raw,
+                                     .leave = toy_leave_raw,
+                                     .is_idle = toy_is_idle_raw,
+                                     .ctx = c};
     if (ctx->metrics != NULL) {
         cd_gauge_set(cd_metrics_gauge(ctx->metrics, "toy_opened", "Times", NULL, 0), 1);
     }
