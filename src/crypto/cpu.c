@@ -7,6 +7,20 @@ cd__cpu_features cd__cpu;
 
 #define SHA_BIT (1u << 29) /* CPUID leaf 7, EBX */
 
+/* The family and its extension [AMD64 Architecture Programmer's Manual 3, CPUID function 1]. */
+static u32 family(void)
+{
+    u32 eax = 0;
+    u32 ebx;
+    u32 ecx;
+    u32 edx;
+    (void)__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+    u32 base = eax >> 8 & 15;
+    return base == 15 ? base + (eax >> 20 & 255) : base;
+}
+
+enum { ZEN_5 = 26 };
+
 __attribute__((constructor)) static void ask(void)
 {
     u32 eax;
@@ -19,5 +33,6 @@ __attribute__((constructor)) static void ask(void)
     cd__cpu.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
     cd__cpu.ifma = cd__cpu.avx512 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512ifma");
+    cd__cpu.lags = __builtin_cpu_is("amd") && family() == ZEN_5;
 }
 #endif

@@ -13,6 +13,7 @@ typedef struct cd__cpu_features {
     bool avx2;   /* AVX2 */
     bool avx512; /* AVX-512 F and VL, with the operating system's support */
     bool ifma;   /* AVX-512 F, VL, DQ, BW and IFMA: 52-bit multiply-add in eight ways */
+    bool lags;   /* simple operations on vectors take two cycles (Zen 5): one chain of them goes faster word by word */
 } cd__cpu_features;
 
 /* The features of the machine that this runs on; set before main. */

@@ -1,4 +1,5 @@
-/* crypto/hash/blake2_priv.h - the constants of BLAKE2b. Threading: pure. [RFC 7693 2.6] [RFC 7693 2.7] */
+/* crypto/hash/blake2_priv.h - the constants of BLAKE2b, and the ways in which it is done. Threading: pure.
+ * [RFC 7693 2.6] [RFC 7693 2.7] */
 #ifndef CD_CRYPTO_BLAKE2_PRIV_H
 #define CD_CRYPTO_BLAKE2_PRIV_H
 
@@ -18,5 +19,11 @@ static const u8 CD_BLAKE2_SIGMA[10][16] = {
     {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
     {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
+
+/* cd_blake2b_f in three ways: word by word; with a row of the state in a vector of AVX2 (word by word where the build
+ * has none); so with the rotations of AVX-512 (cd__cpu.avx512). */
+void cd__blake2b_f_words(u64 h[8], const u64 m[16], const u64 t[2], bool last, u32 rounds);
+void cd__blake2b_f_rows(u64 h[8], const u64 m[16], const u64 t[2], bool last, u32 rounds);
+void cd__blake2b_f_avx512(u64 h[8], const u64 m[16], const u64 t[2], bool last, u32 rounds);
 
 #endif

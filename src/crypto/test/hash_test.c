@@ -1,6 +1,8 @@
 #include "base/hex.h"
+#include "base/os/rng.h"
 #include "crypto/cpu.h"
 #include "crypto/hash/blake2.h"
+#include "crypto/hash/blake2_priv.h"
 #include "crypto/hash/ripemd160.h"
 #include "crypto/hash/sha1.h"
 #include "crypto/hash/sha2.h"
@@ -250,13 +252,94 @@ static void blake2f_rounds(void **state)
     assert_memory_equal(h, want1, 64);
 }
 
+/* The definition, word by word. */
+static u64 ror64(u64 x, u32 n)
+{
+    return x >> n | x << (64 - n);
+}
+
+static void plain_g(u64 v[16], const u32 at[4], u64 x, u64 y)
+{
+    u64 *a = &v[at[0]];
+    u64 *b = &v[at[1]];
+    u64 *c = &v[at[2]];
+    u64 *d = &v[at[3]];
+    *a += *b + x;
+    *d = ror64(*d ^ *a, 32);
+    *c += *d;
+    *b = ror64(*b ^ *c, 24);
+    *a += *b + y;
+    *d = ror64(*d ^ *a, 16);
+    *c += *d;
+    *b = ror64(*b ^ *c, 63);
+}
+
+static void plain_f(u64 h[8], const u64 m[16], const u64 t[2], bool last, u32 rounds)
+{
+    static const u32 at[8][4] = {{0, 4, 8, 12},  {1, 5, 9, 13},  {2, 6, 10, 14}, {3, 7, 11, 15},
+                                 {0, 5, 10, 15}, {1, 6, 11, 12}, {2, 7, 8, 13},  {3, 4, 9, 14}};
+    u64 v[16];
+    for (int i = 0; i < 8; i++) {
+        v[i] = h[i];
+        v[8 + i] = CD_BLAKE2B_IV[i];
+    }
+    v[12] ^= t[0];
+    v[13] ^= t[1];
+    v[14] = last ? ~v[14] : v[14];
+    for (u32 r = 0; r < rounds; r++) {
+        const u8 *s = CD_BLAKE2_SIGMA[r % 10];
+        for (usize i = 0; i < 8; i++) {
+            plain_g(v, at[i], m[s[2 * i]], m[s[2 * i + 1]]);
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        h[i] ^= v[i] ^ v[8 + i];
+    }
+}
+
+typedef void mix_fn(u64 h[8], const u64 m[16], const u64 t[2], bool last, u32 rounds);
+
+/* All ways mix the same, those that this processor does not prefer too. */
+static void blake2f_ways(void **state)
+{
+    (void)state;
+    enum { FEW = 60 };
+    static mix_fn *const ways[] = {cd__blake2b_f_words, cd__blake2b_f_rows, cd_blake2b_f, cd__blake2b_f_avx512};
+    static const u32 many[] = {99, 100, 101, 1000, 10007};
+    cd_rng rng = cd_rng_seeded(152);
+    for (u32 i = 0; i < FEW + CD_COUNT(many); i++) {
+        u64 m[16];
+        u64 h[8];
+        u64 want[8];
+        const u64 t[2] = {cd_rng_u64(&rng), cd_rng_u64(&rng)};
+        u32 rounds = i < FEW ? i : many[i - FEW];
+        for (int k = 0; k < 16; k++) {
+            m[k] = cd_rng_u64(&rng);
+            h[k % 8] = cd_rng_u64(&rng);
+        }
+        memcpy(want, h, sizeof want);
+        plain_f(want, m, t, i % 2 == 0, rounds);
+        for (usize way = 0; way < CD_COUNT(ways) - (cd__cpu.avx512 ? 0 : 1); way++) {
+            u64 got[8];
+            memcpy(got, h, sizeof got);
+            ways[way](got, m, t, i % 2 == 0, rounds);
+            assert_memory_equal(got, want, sizeof want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sha256_matches_openssl),  cmocka_unit_test(sha256_without_sha_instructions),
-        cmocka_unit_test(sha256_published),        cmocka_unit_test(sha1_vectors),
-        cmocka_unit_test(ripemd160_published),     cmocka_unit_test(ripemd160_padding_never_reads_past_the_end),
-        cmocka_unit_test(blake2b_matches_openssl), cmocka_unit_test(blake2f_rounds),
+        cmocka_unit_test(sha256_matches_openssl),
+        cmocka_unit_test(sha256_without_sha_instructions),
+        cmocka_unit_test(sha256_published),
+        cmocka_unit_test(sha1_vectors),
+        cmocka_unit_test(ripemd160_published),
+        cmocka_unit_test(ripemd160_padding_never_reads_past_the_end),
+        cmocka_unit_test(blake2b_matches_openssl),
+        cmocka_unit_test(blake2f_rounds),
+        cmocka_unit_test(blake2f_ways),
         cmocka_unit_test(shake_matches_openssl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
