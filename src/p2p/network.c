@@ -33,7 +33,8 @@ typedef struct link {
 struct node {
     cd_list all; /* node in the list of nodes, in which they came: the order of a map differs from process to process */
     cd_node_id id;
-    link *link;
+    link *link; /* NULL: it is not connected */
+    u32 left;   /* links of it that have ended, and are not freed yet */
     bool is_added;
     bool has_ip;
     bool is_dialing;
@@ -171,7 +172,7 @@ static bool wants_dial(const cd_p2p_net *n, const node *x)
 /* Frees a node that is neither wanted nor connected nor being dialled. */
 static void node_let_go(cd_p2p_net *n, node *x)
 {
-    if (x->link == NULL && !x->is_dialing && !x->is_added && !is_ours(n, &x->id)) {
+    if (x->link == NULL && x->left == 0 && !x->is_dialing && !x->is_added && !is_ours(n, &x->id)) {
         cd_p2p_usage_forget(&n->usage, &x->id);
         (void)cd_hmap_del(&n->nodes, &x->id);
         node_free(x);
@@ -532,6 +533,7 @@ static void on_ended(cd_p2p_host *h, cd_p2p_peer *p)
     n->has_ended = true;
     n->links_cnt--;
     l->node->link = NULL;
+    l->node->left++;
     if (!info->is_finished) {
         dial_later(n, l->node);
     } else {
@@ -778,6 +780,7 @@ static void reap(cd_p2p_net *n)
         if (cd_p2p_peer_get(l->peer)->end != CD_P2P_END_NONE) {
             cd_list_del(it);
             cd_p2p_peer_free(l->peer);
+            l->node->left--;
             node_let_go(n, l->node);
             cd_free(l);
         }

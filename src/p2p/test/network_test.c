@@ -474,6 +474,30 @@ static void refused(void **state)
     end();
 }
 
+/* A stranger who comes and goes several times before the network looks after what has ended: it is forgotten once. */
+static void in_and_out(void **state)
+{
+    (void)state;
+    begin(2);
+    members[1]->weight = 0;
+    member_up(0);
+    cd_p2p_net *n = members[0]->net;
+    for (u32 i = 0; i < 3; i++) {
+        pipe_end *e = pipe_new();
+        e->peer = cd_p2p_net_opened(n, &e->conn, cd_buf_bytes(&members[1]->id.cert), NULL);
+        assert_non_null(e->peer);
+        cd_p2p_peer_over(e->peer);
+        assert_true(e->is_closed);
+    }
+    /* nor is it forgotten while a link of it has not been looked after: a dial that came to nothing */
+    cd_p2p_net_failed(n, &members[1]->id.node_id);
+    run(SEC);
+    pipe_end *e = pipe_new();
+    e->peer = cd_p2p_net_opened(n, &e->conn, cd_buf_bytes(&members[1]->id.cert), NULL);
+    assert_non_null(e->peer);
+    end();
+}
+
 static void validators_only(void **state)
 {
     (void)state;
@@ -665,10 +689,10 @@ static void benched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meeting),   cmocka_unit_test(backoff),   cmocka_unit_test(not_dialed),
-        cmocka_unit_test(accepting), cmocka_unit_test(refused),   cmocka_unit_test(validators_only),
-        cmocka_unit_test(flood),     cmocka_unit_test(bandwidth), cmocka_unit_test(unfinished),
-        cmocka_unit_test(greedy),    cmocka_unit_test(benched),
+        cmocka_unit_test(meeting),    cmocka_unit_test(backoff),   cmocka_unit_test(not_dialed),
+        cmocka_unit_test(accepting),  cmocka_unit_test(refused),   cmocka_unit_test(validators_only),
+        cmocka_unit_test(flood),      cmocka_unit_test(bandwidth), cmocka_unit_test(unfinished),
+        cmocka_unit_test(in_and_out), cmocka_unit_test(greedy),    cmocka_unit_test(benched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
