@@ -19,6 +19,13 @@ target_include_directories(io_faults PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(io_faults PRIVATE ${CMAKE_DL_LIBS})
 add_test(NAME e2e/disk COMMAND ${CMAKE_CURRENT_LIST_DIR}/disk.py --bin $<TARGET_FILE:candela> --shim $<TARGET_FILE:io_faults>)
 
+# Somebody at the staking port who knows how to shake hands.
+add_executable(hostile_peer ${CMAKE_CURRENT_LIST_DIR}/hostile_peer.c)
+set_target_properties(hostile_peer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+target_compile_options(hostile_peer PRIVATE ${CD_WARNINGS} ${CD_CFLAGS})
+target_link_options(hostile_peer PRIVATE ${CD_LDFLAGS})
+target_link_libraries(hostile_peer PRIVATE cd_p2p)
+
 add_test(NAME e2e/hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela>
   --rss-mib $<IF:$<BOOL:${CD_SANITIZE}>,1024,160>)
 set_tests_properties(e2e/faults e2e/disk e2e/hostile PROPERTIES LABELS e2e TIMEOUT 14400)
@@ -29,5 +36,5 @@ if(CD_SANITIZE STREQUAL "thread")
            COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.py --bin $<TARGET_FILE:candela> --seconds 600 --rss-mib 0 --p99 20)
   set_tests_properties(tsan/hostile PROPERTIES LABELS "tsan;full" TIMEOUT 1800
                        ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
-  add_dependencies(tsan_tests candela)
+  add_dependencies(tsan_tests candela hostile_peer)
 endif()
