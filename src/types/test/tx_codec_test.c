@@ -1,6 +1,9 @@
 #include "types/tx_codec.h"
 
 #include "base/hex.h"
+#include "base/mem/mem.h"
+#include "codec/rlp.h"
+#include "crypto/hash/keccak.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,6 +101,69 @@ static cd_tx sample(cd_tx_type type)
         tx.blob_fee_cap = cd_u256_one();
     }
     return tx;
+}
+
+/* What is signed, written item by item: chain IDs on both sides of where their form changes [EIP-155]. */
+static void test_sign_hash_of_chain_ids(void **state)
+{
+    (void)state;
+    static const u64 ids[] = {1, 0x7f, 0x80, 0x81, 0xff, 0x100, 0xa868, UINT64_MAX / 2 - 18};
+    for (usize i = 0; i < CD_COUNT(ids); i++) {
+        cd_buf b = {0};
+        cd_hash32 want;
+        cd_hash32 got;
+        cd_tx tx = sample(CD_TX_LEGACY);
+        tx.chain_id = ids[i];
+        usize list = cd_rlp_begin(&b);
+        cd_rlp_put_u64(&b, tx.nonce);
+        cd_rlp_put_u256(&b, &tx.tip_cap);
+        cd_rlp_put_u64(&b, tx.gas_limit);
+        cd_rlp_put_str(&b, cd_bytes_of(tx.to.b, sizeof tx.to.b));
+        cd_rlp_put_u256(&b, &tx.value);
+        cd_rlp_put_str(&b, tx.data);
+        cd_rlp_put_u64(&b, ids[i]);
+        cd_rlp_put_u64(&b, 0);
+        cd_rlp_put_u64(&b, 0);
+        cd_rlp_close(&b, list);
+        cd_keccak256(&want, cd_buf_bytes(&b));
+        cd_tx_sign_hash(&got, &tx);
+        assert_true(cd_hash32_eq(&got, &want));
+        cd_buf_fini(&b);
+    }
+}
+
+/* Senders of many, around the number that is asked for at a time; those that are known stay. */
+static void test_many_senders(void **state)
+{
+    (void)state;
+    enum { MANY = 70 };
+    static cd_tx txs[MANY];
+    static cd_addr20 want[MANY];
+    u8 secret[32];
+    memset(secret, 0x22, sizeof secret);
+    for (usize i = 0; i < MANY; i++) {
+        secret[31] = (u8)(i / 3);
+        txs[i] = sample(i % 2 == 0 ? CD_TX_LEGACY : CD_TX_DYNAMIC_FEE);
+        txs[i].nonce = i;
+        assert_int_equal(cd_tx_sign(&txs[i], secret), CD_OK);
+        txs[i].has_sender = false;
+        assert_int_equal(cd_tx_recover(&txs[i], true), CD_OK);
+        want[i] = txs[i].sender;
+    }
+    for (usize cnt = 0; cnt <= MANY; cnt++) {
+        cd_tx *copy = cd_new_array(cd_tx, cnt + 1);
+        memcpy(copy, txs, cnt * sizeof *copy);
+        for (usize i = 0; i < cnt; i++) {
+            copy[i].has_sender = i % 5 == 4;
+            copy[i].sender.b[0] ^= copy[i].has_sender ? 0 : 1;
+        }
+        assert_int_equal(cd_tx_recover_many(copy, cnt, true), CD_OK);
+        for (usize i = 0; i < cnt; i++) {
+            assert_true(copy[i].has_sender);
+            assert_memory_equal(copy[i].sender.b, want[i].b, sizeof want[i].b);
+        }
+        cd_free(copy);
+    }
 }
 
 static void test_round_trip(void **state)
@@ -272,8 +338,13 @@ static void test_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eip155),        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_v),
-        cmocka_unit_test(test_authorization), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_eip155),
+        cmocka_unit_test(test_sign_hash_of_chain_ids),
+        cmocka_unit_test(test_many_senders),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_v),
+        cmocka_unit_test(test_authorization),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

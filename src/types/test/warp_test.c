@@ -124,6 +124,34 @@ static void bitsets(void **state)
     assert_false(cd_bits_has(cd_bytes_str("\xff"), UINT64_MAX));
 }
 
+/* Flags come back as they were given, and no byte more than they need is written. */
+static void bits_of_flags(void **state)
+{
+    (void)state;
+    enum { MANY = 1100 };
+    static bool flags[MANY];
+    for (usize cnt = 0; cnt <= MANY; cnt++) {
+        for (usize last = 0; last < 3; last++) { /* so many at the end are not set */
+            cd_buf b = {0};
+            for (usize i = 0; i < cnt; i++) {
+                flags[i] = i + last < cnt && i % 3 != 1;
+            }
+            usize set = cnt;
+            while (set != 0 && !flags[set - 1]) {
+                set--;
+            }
+            cd_bits_put(&b, flags, cnt);
+            assert_int_equal(b.n, (set + 7) / 8);
+            assert_true(cd_bits_is_minimal(cd_buf_bytes(&b)));
+            assert_int_equal(cd_bits_len(cd_buf_bytes(&b)), set);
+            for (usize i = 0; i < cnt; i++) {
+                assert_int_equal(cd_bits_has(cd_buf_bytes(&b), i), flags[i]);
+            }
+            cd_buf_fini(&b);
+        }
+    }
+}
+
 static void predicates(void **state)
 {
     (void)state;
@@ -189,6 +217,7 @@ int main(void)
         cmocka_unit_test(lengths_are_exact),
         cmocka_unit_test(versions_and_types),
         cmocka_unit_test(payloads_have_a_limit),
+        cmocka_unit_test(bits_of_flags),
         cmocka_unit_test(bitsets),
         cmocka_unit_test(predicates),
         cmocka_unit_test(results_are_canonical),
