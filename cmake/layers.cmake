@@ -24,6 +24,7 @@ set(CD_LAYERS
   "vm/gossip  8 : base codec net store types rpc p2p vm"
   "finality   8 : base codec crypto store types vm finality/cert"
   "warp       9 : base num crypto codec store types rpc p2p vm vm/gossip"
+  "relay      6 : base num crypto codec net types"
   "wallet     6 : base num crypto codec store types"
   "precompile 7 : base num crypto codec types evm"
   "consensus  8 : base num crypto codec store types vm"

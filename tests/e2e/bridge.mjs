@@ -1,0 +1,43 @@
+// Compiles contracts of a folder with solc-js and OpenZeppelin from node_modules.
+//
+//   node bridge.mjs FOLDER FILE     writes {compiler, contracts: {NAME: {abi, bytecode}}} of those that have code
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import solc from "solc";
+
+const require = createRequire(import.meta.url);
+const [folder, file] = process.argv.slice(2);
+
+function load(path) {
+    try {
+        return { contents: readFileSync(require.resolve(path), "utf8") };
+    } catch (e) {
+        return { error: e.message };
+    }
+}
+
+const names = readdirSync(folder).filter((n) => n.endsWith(".sol")).sort();
+const input = {
+    language: "Solidity",
+    sources: Object.fromEntries(names.map((n) => [n, { content: readFileSync(`${folder}/${n}`, "utf8") }])),
+    settings: {
+        evmVersion: "shanghai", // what an L1 has whose Warp is on
+        metadata: { bytecodeHash: "none" },
+        optimizer: { enabled: true, runs: 1000 },
+        outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } },
+    },
+};
+const out = JSON.parse(solc.compile(JSON.stringify(input), { import: load }));
+const errors = (out.errors ?? []).filter((e) => e.severity === "error");
+if (errors.length > 0) {
+    throw new Error(errors.map((e) => e.formattedMessage).join("\n"));
+}
+const made = {};
+for (const n of names) {
+    for (const [name, c] of Object.entries(out.contracts[n] ?? {})) {
+        if (c.evm.bytecode.object !== "") {
+            made[name] = { abi: c.abi, bytecode: "0x" + c.evm.bytecode.object };
+        }
+    }
+}
+writeFileSync(file, JSON.stringify({ compiler: solc.version(), contracts: made }, null, 1) + "\n");
