@@ -28,6 +28,8 @@ int cd__completion_cmd(int argc, char **argv);
 int cd__finality_cmd(int argc, char **argv);
 /* `warp`: messages between chains. */
 int cd__warp_cmd(int argc, char **argv);
+/* `relay`: carries messages between chains. */
+int cd__relay_cmd(int argc, char **argv);
 
 /* cd__command_name gives the name of the i-th command; NULL: there are fewer commands. */
 const char *cd__command_name(usize i);

@@ -18,6 +18,7 @@ static const cd_command commands[] = {
     {"transfer", NULL, cd__transfer_cmd, "move money from one chain to another"},
     {"tx", NULL, cd__tx_cmd, "build, sign and issue transactions of every kind"},
     {"warp", NULL, cd__warp_cmd, "have messages between chains signed, check and show them"},
+    {"relay", NULL, cd__relay_cmd, "carry messages between the contracts of chains"},
     {"genesis", NULL, cd__genesis_cmd, "check with what a network begins, and what it makes of it"},
     {"finality", NULL, cd__finality_cmd, "check that a block is final, trusting a checkpoint alone"},
     {"completion", NULL, cd__completion_cmd, "commands and flags for bash and zsh"},

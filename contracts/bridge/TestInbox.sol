@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.24;
 
-import {IReceiver} from "./IMessenger.sol";
+import {IMessenger, IReceiver} from "./IMessenger.sol";
 
 /// @title A receiver that counts, for tests: each word how often it came, and calls that fail until they are allowed
 contract TestInbox is IReceiver {
@@ -11,6 +11,13 @@ contract TestInbox is IReceiver {
 
     function setRefuses(bool yes) external {
         refuses = yes;
+    }
+
+    /// Sends words first … first + cnt - 1 to an inbox of another chain.
+    function flood(IMessenger messenger, bytes32 chain, address inbox, uint256 first, uint256 cnt) external {
+        for (uint256 i = first; i < first + cnt; i++) {
+            messenger.send(chain, inbox, 100_000, abi.encode(i));
+        }
     }
 
     function receiveTeleporterMessage(bytes32, address, bytes calldata message) external {

@@ -126,6 +126,12 @@ void cd_relay_core_free(cd_relay_core *c)
     cd_free(c);
 }
 
+void cd_relay_begin(cd_relay_core *c, u32 at, cd_relay_pos from)
+{
+    c->routes[at].of.is_closed = false;
+    c->routes[at].scanned = from;
+}
+
 /* --- failures and pauses --- */
 
 static u64 pause_of(const cd_relay_core *c, u32 failures)
@@ -429,7 +435,8 @@ static bool next_scan(cd_relay_core *c, cd_relay_action *out, u32 at, u64 now)
 {
     route *r = &c->routes[at];
     chain *s = &c->chains[r->of.source];
-    if (r->is_scanning || !s->has_height || r->scanned.block > s->height || !is_due(c, s->reading.due_ms, now) ||
+    if (r->of.is_closed || r->is_scanning || !s->has_height || r->scanned.block > s->height ||
+        !is_due(c, s->reading.due_ms, now) ||
         r->cnt > r->room / 2) { /* until half of it is done, so that a full queue is not one scan a message */
         return false;
     }

@@ -41,6 +41,7 @@ typedef struct cd_relay_limits {
 typedef struct cd_relay_route {
     u32 source;
     u32 destination;
+    bool is_closed;    /* nothing is read before cd_relay_begin */
     cd_relay_pos from; /* where to begin */
 } cd_relay_route;
 
@@ -117,6 +118,9 @@ typedef struct cd_relay_core cd_relay_core;
 cd_relay_core *cd_relay_core_new(const cd_relay_limits *limits, usize chain_cnt, const cd_relay_route *routes,
                                  usize route_cnt);
 void cd_relay_core_free(cd_relay_core *c); /* NULL is allowed */
+
+/* cd_relay_begin opens a route that was closed, from a place. */
+void cd_relay_begin(cd_relay_core *c, u32 route, cd_relay_pos from);
 
 /* cd_relay_next gives one action; false: there is none before cd_relay_wake, or the end of one that runs. */
 bool cd_relay_next(cd_relay_core *c, cd_relay_action *out, u64 now);
