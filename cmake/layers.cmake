@@ -35,16 +35,18 @@ set(CD_LAYERS
   "chains/platform/fees 8 : base num codec types"
   "chains/wallet 9 : base num crypto codec types rpc vm chains/utxo chains/platform/fees"
   "chains/platform/state 9 : base num crypto codec store types vm chains/utxo"
+  "chains/platform/l1 10 : base num codec store types chains/platform/fees chains/platform/state"
   "chains/platform/genesis 10 : base num crypto codec store types chains/utxo chains/platform/state"
   "chains/platform/txs 10 : base num crypto codec store types vm chains/utxo chains/platform/fees
                             chains/platform/state"
   "chains/platform/blocks 11 : base num crypto codec store types vm chains/utxo chains/platform/fees
                                chains/platform/state chains/platform/genesis chains/platform/txs"
   "chains/platform/service 11 : base num crypto codec net store types rpc vm wallet chains/utxo chains/wallet
-                                chains/platform/fees chains/platform/state chains/platform/genesis"
+                                chains/platform/fees chains/platform/state chains/platform/genesis
+                                chains/platform/l1"
   "chains/platform 12 : base num crypto codec store types rpc vm vm/gossip warp wallet chains/utxo
                         chains/platform/fees chains/platform/state chains/platform/genesis chains/platform/txs
-                        chains/platform/blocks chains/platform/service"
+                        chains/platform/blocks chains/platform/service chains/platform/l1"
   "chains/xvm 10 : base num crypto codec store net types rpc vm vm/shared vm/gossip wallet chains/utxo chains/wallet"
   "chains/evmchain/core 8 : base num crypto codec store types evm precompile vm"
   "chains/evmchain/tracers 9 : base num crypto codec store types evm precompile chains/evmchain/core"
@@ -63,7 +65,7 @@ set(CD_LAYERS
                   finality finality/cert"
   "plugin/guest 14 : base crypto codec consensus grpc net node rpc store types vm plugin/wire"
   "explorer/primary 13 : base num crypto codec store net types web vm chains/utxo chains/platform/fees
-                         chains/platform/state chains/platform/txs chains/platform chains/xvm"
+                         chains/platform/state chains/platform/txs chains/platform chains/platform/l1 chains/xvm"
   "explorer  14 : base num crypto codec store net types evm web chains/utxo chains/evmchain/core
                   chains/evmchain/tracers chains/evmchain/feed chains/evmchain/atomic explorer/primary"
   "lab       13 : base num crypto codec store types evm precompile vm chains/evmchain/core chains/evmchain/tracers"
