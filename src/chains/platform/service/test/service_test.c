@@ -95,7 +95,7 @@ static void fill(const cd_pstate *s)
     assert_int_equal(cd_pstate_net_put(s, &net_a, &o), CD_OK);
     assert_int_equal(cd_pstate_conversion_set(s, &net_a, &c), CD_OK);
     for (u8 i = 1; i <= 2; i++) {
-        cd_p_l1 v = {.validation_id = {{i}}, .net_id = net_a, .node_id = {{i}}, .weight = 10, .start = 5};
+        cd_p_l1 v = {.validation_id = {{i}}, .net_id = net_a, .node_id = {{i}}, .key = {1}, .weight = 10, .start = 5};
         v.end_fee = i == 1 ? 1000 : 0;
         v.remaining_balance_owner = (cd_p_l1_owner){.threshold = 1, .addrs = o.addrs};
         v.deactivation_owner = v.remaining_balance_owner;
@@ -120,6 +120,7 @@ static rig *rig_new(void)
     fill(&(cd_pstate){.kv = r->kv, .height = 1});
     assert_int_equal(cd_pstate_last_set(&(cd_pstate){.kv = r->kv}, &net_a, 1), CD_OK);
     cd_clock_virtual_init(&r->clock, 1000 * CD_NS_PER_SEC);
+    r->l1_fee = (cd_l1_fee_config){.capacity = 20000, .target = 10000, .min_price = 1, .k = 1246488515};
     r->sets = cd_sets_new(r->kv, &r->clock.clock);
     const cd_platform_cfg cfg = {.network = &r->net,
                                  .min_validator_stake = cd_network_amount(&r->net, r->net.economy->min_validator_stake),
@@ -194,6 +195,23 @@ static void validators(void **state)
     expect(r, "getL1Validator", params, "\"netID\":\"");
     expect(r, "getPendingValidators", "{}", "{\"validators\":[],\"delegators\":[]}");
     expect(r, "sampleValidators", "{\"size\":3}", "{\"validators\":[\"NodeID-");
+    rig_free(r);
+}
+
+/* Half of the weight has no balance: what is wrong, and what helps. */
+static void l1_health(void **state)
+{
+    (void)state;
+    rig *r = rig_new();
+    char params[256];
+    (void)snprintf(params, sizeof params, "{\"subnetID\":\"%s\"}", id_text(&net_a));
+    expect(r, "getL1Health", params, "\"state\":\"halted\",\"quorum\":\"It stands still: one of two validators votes");
+    expect(r, "getL1Health", params, "\"findings\":[{\"severity\":\"halt\",\"cause\":\"balances\"");
+    expect(r, "getL1Health", params, "\"cause\":\"manager\"");
+    expect(r, "getL1Health", params, "\"balance\":\"600\",\"active\":true,\"reach\":\"unknown\",\"secondsLeft\":\"");
+    (void)snprintf(params, sizeof params, "{\"netID\":\"%s\"}", id_text(&(cd_hash32){{9}}));
+    expect(r, "getL1Health", params, "is no L1: not found");
+    expect(r, "getL1Health", "{}", "is no L1: not found");
     rig_free(r);
 }
 
@@ -324,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validators), cmocka_unit_test(next_block), cmocka_unit_test(readers),
         cmocka_unit_test(nets),       cmocka_unit_test(funds),      cmocka_unit_test(transactions),
+        cmocka_unit_test(l1_health),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

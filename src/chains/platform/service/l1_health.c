@@ -1,0 +1,42 @@
+/* getL1Health, a method of our own: how an L1 is, as the state and this node's peers tell. */
+#include "chains/platform/l1/gather.h"
+#include "chains/platform/service/service_priv.h"
+
+/* Who is away can be said only by a node that meets the L1's validators: one that is connected to none knows nothing. */
+static void look_around(cd_l1_facts *f, cd_l1_member *v, cd_uptime *uptime)
+{
+    for (usize i = 0; uptime != NULL && i < f->cnt; i++) {
+        v[i].reach = cd_uptime_is_connected(uptime, &v[i].node_id) ? CD_L1_THERE : CD_L1_AWAY;
+        f->has_reach = f->has_reach || v[i].reach == CD_L1_THERE;
+    }
+    for (usize i = 0; !f->has_reach && i < f->cnt; i++) {
+        v[i].reach = CD_L1_REACH_UNKNOWN;
+    }
+}
+
+cd_err cd__platform_l1_health(cd_rpc_call *call)
+{
+    enum { WITHIN_S = 7 * 86400 };
+    const cd__platform_l1_health_args *args = call->args;
+    const cd_platform_cfg *cfg = &cd__service_of(call)->cfg;
+    cd_pstate s;
+    u64 height;
+    cd_l1_facts f;
+    cd_l1_member *v;
+    cd_l1_health h;
+    CD_TRY(cd__state_of(&s, call));
+    CD_TRY(cd__number(call, &height, &s, CD_PSTATE_LAST_HEIGHT));
+    cd_err e = cd_l1_gather(&f, &v, call->arena, &s, cfg->l1_fee, &args->net_id, cd_clock_wall_s(cfg->clock));
+    if (e != CD_OK) {
+        return cd__fail(call, "\"%s\" is no L1: %s", cd__id_text(call, &args->net_id), cd__words(e));
+    }
+    f.within_s = args->within_s != 0 ? args->within_s : WITHIN_S;
+    look_around(&f, v, cfg->uptime);
+    cd_l1_diagnose(&h, call->arena, &f);
+    cd_json_w_obj(call->out);
+    cd_json_put_id(call->out, cd__service_of(call)->net_id, &args->net_id);
+    cd_json_put_dec(call->out, "height", height);
+    cd_l1_health_put(call->out, call->arena, &h, &f, true);
+    cd_json_w_obj_end(call->out);
+    return CD_OK;
+}
