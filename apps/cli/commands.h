@@ -31,6 +31,9 @@ int cd__warp_cmd(int argc, char **argv);
 /* `relay`: carries messages between chains. */
 int cd__relay_cmd(int argc, char **argv);
 
+/* `l1`: how L1s are. */
+int cd__l1_cmd(int argc, char **argv);
+
 /* cd__command_name gives the name of the i-th command; NULL: there are fewer commands. */
 const char *cd__command_name(usize i);
 

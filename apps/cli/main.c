@@ -17,6 +17,7 @@ static const cd_command commands[] = {
     {"send", NULL, cd__send_cmd, "pay somebody on the P-, X- or C-Chain"},
     {"transfer", NULL, cd__transfer_cmd, "move money from one chain to another"},
     {"tx", NULL, cd__tx_cmd, "build, sign and issue transactions of every kind"},
+    {"l1", NULL, cd__l1_cmd, "how an L1 is, and what helps it"},
     {"warp", NULL, cd__warp_cmd, "have messages between chains signed, check and show them"},
     {"relay", NULL, cd__relay_cmd, "carry messages between the contracts of chains"},
     {"genesis", NULL, cd__genesis_cmd, "check with what a network begins, and what it makes of it"},

@@ -142,7 +142,19 @@ def test_every_transaction(env):
     (l1,) = result(cli.node, "/ext/bc/P", "platform.getCurrentValidators", subnetID=net[9:])["validators"]
     validation = f"--validation-id={l1['validationID']}"
     cli.tx("increase-l1-balance", validation, "--amount=1")
-    cli.tx("disable-l1-validator", validation)
+    # Its only validator pays; without that it would stand still, which nobody does by mistake.
+    how = cli("l1", "diagnose", net[9:], f"--peer={cli.node.url}")
+    same((how["state"], how["validators"][0]["active"], how["peers"][0]["keyIsRegistered"]), ("runs", True, True))
+    same(how["quorum"], "No validator can fail: one of one vote, and any one that fails halts it.")
+    assert {"manager"} <= {f["cause"] for f in how["findings"]}, how["findings"]
+    disable = "tx", "run", "disable-l1-validator", validation, f"--key-file={cli.key}", f"--rpc={cli.node.url}"
+    cli.refused("refused: the chain would stand still: .* 0.0% of the weight.*--force", *disable)
+    cli.tx("disable-l1-validator", validation, "--force")
+    how = cli("l1", "diagnose", net[9:])
+    same((how["state"], how["findings"][0]["severity"], how["findings"][0]["cause"]), ("halted", "halt", "balances"))
+    cli.tx("increase-l1-balance", validation, "--amount=1")  # what the finding says helps
+    same(cli("l1", "diagnose", net[9:])["state"], "runs")
+    cli.refused("is no L1", "l1", "diagnose", chain, f"--rpc={cli.node.url}")
     # What a Warp message of the L1 would have to say is looked at by the chain.
     message = cli.file("m.hex", "00" * 8)
     cli.refused("error", "tx", "run", "set-l1-weight", f"--message-file={message}", f"--key-file={cli.key}",

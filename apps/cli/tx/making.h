@@ -44,6 +44,8 @@
       .help = "of a conversion: a validator, weight, balance in tokens, BLS key and proof; may be repeated") \
     X(MAKE_VALIDATION, .name = "validation-id", .type = CD_ARG_STR, .meta = "ID", .help = "a validator of an L1")      \
     X(MAKE_MESSAGE, .name = "message-file", .type = CD_ARG_STR, .meta = "FILE", .help = "a signed Warp message")       \
+    X(MAKE_FORCE, .name = "force", .type = CD_ARG_BOOL,                                                                \
+      .help = "of an L1: also a step after which it would stand still")                                                \
     X(MAKE_NAME, .name = "name", .type = CD_ARG_STR, .meta = "TEXT", .help = "of a chain, or of an asset")             \
     X(MAKE_SYMBOL, .name = "symbol", .type = CD_ARG_STR, .meta = "TEXT", .help = "of an asset")                        \
     X(MAKE_DENOMINATION, .name = "denomination", .type = CD_ARG_U64, .dflt = "0", .max = 32, .meta = "N",              \

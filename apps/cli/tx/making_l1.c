@@ -1,6 +1,7 @@
 /* Transactions of L1s. [spec:pchain-xchain#4] */
 #include "base/hex.h"
 #include "base/num_text.h"
+#include "l1/l1.h"
 #include "tx/making.h"
 
 #include <stdlib.h>
@@ -36,6 +37,27 @@ static cd_err read_l1_validator(cd__making *m, cd_p_l1_validator *out, const cha
     return CD_OK;
 }
 
+static bool is_forced(const cd__making *m)
+{
+    return cd_args_bool(m->args, MAKE_FORCE);
+}
+
+/* What the L1 begins with goes on only when enough pay, and nobody outweighs the others. */
+static cd_err check_new(cd__making *m, const cd_p_l1_validator *v, usize cnt, cd_errinfo *why)
+{
+    cd_l1_member *members = cd_arena_array(m->w->mem, cd_l1_member, cnt + 1);
+    for (usize i = 0; i < cnt; i++) {
+        members[i] =
+            (cd_l1_member){.validation_id = {{(u8)i}}, .weight = v[i].weight, .balance = v[i].balance, .has_key = true};
+    }
+    return cnt == 0 || is_forced(m) ? CD_OK : cd__l1_check_new(m->w->mem, members, cnt, why);
+}
+
+static cd_err check_message(cd__making *m, cd_bytes message, u64 balance, cd_errinfo *why)
+{
+    return is_forced(m) ? CD_OK : cd__l1_check_message(m->w->node, m->w->mem, message, balance, why);
+}
+
 static int by_node(const void *a, const void *b)
 {
     const cd_p_l1_validator *x = a;
@@ -66,6 +88,7 @@ static cd_err convert_net(cd__making *m, cd_errinfo *why)
             return cd_fail(why, CD_ERANGE, "amounts do not fit 64 bits");
         }
     }
+    CD_TRY(check_new(m, v, cnt, why));
     if (cnt > 1) {
         qsort(v, cnt, sizeof *v, by_node);
     }
@@ -83,6 +106,7 @@ static cd_err register_l1_validator(cd__making *m, cd_errinfo *why)
     CD_TRY(
         cd__make_read_fixed(t->pop, sizeof t->pop, "--bls-pop", cd_bytes_str(cd_args_str(m->args, MAKE_BLS_POP)), why));
     CD_TRY(cd__make_file(m, &t->message, MAKE_MESSAGE, true, why));
+    CD_TRY(check_message(m, t->message, t->balance, why));
     return cd__make_fund(m, CD_P_REGISTER_L1_VALIDATOR, t, t->balance, why);
 }
 
@@ -91,6 +115,7 @@ static cd_err set_l1_weight(cd__making *m, cd_errinfo *why)
     cd_p_set_l1_validator_weight *t = cd_arena_new(m->w->mem, cd_p_set_l1_validator_weight);
     t->base = cd__make_base(m);
     CD_TRY(cd__make_file(m, &t->message, MAKE_MESSAGE, true, why));
+    CD_TRY(check_message(m, t->message, 0, why));
     return cd__make_fund(m, CD_P_SET_L1_VALIDATOR_WEIGHT, t, 0, why);
 }
 
@@ -114,6 +139,8 @@ static cd_err disable_validator(cd__making *m, cd_errinfo *why)
     CD_TRY(cd__make_id(m, &t->validation_id, MAKE_VALIDATION, why));
     const char *params = cd_arena_fmt(m->w->mem, "{\"validationID\":\"%s\"}", cd_args_str(m->args, MAKE_VALIDATION));
     CD_TRY(cd__remote_ask(m->w->node, &v, "/ext/bc/P", "platform.getL1Validator", params, why));
+    const cd_l1_step step = {.kind = CD_L1_STEP_DISABLE, .validation_id = t->validation_id};
+    CD_TRY(is_forced(m) ? CD_OK : cd__l1_check(m->w->node, m->w->mem, NULL, &step, why));
     cd_json o = cd_json_get(v, "deactivationOwner");
     CD_TRY(cd__make_read_owners(m, &owners, cd_json_get(o, "addresses"), cd_json_get(o, "threshold"),
                                 cd_json_get(o, "locktime"), why));

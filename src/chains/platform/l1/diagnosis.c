@@ -161,8 +161,8 @@ static void find_keyless(cd_l1_health *h, cd_arena *a, const cd_l1_facts *f)
     u64 lost = weight_of(f, is_keyless);
     if (lost != 0) {
         add(h, severity_of(h, lost), CD_L1_NO_KEY,
-            cd_arena_fmt(a, "%zu of %zu validators (%u%% of the weight) have no BLS key: %s", h->standing.keyless,
-                         f->cnt, percent(lost, h->standing.total), names_of(a, f, is_keyless)),
+            cd_arena_fmt(a, "%zu of %zu validators (%u%% of the weight) have no BLS key that works: %s",
+                         h->standing.keyless, f->cnt, percent(lost, h->standing.total), names_of(a, f, is_keyless)),
             "let the manager remove them, and register them again with their keys");
     }
 }
@@ -319,6 +319,7 @@ static void put_member(cd_json_w *w, const cd_l1_member *m, bool has_reach)
     cd_json_put_dec(w, "weight", m->weight);
     cd_json_put_dec(w, "balance", m->balance);
     cd_json_put_bool(w, "active", m->balance != 0);
+    cd_json_put_bool(w, "hasKey", m->has_key);
     cd_json_put_cstr(w, "reach", reach[has_reach ? m->reach : CD_L1_REACH_UNKNOWN]);
     cd_json_put_dec(w, "secondsLeft", m->left_s);
     cd_json_put_dec(w, "secondsLeftAtWorst", m->worst_s);
@@ -328,6 +329,7 @@ static void put_member(cd_json_w *w, const cd_l1_member *m, bool has_reach)
 void cd_l1_health_put(cd_json_w *w, cd_arena *a, const cd_l1_health *h, const cd_l1_facts *f, bool with_members)
 {
     static const char *const states[] = {"runs", "slow", "halted"};
+    static const char *const managers[] = {"own", "other", "nowhere"};
     const cd_l1_standing *s = &h->standing;
     cd_json_put_cstr(w, "state", states[s->state]);
     cd_json_put_cstr(w, "quorum", cd_l1_stand_text(a, s, f->cnt));
@@ -336,6 +338,8 @@ void cd_l1_health_put(cd_json_w *w, cd_arena *a, const cd_l1_health *h, const cd
     cd_json_put_u64(w, "canFail", s->can_fail);
     cd_json_put_u64(w, "halting", s->halting);
     cd_json_put_bool(w, "signsMessages", s->signs);
+    cd_json_put_cstr(w, "manager", managers[f->manager]);
+    cd_json_put_bool(w, "managerIsContract", f->has_address);
     cd_json_put_u64(w, "validatorCount", f->cnt);
     cd_json_put_u64(w, "inactive", s->inactive);
     cd_json_put_u64(w, "unreachable", s->away);

@@ -2,7 +2,7 @@
 #include "chains/platform/l1/gather.h"
 #include "chains/platform/service/service_priv.h"
 
-/* Who is away can be said only by a node that meets the L1's validators: one that is connected to none knows nothing. */
+/* Only a node that meets the L1's validators can say who is away: one that is connected to none knows nothing. */
 static void look_around(cd_l1_facts *f, cd_l1_member *v, cd_uptime *uptime)
 {
     for (usize i = 0; uptime != NULL && i < f->cnt; i++) {

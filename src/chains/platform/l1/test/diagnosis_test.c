@@ -172,7 +172,7 @@ static void test_away(void **state)
     v[0].has_key = false;
     v[1].has_key = false;
     h = diagnose(v, 6, CD_L1_MANAGER_OWN);
-    expect(&h, CD_L1_HALT, CD_L1_NO_KEY, "2 of 6 validators (33% of the weight) have no BLS key");
+    expect(&h, CD_L1_HALT, CD_L1_NO_KEY, "2 of 6 validators (33% of the weight) have no BLS key that works");
 }
 
 static void test_releases(void **state)

@@ -208,7 +208,8 @@ static void l1_health(void **state)
     expect(r, "getL1Health", params, "\"state\":\"halted\",\"quorum\":\"It stands still: one of two validators votes");
     expect(r, "getL1Health", params, "\"findings\":[{\"severity\":\"halt\",\"cause\":\"balances\"");
     expect(r, "getL1Health", params, "\"cause\":\"manager\"");
-    expect(r, "getL1Health", params, "\"balance\":\"600\",\"active\":true,\"reach\":\"unknown\",\"secondsLeft\":\"");
+    expect(r, "getL1Health", params,
+           "\"balance\":\"600\",\"active\":true,\"hasKey\":true,\"reach\":\"unknown\",\"secondsLeft\":\"");
     (void)snprintf(params, sizeof params, "{\"netID\":\"%s\"}", id_text(&(cd_hash32){{9}}));
     expect(r, "getL1Health", params, "is no L1: not found");
     expect(r, "getL1Health", "{}", "is no L1: not found");
