@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OWN = ["src/finality/wasm/module.c", "src/finality/wasm/mldsa.c",
        *(f"src/finality/cert/{n}.c" for n in ("book", "cert", "epoch", "verify")),
        *(f"src/crypto/lattice/{n}.c" for n in ("poly", "ringtail", "sample")),
-       *(f"src/crypto/hash/{n}.c" for n in ("blake2", "blake2x", "blake3", "keccak", "sha2", "shake")),
+       *(f"src/crypto/hash/{n}.c" for n in ("blake2", "blake2_avx512", "blake2_words", "blake2x", "blake3", "keccak", "sha2", "shake")),
+       "src/crypto/cpu.c",
        *(f"src/crypto/bls/{n}.c" for n in ("bls", "bls12381"))]
 FLAGS = ["--target=wasm32", "-O2", "-std=gnu17", "-ffunction-sections", "-fdata-sections", "-fvisibility=hidden",
          "-mbulk-memory", "-fno-strict-aliasing", f"-ffile-prefix-map={ROOT}=", "-isystem", str(ROOT / "src/finality/wasm/libc"), f"-I{ROOT}/src"]
