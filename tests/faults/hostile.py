@@ -32,7 +32,7 @@ E2E = pathlib.Path(__file__).resolve().parents[1] / "e2e"
 sys.path[:0] = [str(E2E), str(E2E / "ws")]
 from harness import ACCOUNTS, Env, match  # noqa: E402 - found through the path just set
 from hostile_load import LOGGER, Load  # noqa: E402
-from hostile_primary import FLAGS, PrimaryLoad, make_keys  # noqa: E402
+from hostile_primary import PrimaryLoad, make_keys, start  # noqa: E402
 
 
 def rss_mib(pid):
@@ -145,8 +145,8 @@ def begin_dev(env, seed):
 
 
 def begin_primary(env, seed):
-    keys, data_dir = make_keys(env), env.dir()
-    node = env.start("--memory=128MiB", *FLAGS, data_dir=data_dir, network="local")
+    keys = make_keys(env)
+    node, data_dir = start(env, "--memory=128MiB")
     load = PrimaryLoad(node, random.Random(seed + 1), data_dir)
     load.keys = keys
     load.begin_peers(env.binary.parent.parent / "test")

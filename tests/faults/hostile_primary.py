@@ -2,28 +2,29 @@
 runs beside that of the development network."""
 import asyncio
 import json
+import os
 import pathlib
 import ssl
 import subprocess
 import threading
 
+from harness import ROOT
 from hostile_load import PATIENCE_S, Load, call
 from wire import TEXT, frame
 
-FLAGS = ["--sybil-protection-enabled=false", "--finality-enabled", "--index-enabled", "--api-keystore-enabled",
-         "--explorer=on", "--index", "--staking-host=127.0.0.1", "--staking-port=0"]
-NETWORK_ID = 12345
+FLAGS = ["--index-enabled", "--api-keystore-enabled", "--explorer=on", "--index", "--staking-host=127.0.0.1", "--staking-port=0"]
+ALONE = ["--sybil-protection-enabled=false"]
+VECTORS = pathlib.Path(os.environ.get("CANDELA_TESTDATA", ROOT.parent / "shared" / "testdata")) / "node-api" / "vectors"
 PEERS = 3         # hostile ones that shake hands
 HALF_OPEN = 200   # connections to the staking port that say nothing
-EWOQ = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 
 
 class Peer:
     """hostile_peer as a process; what it prints is counted."""
 
-    def __init__(self, binary, address, node_id, *words):
+    def __init__(self, binary, network, address, node_id, *words):
         self.seen = {"connected": 0, "disconnected": 0}
-        self.process = subprocess.Popen([binary, str(NETWORK_ID), address, node_id, *words], text=True,
+        self.process = subprocess.Popen([binary, str(network), address, node_id, *words], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -52,9 +53,16 @@ class PrimaryLoad(Load):
 
     def __init__(self, node, rng, data_dir):
         super().__init__(node, rng)
-        where = json.loads((pathlib.Path(data_dir) / "local" / "process.json").read_text())["stakingAddress"]
+        where = json.loads(next(pathlib.Path(data_dir).rglob("process.json")).read_text())["stakingAddress"]
         self.staking = (where.rsplit(":", 1)[0], int(where.rsplit(":", 1)[1]))
         self.node_id = self.info("info.getNodeID")["nodeID"]
+        self.network = self.info("info.getNetworkID")["networkID"]
+        rpc = node.rpc("/ext/bc/C/rpc")
+        self.chain_id = rpc("eth_chainId")
+        rpc.close()
+        # of a key that everybody knows
+        self.ewoq = {"12345": "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"}.get(
+            self.network, "P-custom18jma8ppw3nhx5r4ap8clazz0dps7rv5u9xde7p")
         self.chains = ["11111111111111111111111111111111LpoYY"] + [
             self.info("info.getBlockchainID", alias=c)["blockchainID"] for c in "XC"]
         self.peers = []
@@ -70,8 +78,8 @@ class PrimaryLoad(Load):
         binary = pathlib.Path(folder) / "hostile_peer"
         assert binary.is_file(), f"{binary}: no such program, build it first"
         address = f"{self.staking[0]}:{self.staking[1]}"
-        self.good_peer = Peer(binary, address, self.node_id, "quiet")
-        self.peers = [Peer(binary, address, self.node_id, *self.chains) for _ in range(PEERS)]
+        self.good_peer = Peer(binary, self.network, address, self.node_id, "quiet")
+        self.peers = [Peer(binary, self.network, address, self.node_id, *self.chains) for _ in range(PEERS)]
 
     def end_of_others(self):
         seen = dict(self.good_peer.seen)
@@ -101,13 +109,13 @@ class PrimaryLoad(Load):
 
     async def primary_reader(self):
         asks = [("/ext/bc/P", "platform.getHeight", {}), ("/ext/bc/X", "avm.getHeight", {}),
-                ("/ext/bc/P", "platform.getBalance", {"addresses": [EWOQ]}), ("/ext/info", "info.getNodeID", {}),
+                ("/ext/bc/P", "platform.getBalance", {"addresses": [self.ewoq]}), ("/ext/info", "info.getNodeID", {}),
                 ("/ext/bc/P", "platform.getCurrentValidators", {}), ("/ext/info", "info.peers", {})]
         r, w = await self.fresh("/ext/info", "info.getNetworkID", {})
         while self.running():
             for path, method, params in asks:
                 await self.ask(r, w, method, path=path, members=params)
-            assert await self.ask(r, w, "eth_chainId", path="/ext/bc/C/rpc") == hex(43112)
+            assert await self.ask(r, w, "eth_chainId", path="/ext/bc/C/rpc") == self.chain_id
             self.count("good primary read")
             await asyncio.sleep(0.05)
         w.close()
@@ -153,7 +161,7 @@ class PrimaryLoad(Load):
             ("/ext/index/X/tx", ["index.getContainerRange", "index.isAccepted"]),
             ("/ext/info", ["info.uptime", "info.peers", "info.isBootstrapped", "info.getTxFee"])])
         odd = [None, -1, 1 << 64, "0x", "0x" + "ff" * rng.randrange(40000), "x" * 70000, [[]] * 2000, {"a": {}}, 1e308,
-               [EWOQ] * rng.choice([1, 1024, 5000]), "\u0000", True, self.chains[1]]
+               [self.ewoq] * rng.choice([1, 1024, 5000]), "\u0000", True, self.chains[1]]
         keys = ["addresses", "tx", "encoding", "txID", "blockID", "height", "limit", "startIndex", "numToFetch", "sourceChain",
                 "nodeIDs", "chain", "id", "index", "assetID", "cursor"]
         params = {k: rng.choice(odd) for k in rng.sample(keys, rng.randrange(6))}
@@ -173,7 +181,7 @@ class PrimaryLoad(Load):
         path = rng.choice(["/explorer/search?q=", "/explorer/block/", "/explorer/tx/", "/explorer/address/", "/explorer/token/",
                            "/explorer/p/", "/explorer/x/", "/explorer/blocks?from=", "/explorer/logs?address="])
         tail = rng.choice(["0x" + rng.randbytes(20).hex(), "0x" + rng.randbytes(32).hex(), "%00", "%f0%9f%98%80" * 500,
-                           "9" * 5000, "..%2f..%2fetc", "<script>", "-1", EWOQ])
+                           "9" * 5000, "..%2f..%2fetc", "<script>", "-1", self.ewoq])
         await self.throw(f"GET {path}{tail} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode().replace(b"<", b"%3c"), wait=1)
 
     async def subscriptions(self):
@@ -182,7 +190,7 @@ class PrimaryLoad(Load):
         try:
             one = frame(TEXT, json.dumps(self.rng.choice([
                 call("eth_subscribe", "newHeads"), call("eth_subscribe", "logs", {"topics": ["0x" + "22" * 32] * 4}),
-                {"newSet": {}}, {"addAddresses": {"addresses": [EWOQ] * 100}},
+                {"newSet": {}}, {"addAddresses": {"addresses": [self.ewoq] * 100}},
                 {"newBloom": {"maxElements": 1 << 40, "collisionProb": 1e-9}}])).encode())
             w.write(one * 1000)
             await asyncio.sleep(2)
@@ -264,7 +272,25 @@ class PrimaryLoad(Load):
 def make_keys(env):
     """Certificate and key of somebody, by a node that lives for a moment."""
     data = env.dir()
-    env.start(*FLAGS, data_dir=data, network="local").kill()
+    env.start(*ALONE, data_dir=data, network="local").kill()
     found = next(pathlib.Path(data).rglob("staker.crt"))
     return found.parent
 
+
+def start(env, *flags):
+    """A node that alone validates a network of its own, so that it makes blocks final; where the keys and the genesis for
+    that are not there, one of the local network. (node, data directory)"""
+    data = env.dir()
+    genesis = VECTORS / "genesis-single-staker.json"
+    if not genesis.is_file():
+        print("SKIP a network of one validator: no test data, CANDELA_TESTDATA", flush=True)
+        return env.start(*flags, *FLAGS, *ALONE, data_dir=data, network="local"), data
+    who = json.loads((VECTORS / "local-stakers.json").read_text())[0]
+    files = {"cert": who["certPEM"].encode(), "key": who["keyPEM"].encode(), "signer": bytes.fromhex(who["blsSecretKeyHex"]),
+             "genesis": json.dumps(json.loads(genesis.read_text())[0]["config"]).encode()}
+    folder = pathlib.Path(env.dir())
+    for name, text in files.items():
+        (folder / name).write_bytes(text)
+    return env.start(*flags, *FLAGS, "--network-profile=upstream", "--finality-enabled", f"--genesis-file={folder / 'genesis'}",
+                     f"--staking-tls-cert-file={folder / 'cert'}", f"--staking-tls-key-file={folder / 'key'}",
+                     f"--staking-signer-key-file={folder / 'signer'}", data_dir=data, network="1337"), data
