@@ -185,8 +185,8 @@ cd_fin_flaw cd_fin_verify(const cd_fin_cert *cert, const cd_fin_set *set, const 
 {
     u8 msg_bytes[CD_FIN_MSG_BYTES];
     cd_bls_sum keys = {0};
-    cd_bytes msg = cd_bytes_of(msg_bytes, sizeof msg_bytes);
     cd_fin_msg_enc(msg_bytes, &cert->msg);
+    cd_bytes msg = cd_bytes_of(msg_bytes, sizeof msg_bytes);
     cd_fin_flaw flaw = check_claims(&keys, cert, set, chain);
     if (flaw == CD_FLAW_NONE && cert->bls.n != 0) {
         flaw = check_bls(cert, &keys, msg);
