@@ -1,5 +1,6 @@
 /* A node with toy chains: routes, health and figures of each, one closed and opened again while the other serves; and
  * a node without threads, which does the same things twice. */
+#include "base/os/fileio.h"
 #include "base/thread/thread.h"
 #include "codec/ids.h"
 #include "node/node.h"
@@ -8,6 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -257,6 +259,7 @@ static void routes(void **state)
     for (usize i = 0; i < CD_COUNT(lines); i++) {
         assert_non_null(strstr(cd_buf_cstr(&got), lines[i]));
     }
+    assert_null(strstr(cd_buf_cstr(&got), "snowman_bs_")); /* whoever decides alone does not catch up */
     cd_buf_fini(&got);
     assert_int_equal(rig_close(&r), 2);
 }
@@ -541,12 +544,104 @@ static void shared_memory(void **state)
     cd_kv_close(kv);
 }
 
+/* What a test counts of a chain's genesis and pages. */
+typedef struct counted {
+    u32 made, opened, left, closed;
+} counted;
+
+static cd_err make_genesis(void *ctx, cd_buf *out, u64 now, cd_errinfo *why)
+{
+    (void)now;
+    (void)why;
+    cd_buf_fmt(out, "genesis %u", ++((counted *)ctx)->made);
+    return CD_OK;
+}
+
+static void pages_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
+{
+    counted *n = ctx;
+    assert_non_null(vm);
+    assert_non_null(hands->loop);
+    n->opened++;
+}
+
+static void pages_serve(void *ctx, cd_http_req *req)
+{
+    (void)ctx;
+    cd_buf_str(cd_http_req_out(req), "a page");
+    cd_http_reply(req, 200, "text/plain");
+}
+
+static bool pages_serve_here(void *ctx, cd_http_req *req)
+{
+    (void)ctx;
+    (void)req;
+    return false;
+}
+
+static void pages_leave(void *ctx)
+{
+    ((counted *)ctx)->left++;
+}
+
+static void pages_close(void *ctx)
+{
+    ((counted *)ctx)->closed++;
+}
+
+/* A genesis is made once in the life of a data directory, or of a store; pages open and close with their chain. */
+static void genesis_and_pages(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/candela-node-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    counted n = {0};
+    cd_kv *kv = cd_kv_mem_open();
+    const cd_node_pages pages = {.root = "/pages",
+                                 .open = pages_open,
+                                 .serve_here = pages_serve_here,
+                                 .serve = pages_serve,
+                                 .leave = pages_leave,
+                                 .close = pages_close,
+                                 .ctx = &n};
+    cd_node_chain_cfg chain = chain_c;
+    chain.genesis = make_genesis;
+    chain.genesis_ctx = &n;
+    chain.pages = &pages;
+    for (u32 life = 0; life < 4; life++) {
+        rig r;
+        cd_buf got = {0};
+        cd_node_cfg cfg = two_chains_cfg();
+        cfg.chains = &chain;
+        cfg.chain_cnt = 1;
+        cfg.pages_root = "/pages";
+        cfg.data_dir = life < 2 ? dir : NULL;
+        cfg.kv = life < 2 ? NULL : kv;
+        rig_open(&r, &cfg);
+        const toy_chain *c = toy_chain_of(cd_node_chain_vm(cd_node_chain_of(r.n, "C")));
+        assert_true(cd_bytes_eq(c->ctx.genesis, cd_bytes_str(life < 2 ? "genesis 1" : "genesis 2")));
+        assert_int_equal(ask(&r, &got, "GET", "/pages/x", ""), 200);
+        assert_string_equal(cd_buf_cstr(&got), "a page");
+        cd_buf_fini(&got);
+        if (life == 1) {
+            assert_int_equal(close_chain(&r, "C"), CD_OK);
+            assert_int_equal(n.left, 1);
+        }
+        (void)rig_close(&r);
+        assert_int_equal(n.made, life < 2 ? 1 : 2);
+        assert_int_equal(n.opened, life + 1);
+        assert_int_equal(n.closed, life + 1);
+    }
+    cd_kv_close(kv);
+    assert_int_equal(cd_fs_remove_tree(cd_fs_real(), dir, NULL), CD_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routes),        cmocka_unit_test(close_and_open), cmocka_unit_test(calls_that_last),
-        cmocka_unit_test(bad_names),     cmocka_unit_test(stepped_twice),  cmocka_unit_test(own_parts),
-        cmocka_unit_test(shared_memory),
+        cmocka_unit_test(routes),        cmocka_unit_test(close_and_open),    cmocka_unit_test(calls_that_last),
+        cmocka_unit_test(bad_names),     cmocka_unit_test(stepped_twice),     cmocka_unit_test(own_parts),
+        cmocka_unit_test(shared_memory), cmocka_unit_test(genesis_and_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
