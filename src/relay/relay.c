@@ -215,7 +215,7 @@ static void learn_part(chain *c, usize part, const cd_relay_reply *a)
 static void on_learn(void *ctx, void *what, const cd_relay_reply *a)
 {
     chain *c = ctx;
-    usize part = (usize)((const char(*)[43])what - WARP);
+    usize part = *(const usize *)what;
     learn_part(c, part, a);
     if (--c->learn_left != 0) {
         return;
