@@ -13,6 +13,7 @@ static const char *const words[] = {
     [CD_SIM_INDEX] = "the wrapper's index and the chain differ",
     [CD_SIM_CLOCK] = "clocks go wrong",
     [CD_SIM_WEIGHT] = "the validators change",
+    [CD_SIM_UNPAID] = "balances have ended",
     [CD_SIM_LATE] = "the P-Chain is seen late",
     [CD_SIM_LIARS] = "liars lie",
     [CD_SIM_RULES] = "nodes do not know of the new rules",
@@ -22,7 +23,8 @@ static const char *const words[] = {
 
 static bool disturbs(cd_sim_verb v)
 {
-    return v != CD_SIM_WEIGHT && v != CD_SIM_LIARS && v != CD_SIM_QUIET && v != CD_SIM_MARK && v != CD_SIM_LATE;
+    return v != CD_SIM_WEIGHT && v != CD_SIM_UNPAID && v != CD_SIM_LIARS && v != CD_SIM_QUIET && v != CD_SIM_MARK &&
+           v != CD_SIM_LATE;
 }
 
 /* --- one node --- */
@@ -133,6 +135,9 @@ static void begin_node(world *w, act_state *s, sim_node *n)
         s->before[n->no] = signer->weight;
         signer->weight = a->value;
         break;
+    case CD_SIM_UNPAID:
+        signer->unpaid++;
+        break;
     case CD_SIM_LATE:
         n->view.late_us = a->value * CD_SIM_MILLION;
         break;
@@ -172,6 +177,9 @@ static void end_node(world *w, const act_state *s, sim_node *n)
     case CD_SIM_WEIGHT:
         signer->weight = s->before[n->no];
         break;
+    case CD_SIM_UNPAID:
+        signer->unpaid--;
+        break;
     case CD_SIM_LATE:
         n->view.late_us = 0;
         break;
@@ -210,6 +218,7 @@ static void set_network(world *w, const act_state *s, bool begins)
         w->quiet += begins ? 1 : (u32)-1;
         break;
     case CD_SIM_WEIGHT:
+    case CD_SIM_UNPAID:
         cd_sim_stake_commit(&w->stake, w->now_us);
         break;
     case CD_SIM_CRASH:

@@ -134,9 +134,9 @@ static bool has_quorum(const world *w)
     u64 up = 0;
     u64 total = 0;
     for (u32 i = 0; i < w->cfg.nodes; i++) {
-        u64 weight = w->stake.nodes[i].weight;
-        total += weight;
-        up += w->nodes[i].is_up ? weight : 0;
+        const cd_sim_signer *n = &w->stake.nodes[i];
+        total += n->weight;
+        up += w->nodes[i].is_up && n->unpaid == 0 ? n->weight : 0;
     }
     return total != 0 && (u128)up * w->cfg.params.k >= (u128)total * w->cfg.params.alpha_confidence;
 }
@@ -265,6 +265,31 @@ static void missing(world *w, const char *what, u64 is, u64 want)
     w->result.missing++;
 }
 
+/* Blocks that were accepted first in a time; the first block of all was there before. */
+static u64 accepted_between(const world *w, u64 from_us, u64 until_us)
+{
+    u64 n = 0;
+    for (u64 i = 1; i < w->chain_cnt; i++) {
+        n += w->chain[i].first_us >= from_us && w->chain[i].first_us < until_us ? 1 : 0;
+    }
+    return n;
+}
+
+static void judge_spans(world *w)
+{
+    const cd_sim_expect *e = &w->cfg.expect;
+    for (u32 i = 0; i < e->span_cnt; i++) {
+        char text[64];
+        u64 n = accepted_between(w, e->spans[i].from_us, e->spans[i].until_us);
+        if (e->spans[i].moves == (n != 0)) {
+            continue;
+        }
+        (void)snprintf(text, sizeof text, "from %llu s on, blocks: %s",
+                       (unsigned long long)(e->spans[i].from_us / 1000000), e->spans[i].moves ? "at least" : "at most");
+        missing(w, text, n, e->spans[i].moves);
+    }
+}
+
 static void judge_expectations(world *w)
 {
     const cd_sim_expect *e = &w->cfg.expect;
@@ -281,6 +306,7 @@ static void judge_expectations(world *w)
     if (r->halts < e->halted) {
         missing(w, "halted at least", r->halts, e->halted);
     }
+    judge_spans(w);
 }
 
 void cd__world_judge_end(world *w)

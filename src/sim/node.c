@@ -234,12 +234,16 @@ void cd__world_node_fini(sim_node *n)
 
 static void fail(sim_node *n, u32 request, u32 to, bool is_get)
 {
+    static const cd_node_id nobody;
+    const cd_node_id *id = to == NOBODY ? &nobody : &n->w->nodes[to].id;
     n->stats.failures++;
-    cd_sim_trace_put(n->w->cfg.trace, 'f', n->now_us, "%u %u %u", n->no, request, to);
+    if (to != NOBODY) {
+        cd_sim_trace_put(n->w->cfg.trace, 'f', n->now_us, "%u %u %u", n->no, request, to);
+    }
     if (is_get) {
-        cd_snowman_get_failed(n->engine, &n->w->nodes[to].id, request);
+        cd_snowman_get_failed(n->engine, id, request);
     } else {
-        cd_snowman_query_failed(n->engine, &n->w->nodes[to].id, request);
+        cd_snowman_query_failed(n->engine, id, request);
     }
 }
 

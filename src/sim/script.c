@@ -196,7 +196,7 @@ static const struct {
     {"clock", CD_SIM_CLOCK, true, SKEW},       {"weight", CD_SIM_WEIGHT, true, NUMBER},
     {"late", CD_SIM_LATE, true, SECONDS},      {"liars", CD_SIM_LIARS, false, NOTHING},
     {"rules", CD_SIM_RULES, true, MOMENT},     {"quiet", CD_SIM_QUIET, false, NOTHING},
-    {"mark", CD_SIM_MARK, false, NOTHING},
+    {"mark", CD_SIM_MARK, false, NOTHING},     {"unpaid", CD_SIM_UNPAID, true, NOTHING},
 };
 
 static cd_err parse_skew(u64 *out, cd_bytes w)
@@ -301,6 +301,23 @@ static cd_err parse_act(cd_sim_act *out, const cd_sim_cfg *cfg, const line *l, c
 
 /* --- what it is made of --- */
 
+/* still TIME TIME, moves TIME TIME */
+static cd_err parse_span(cd_sim_expect *e, const line *l)
+{
+    u64 from = 0;
+    u64 until = 0;
+    bool moves = is(l->word[1], "moves");
+    if ((!moves && !is(l->word[1], "still")) || e->span_cnt == CD_SIM_SPANS_MAX) {
+        return CD_EFORMAT;
+    }
+    CD_TRY(duration_us(&from, l->word[2]));
+    CD_TRY(duration_us(&until, l->word[3]));
+    e->spans[e->span_cnt].from_us = from;
+    e->spans[e->span_cnt].until_us = until;
+    e->spans[e->span_cnt++].moves = moves;
+    return from < until ? CD_OK : CD_ERANGE;
+}
+
 static cd_err parse_expect(cd_sim_expect *e, const line *l)
 {
     const struct {
@@ -310,6 +327,9 @@ static cd_err parse_expect(cd_sim_expect *e, const line *l)
                 {"accepted-most", &e->accepted_most},
                 {"refused", &e->refused},
                 {"halted", &e->halted}};
+    if (l->cnt == 4) {
+        return parse_span(e, l);
+    }
     for (u32 i = 0; l->cnt == 3 && i < CD_COUNT(rows); i++) {
         if (is(l->word[1], rows[i].name)) {
             return cd_u64_parse(rows[i].to, l->word[2]);

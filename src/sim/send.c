@@ -161,11 +161,20 @@ void cd__world_alarm(sim_node *n, mail_kind kind, u64 at_us)
 
 /* --- what the engine says --- */
 
-static u32 numbers(const sim_node *n, u32 out[CD_SNOW_K_MAX], const cd_node_id *to, u32 cnt)
+static bool is_nobody(const cd_node_id *id)
+{
+    static const cd_node_id nobody;
+    return memcmp(id->b, nobody.b, sizeof nobody.b) == 0;
+}
+
+/* The numbers of nodes; has_nobody: weight without a node (CD_SIM_UNPAID) is among them. */
+static u32 numbers(const sim_node *n, u32 out[CD_SNOW_K_MAX], bool *has_nobody, const cd_node_id *to, u32 cnt)
 {
     u32 kept = 0;
+    *has_nobody = false;
     for (u32 i = 0; i < cnt; i++) {
         u32 no = cd_sim_stake_find(&n->w->stake, &to[i]);
+        *has_nobody = *has_nobody || is_nobody(&to[i]);
         if (no != UINT32_MAX) {
             out[kept++] = no;
         }
@@ -174,14 +183,17 @@ static u32 numbers(const sim_node *n, u32 out[CD_SNOW_K_MAX], const cd_node_id *
 }
 
 /* Remembers the nodes that are asked, so that missing answers are noticed. */
-static void expect(sim_node *n, const u32 *to, u32 cnt, u32 request, bool is_get)
+static void expect(sim_node *n, const u32 *to, u32 cnt, bool has_nobody, u32 request, bool is_get)
 {
     ask *a = cd__world_node_open_ask(n, request, is_get);
     for (u32 i = 0; i < cnt; i++) {
         a->to[i] = (u16)to[i];
     }
-    a->cnt = (u16)cnt;
-    a->open = cnt;
+    if (has_nobody) {
+        a->to[cnt] = NOBODY;
+    }
+    a->cnt = (u16)(cnt + has_nobody);
+    a->open = a->cnt;
     n->stats.queries += is_get ? 0 : cnt;
 }
 
@@ -209,8 +221,9 @@ static void say_push(const cd_snow_net *net, const cd_node_id *ids, u32 cnt, u32
 {
     sim_node *n = node_of(net);
     u32 to[CD_SNOW_K_MAX];
-    cnt = numbers(n, to, ids, cnt);
-    expect(n, to, cnt, request, false);
+    bool has_nobody;
+    cnt = numbers(n, to, &has_nobody, ids, cnt);
+    expect(n, to, cnt, has_nobody, request, false);
     trace_query(n, 'Q', to, cnt, request, &n->last_built);
     if (cd__world_lies(n) && cd__world_lie_push(n, to, cnt, request, block, height)) {
         return;
@@ -224,8 +237,9 @@ static void say_pull(const cd_snow_net *net, const cd_node_id *ids, u32 cnt, u32
 {
     sim_node *n = node_of(net);
     u32 to[CD_SNOW_K_MAX];
-    cnt = numbers(n, to, ids, cnt);
-    expect(n, to, cnt, request, false);
+    bool has_nobody;
+    cnt = numbers(n, to, &has_nobody, ids, cnt);
+    expect(n, to, cnt, has_nobody, request, false);
     trace_query(n, 'q', to, cnt, request, id);
     n->stats.asides += cnt == 1 && n->audit.undecided_cnt == 0 ? 1 : 0;
     cd_p2p_chain_msg m = {.request_id = request, .data = cd_bytes_of(id->b, 32), .height = height};
@@ -258,7 +272,7 @@ static void say_get(const cd_snow_net *net, const cd_node_id *id, u32 request, c
     if (to == UINT32_MAX) {
         return;
     }
-    expect(n, &to, 1, request, true);
+    expect(n, &to, 1, false, request, true);
     cd_p2p_chain_msg m = {.request_id = request, .data = cd_bytes_of(block->b, 32)};
     cd__world_say(n, &to, 1, CD_P2P_GET, &m);
 }

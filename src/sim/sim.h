@@ -20,6 +20,7 @@
 enum {
     CD_SIM_NODES_MAX = 10000,
     CD_SIM_RANGES_MAX = 8,
+    CD_SIM_SPANS_MAX = 16,   /* times of which something is expected */
     CD_SIM_TOLD_MAX = 8,     /* violations whose text is kept */
     CD_SIM_MILLION = 1000000 /* shares are parts of it */
 };
@@ -51,7 +52,8 @@ typedef struct cd_sim_nodes {
     } r[CD_SIM_RANGES_MAX];
 } cd_sim_nodes;
 
-/* The troubles. They disturb the network as long as they last, except WEIGHT, LATE, LIARS, QUIET and MARK. */
+/* The troubles. They disturb the network as long as they last, except WEIGHT, UNPAID, LATE, LIARS, QUIET and
+ * MARK. */
 typedef enum cd_sim_verb {
     CD_SIM_CRASH,     /* nodes stop, and start again at the end */
     CD_SIM_PARTITION, /* the nodes hear only each other, and so do the rest */
@@ -64,6 +66,8 @@ typedef enum cd_sim_verb {
                          CD_SIM_BEHIND, behind it: they must refuse to start, and are mended at the end */
     CD_SIM_CLOCK,     /* value: seconds that the nodes' clocks are ahead (as i64) */
     CD_SIM_WEIGHT,    /* value: weight of the nodes as validators; at the end they get back what they had */
+    CD_SIM_UNPAID,    /* the balance of the nodes has ended, as that of a validator of an L1: their weight counts, and
+                         belongs to no node */
     CD_SIM_LATE,      /* value: seconds by which the nodes see the P-Chain late */
     CD_SIM_LIARS,     /* liars lie */
     CD_SIM_RULES,     /* value: seconds behind the start at which the second rules begin for the nodes; at the end,
@@ -89,6 +93,12 @@ typedef struct cd_sim_expect {
     u64 accepted_most; /* largest number of accepted blocks */
     u64 refused;       /* least number of blocks that honest nodes refuse */
     u64 halted;        /* least number of times that a node refused to start, or its chain halted */
+    u32 span_cnt;
+    struct {
+        u64 from_us;
+        u64 until_us;
+        bool moves; /* some block is accepted in between; false: none is */
+    } spans[CD_SIM_SPANS_MAX];
 } cd_sim_expect;
 
 /* The configuration of a world. A number that is 0 means the default that stands behind it. */

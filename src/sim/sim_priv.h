@@ -33,7 +33,8 @@ enum {
     TIMEOUT_US = 2000000,
     REGIONS = 5,
     LANES_MAX = 16,
-    PARALLEL_MIN = 128, /* letters in a bucket for which more than one thread is worth it */
+    NOBODY = UINT16_MAX - 1, /* in the place of a node: weight that nobody has; it never answers */
+    PARALLEL_MIN = 128,      /* letters in a bucket for which more than one thread is worth it */
 };
 
 typedef enum mail_kind {

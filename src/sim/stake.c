@@ -115,12 +115,18 @@ static int by_id(const void *a, const void *b)
 
 void cd_sim_stake_commit(cd_sim_stake *s, u64 now_us)
 {
-    cd_sim_set set = {.since_us = now_us, .v = cd_new_array(cd_vm_validator, s->cnt)};
+    cd_sim_set set = {.since_us = now_us, .v = cd_new_array(cd_vm_validator, s->cnt + 1)};
+    u64 unpaid = 0;
     for (u32 i = 0; i < s->cnt; i++) {
-        if (s->nodes[i].weight != 0) {
-            set.v[set.cnt++] = (cd_vm_validator){.node_id = s->nodes[i].id, .weight = s->nodes[i].weight};
-            set.total += s->nodes[i].weight;
+        const cd_sim_signer *n = &s->nodes[i];
+        if (n->weight != 0 && n->unpaid == 0) {
+            set.v[set.cnt++] = (cd_vm_validator){.node_id = n->id, .weight = n->weight};
         }
+        set.total += n->weight;
+        unpaid += n->unpaid != 0 ? n->weight : 0;
+    }
+    if (unpaid != 0) {
+        set.v[set.cnt++] = (cd_vm_validator){.weight = unpaid};
     }
     qsort(set.v, set.cnt, sizeof *set.v, by_id);
     s->sets = cd_realloc(s->sets, (s->set_cnt + 1) * sizeof *s->sets);

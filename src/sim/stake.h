@@ -32,6 +32,7 @@ typedef struct cd_sim_signer {
     cd_hash32 secret;
     cd_node_id id;
     u64 weight; /* weight at the moment */
+    u32 unpaid; /* how many reasons there are that its weight belongs to nobody */
 } cd_sim_signer;
 
 /* The certificates, validators and signatures of all nodes. */

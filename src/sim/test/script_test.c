@@ -31,6 +31,8 @@ static void test_good(void **state)
                      "at 2m clock all -9\n"
                      "at 2m for 1s disk 4 full\n"
                      "at 3m for 1s index 5 behind 4\n"
+                     "at 3m unpaid 5-6\n"
+                     "expect moves 10s 60s\nexpect still 1m 2m\n"
                      "expect accepted 50\nexpect halted 1",
                      &why);
     assert_string_equal(why.msg, "");
@@ -42,7 +44,7 @@ static void test_good(void **state)
     assert_true(c.has_liars_always);
     assert_int_equal(c.latency, CD_SIM_LAN);
     assert_int_equal(c.second_rules_us, 300 * (u64)CD_SIM_MILLION);
-    assert_int_equal(c.act_cnt, 4);
+    assert_int_equal(c.act_cnt, 5);
     assert_int_equal(c.acts[0].verb, CD_SIM_PARTITION);
     assert_int_equal(c.acts[0].until_us, 150 * (u64)CD_SIM_MILLION);
     assert_int_equal(c.acts[0].nodes.cnt, 2);
@@ -52,6 +54,11 @@ static void test_good(void **state)
     assert_true(c.acts[1].until_us == UINT64_MAX);
     assert_int_equal(c.acts[2].value, CD_SIM_DISK_FULL);
     assert_true(c.acts[3].value == (4 | CD_SIM_BEHIND));
+    assert_int_equal(c.acts[4].verb, CD_SIM_UNPAID);
+    assert_int_equal(c.expect.span_cnt, 2);
+    assert_true(c.expect.spans[0].moves && !c.expect.spans[1].moves);
+    assert_int_equal(c.expect.spans[1].from_us, 60 * (u64)CD_SIM_MILLION);
+    assert_int_equal(c.expect.spans[1].until_us, 120 * (u64)CD_SIM_MILLION);
     assert_int_equal(c.expect.accepted, 50);
     assert_int_equal(c.expect.halted, 1);
     cd_arena_fini(&a);
@@ -71,6 +78,10 @@ static void test_bad(void **state)
         {"roles liar", "line 1: wrong values behind: \"roles\""},
         {"latency moon", "line 1: wrong values behind: \"latency\""},
         {"expect much 5", "line 1: wrong values behind: \"expect\""},
+        {"expect still 2m 1m", "line 1: wrong values behind: \"expect\""},
+        {"expect moves 1m", "line 1: wrong values behind: \"expect\""},
+        {"expect calm 1m 2m", "line 1: wrong values behind: \"expect\""},
+        {"at 5s unpaid", "line 1: no nodes such as 0-3,7 (\"nodes\" stands before): \"\""},
         {"at noon crash 1", "line 1: no time such as 90s behind \"at\": \"noon\""},
         {"at 5s for long crash 1", "line 1: no time such as 90s behind \"for\": \"long\""},
         {"at 5s burn 1", "line 1: nothing that can happen: \"burn\""},

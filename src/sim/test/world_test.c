@@ -129,6 +129,38 @@ static void test_validators(void **state)
     assert_int_equal(r.accepted, before);
 }
 
+/* Weight that nobody pays for counts: two tenths of it leave a quorum, four do not. And what
+ * is expected of a time is looked at. */
+static void test_unpaid(void **state)
+{
+    (void)state;
+    for (u32 last = 1; last <= 3; last += 2) {
+        const cd_sim_act unpaid = {.at_us = 20 * SECONDS,
+                                   .until_us = 60 * SECONDS,
+                                   .verb = CD_SIM_UNPAID,
+                                   .nodes = {.cnt = 1, .r = {{0, last}}}};
+        const bool goes_on = last == 1;
+        cd_sim_result r;
+        cd_sim_cfg cfg = {
+            .seed = 9,
+            .nodes = 10,
+            .latency = CD_SIM_LAN,
+            .interval_us = SECONDS,
+            .duration_us = 90 * SECONDS,
+            .acts = &unpaid,
+            .act_cnt = 1,
+            .expect = {.span_cnt = 2,
+                       .spans = {{25 * SECONDS, 60 * SECONDS, goes_on}, {60 * SECONDS, 80 * SECONDS, true}}}};
+        run(&r, &cfg);
+        assert_int_equal(r.violations + r.missing, 0);
+        cfg.expect.spans[0].moves = !goes_on;
+        run(&r, &cfg);
+        assert_int_equal(r.violations, 0);
+        assert_int_equal(r.missing, 1);
+        assert_non_null(strstr(r.told[0].text, "expected: from 25 s on, blocks: "));
+    }
+}
+
 /* A node that stays behind is noticed once the network should be whole, and expectations that are not met are told. */
 static void test_told(void **state)
 {
@@ -185,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),  cmocka_unit_test(test_peace),      cmocka_unit_test(test_trouble),
         cmocka_unit_test(test_liars), cmocka_unit_test(test_validators), cmocka_unit_test(test_told),
-        cmocka_unit_test(test_wrong), cmocka_unit_test(test_campaign),
+        cmocka_unit_test(test_wrong), cmocka_unit_test(test_unpaid),     cmocka_unit_test(test_campaign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,13 @@ static u64 weight_with(const cd_l1_facts *f, u32 release)
     return sum;
 }
 
+/* Nothing was decided for so long that it is no pause between transactions only. */
+static bool is_silent(const cd_l1_facts *f)
+{
+    enum { STALE_S = 600 };
+    return f->last_block_s != 0 && f->now_s > f->last_block_s + STALE_S;
+}
+
 static void find_releases(cd_l1_health *h, cd_arena *a, const cd_l1_facts *f)
 {
     u32 *r = cd_arena_array(a, u32, f->cnt);
@@ -229,7 +236,7 @@ static void find_releases(cd_l1_health *h, cd_arena *a, const cd_l1_facts *f)
         return;
     }
     bool apart = h->standing.state != CD_L1_HALTS && cd_l1_state_of(&f->quorum, most, h->standing.total) == CD_L1_HALTS;
-    add(h, apart ? CD_L1_HALT : CD_L1_WARNING, CD_L1_RELEASES,
+    add(h, apart && is_silent(f) ? CD_L1_HALT : CD_L1_WARNING, CD_L1_RELEASES,
         cd_arena_fmt(a,
                      "validators report %zu different versions or sets of upgrades; the most that agree have %u%% of "
                      "the weight%s",
@@ -259,9 +266,7 @@ static void find_manager(cd_l1_health *h, const cd_l1_facts *f)
 
 static void find_silence(cd_l1_health *h, cd_arena *a, const cd_l1_facts *f)
 {
-    enum { STALE_S = 600 };
-    bool is_known = f->last_block_s != 0 && f->now_s > f->last_block_s;
-    if (is_known && f->now_s - f->last_block_s > STALE_S && h->standing.state != CD_L1_HALTS) {
+    if (is_silent(f) && h->standing.state != CD_L1_HALTS) {
         add(h, CD_L1_NOTE, CD_L1_SILENT,
             cd_arena_fmt(a, "a quorum is there, and the last block is %s old",
                          cd_l1_span_text(a, f->now_s - f->last_block_s)),

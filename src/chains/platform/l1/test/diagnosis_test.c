@@ -191,7 +191,13 @@ static void test_releases(void **state)
     expect(&h, CD_L1_WARNING, CD_L1_RELEASES, "2 different versions or sets of upgrades; the most that agree have 80%");
     v[1].release = 2;
     h = diagnose(v, 5, CD_L1_MANAGER_OWN);
-    expect(&h, CD_L1_HALT, CD_L1_RELEASES, "have 60% of the weight, so that once the rules differ nothing is decided");
+    expect(&h, CD_L1_WARNING, CD_L1_RELEASES,
+           "have 60% of the weight, so that once the rules differ nothing is decided");
+    const cd_l1_facts f = {
+        .v = v, .cnt = 5, .has_address = true, .now_s = 5000, .last_block_s = 4000, .quorum = cd_l1_quorum_default()};
+    cd_l1_diagnose(&h, &mem, &f); /* nothing is */
+    expect(&h, CD_L1_HALT, CD_L1_RELEASES, "have 60% of the weight");
+    assert_int_equal(h.findings[1].cause, CD_L1_SILENT);
 }
 
 static void test_manager(void **state)
