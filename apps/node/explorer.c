@@ -2,6 +2,7 @@
 
 #include "chains/evmchain/evm_vm.h"
 #include "commands.h"
+#include "node/finality.h"
 #include "report.h"
 
 /* The explorer of one chain. */
@@ -31,6 +32,26 @@ static void on_state(void *ctx, cd_buf *out)
 {
     const cd_node_hands *hands = &((pages *)ctx)->hands;
     hands->state(hands->ctx, out);
+}
+
+/* Nothing is signed before the first block that is: genesis needs nobody's word. */
+static void tell_final(const cd_node_hands *hands, cd_ui_final *out)
+{
+    cd_node_final bls;
+    cd_node_final quantum;
+    if (hands->final != NULL && hands->final(hands->ctx, &bls, &quantum)) {
+        *out = (cd_ui_final){
+            .is_told = true,
+            .is_stamped = quantum.is_there && quantum.type == CD_FIN_MLDSA,
+            .bls = bls.is_there ? bls.height : 0,
+            .quantum = quantum.is_there ? quantum.height : 0,
+        };
+    }
+}
+
+static void on_final(void *ctx, cd_ui_final *out)
+{
+    tell_final(&((pages *)ctx)->hands, out);
 }
 
 static void on_news(void *ctx)
@@ -93,6 +114,7 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .with_pool = on_pool,
         .node_state = on_state,
         .ctx = p,
+        .final = {.get = on_final, .ctx = p},
     };
     p->x = cd_explorer_new(&cfg);
     cd_evm_vm_watch(vm, on_news, p);
@@ -170,14 +192,21 @@ const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *c
 typedef struct primary_pages {
     cd_primary *all;
     cd_primary_chain chain;
+    cd_node_hands hands;
     cd_node_pages pub;
 } primary_pages;
 
+static void primary_final(void *ctx, cd_ui_final *out)
+{
+    tell_final(&((const primary_pages *)ctx)->hands, out);
+}
+
 static void primary_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
 {
-    const primary_pages *p = ctx;
-    (void)hands;
-    cd_primary_enter(p->all, p->chain, vm, NULL);
+    primary_pages *p = ctx;
+    const cd_ui_final_source final = {.get = primary_final, .ctx = p};
+    p->hands = *hands;
+    cd_primary_enter(p->all, p->chain, vm, NULL, &final);
 }
 
 static bool primary_serve_here(void *ctx, cd_http_req *req)

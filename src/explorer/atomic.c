@@ -100,7 +100,7 @@ void cd__atomic_enter(cd_explorer *x)
 {
     const cd_crossings crossings = {.ctx = x, .tx = on_tx, .taker = on_taker};
     if (x->cfg.primary != NULL) {
-        cd_primary_enter(x->cfg.primary, CD_PRIMARY_C, NULL, x->cfg.atomic == NULL ? NULL : &crossings);
+        cd_primary_enter(x->cfg.primary, CD_PRIMARY_C, NULL, x->cfg.atomic == NULL ? NULL : &crossings, &x->cfg.final);
     }
 }
 

@@ -57,6 +57,23 @@ static void pair_hash(cd__xp *p, const char *name, const cd_hash32 *hash)
     cd_html_put(&p->h, "</dd>");
 }
 
+/* In words what the lamp shows, and how anybody checks it. */
+static void finality(cd__xp *p, u64 height)
+{
+    const cd_lamp lamp = cd_lamp_of(&p->final, height);
+    const char *how = lamp == CD_LAMP_ACCEPTED ? "two thirds of the stake have not signed it yet"
+                      : lamp == CD_LAMP_BLS    ? "two thirds of the stake signed it"
+                      : height == p->final.quantum && p->final.is_stamped
+                          ? "two thirds of the stake signed it, by BLS and by ML-DSA"
+                          : "signed by BLS and against quantum computers, or by what stands on it";
+    cd_html_put(&p->h, "<dt>Finality</dt><dd>{} <span class=\"mut\">{}</span>", cd_lamp_word(lamp), how);
+    if (lamp == CD_LAMP_QUANTUM && height != 0) {
+        cd_html_put(&p->h, "<br><code>candela-cli finality verify {}/{} --checkpoint=FILE --rpc=URL</code>",
+                    p->x->cfg.chain_name, height);
+    }
+    cd_html_put(&p->h, "</dd>");
+}
+
 static void details(cd__xp *p, const cd_accepted *b)
 {
     const cd_header *x = &b->block.header;
@@ -71,7 +88,11 @@ static void details(cd__xp *p, const cd_accepted *b)
         parent.href = cd__xp_block_href(p, x->number - 1);
     }
     cd_ui_ident(h, &parent);
-    cd_html_put(h, "</dd><dt>Size</dt><dd>{}</dd>", cd_fmt_bytes(&p->a, b->rlp.n));
+    cd_html_put(h, "</dd>");
+    if (p->final.is_told) {
+        finality(p, x->number);
+    }
+    cd_html_put(h, "<dt>Size</dt><dd>{}</dd>", cd_fmt_bytes(&p->a, b->rlp.n));
     pair(p, "Gas used", cd_fmt_count(&p->a, x->gas_used), "gas");
     pair(p, "Gas limit", cd_fmt_count(&p->a, x->gas_limit), "gas");
     if ((x->has & CD_HEADER_BASE_FEE) != 0) {
@@ -119,7 +140,7 @@ static void head_of(cd__xp *p, const cd_accepted *b)
                 "c\" aria-hidden=\"true\">{}</span> "
                 "<a href=\"{}/blocks\">{}-Chain</a></p><h1 class=\"row\">",
                 p->x->cfg.chain_name, p->x->root, p->x->cfg.chain_name);
-    cd_ui_lamp(h, CD_LAMP_ACCEPTED);
+    cd_ui_lamp(h, cd_lamp_of(&p->final, x->number));
     cd_html_put(h, "Block {}</h1>", cd_fmt_count(&p->a, x->number));
     cd_ui_ident(h, &(cd_ui_id){.text = cd__xp_hex(p, cd_bytes_of(b->block.hash.b, 32)),
                                .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE});

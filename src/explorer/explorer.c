@@ -168,8 +168,9 @@ static bool write_body(cd__xp *p, cd_bytes path)
 
 void cd__xp_bar_height(cd__xp *p, cd_html *h)
 {
-    cd_ui_lamp(h, CD_LAMP_ACCEPTED);
-    cd_html_put(h, "{}", cd_fmt_count(&p->a, cd_view_head(p->view)->block.header.number));
+    u64 height = cd_view_head(p->view)->block.header.number;
+    cd_ui_lamp(h, cd_lamp_of(&p->final, height));
+    cd_html_put(h, "{}", cd_fmt_count(&p->a, height));
 }
 
 void cd__xp_reply(cd__xp *p)
@@ -204,6 +205,7 @@ cd__xp *cd__xp_open(const cd_explorer *x, cd_http_req *r)
         .x = x, .req = r, .view = cd_view_newest(x->cfg.chain), .now_s = cd_clock_wall_s(x->cfg.clock), .status = 200};
     /* A chain may be ahead of the machine's clock: its ages are told from its newest block. */
     p->now_s = cd_max_u64(p->now_s, cd_view_head(p->view)->block.header.time);
+    p->final = cd_ui_final_of(&x->cfg.final);
     p->h.out = &p->body;
     return p;
 }

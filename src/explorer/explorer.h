@@ -41,6 +41,7 @@ typedef struct cd_explorer_cfg {
     cd_err (*with_pool)(void *ctx, void (*job)(void *arg, cd_txpool *pool), void *arg);
     void (*node_state)(void *ctx, cd_buf *out);
     void *ctx;
+    cd_ui_final_source final; /* which blocks are final */
 } cd_explorer_cfg;
 
 /* The path below which everything of the first chain lies; other chains have theirs below it. */

@@ -32,7 +32,8 @@ typedef struct cd__xp {
     cd_bytes title;
     const char *tab; /* href of the tab that is current; NULL: none is */
     u32 status;
-    bool is_live;             /* something on the page is live */
+    bool is_live; /* something on the page is live */
+    cd_ui_final final;
     struct cd__token *tokens; /* tokens that were looked up so far (cd__xp_token) */
     usize tokens_cnt;
 } cd__xp;

@@ -34,6 +34,15 @@ static void gather(cd__xp *p, recent *r, u64 head)
     }
 }
 
+/* One more lamp of the beam, and how high it reaches. */
+static void final_height(cd__xp *p, cd_lamp lamp, u64 height)
+{
+    cd_html_put(&p->h, "<dt>");
+    cd_ui_lamp(&p->h, lamp);
+    cd_html_put(&p->h, "{}</dt><dd><a class=\"mono\" href=\"{}\">{}</a></dd>", cd_lamp_word(lamp),
+                cd__xp_block_href(p, height), cd_fmt_count(&p->a, height));
+}
+
 static void beam(cd__xp *p, const recent *r)
 {
     const cd_header *head = &cd_view_head(p->view)->block.header;
@@ -48,8 +57,13 @@ static void beam(cd__xp *p, const recent *r)
     cd_ui_lamp(h, CD_LAMP_ACCEPTED);
     cd_html_put(h, "Accepted</dt><dd>");
     cd_ui_time(h, &p->a, head->time, p->now_s);
+    cd_html_put(h, "</dd>");
+    if (p->final.is_told) {
+        final_height(p, CD_LAMP_BLS, p->final.bls);
+        final_height(p, CD_LAMP_QUANTUM, p->final.quantum);
+    }
     cd_html_put(h,
-                "</dd></dl></div><div class=\"beam-fig\"><div class=\"row\"><h2>Last {} {}</h2>"
+                "</dl></div><div class=\"beam-fig\"><div class=\"row\"><h2>Last {} {}</h2>"
                 "<span class=\"mut\">height of a bar = gas used</span></div>",
                 (u64)r->cnt, r->cnt == 1 ? "block" : "blocks");
     cd_chart_bars(h, r->bars, r->cnt, STRIP, (double)r->most_gas, "Gas used by the last blocks");

@@ -64,7 +64,7 @@ void cd__xp_lux(cd__xp *p, const cd_u256 *wei, bool exact)
 void cd__xp_height(cd__xp *p, u64 number)
 {
     cd_html_put(&p->h, "<span class=\"lampline\">");
-    cd_ui_lamp(&p->h, CD_LAMP_ACCEPTED);
+    cd_ui_lamp(&p->h, cd_lamp_of(&p->final, number));
     cd_html_put(&p->h, "<a class=\"mono\" href=\"{}\">{}</a></span>", cd__xp_block_href(p, number),
                 cd_fmt_count(&p->a, number));
 }

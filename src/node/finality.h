@@ -75,12 +75,13 @@ cd_err cd_node_finality_last(cd_node_finality *f, cd_buf *message, const cd_hash
 /* --- what is known --- */
 
 /* A block with a certificate. */
-typedef struct cd_node_final {
+typedef struct cd_node_final cd_node_final;
+struct cd_node_final {
     bool is_there;
     cd_hash32 block;
     u64 height;
     cd_fin_type type;
-} cd_node_final;
+};
 
 /* cd_node_finality_get gives the highest block of a chain that two thirds have signed since the start, and the highest
  * final one. Any thread. */

@@ -21,6 +21,23 @@ const char *cd_lamp_word(cd_lamp l)
     CD_UNREACHABLE();
 }
 
+cd_ui_final cd_ui_final_of(const cd_ui_final_source *s)
+{
+    cd_ui_final f = {.is_told = false};
+    if (s->get != NULL) {
+        s->get(s->ctx, &f);
+    }
+    return f;
+}
+
+cd_lamp cd_lamp_of(const cd_ui_final *f, u64 height)
+{
+    if (!f->is_told) {
+        return CD_LAMP_ACCEPTED;
+    }
+    return height <= f->quantum ? CD_LAMP_QUANTUM : height <= f->bls ? CD_LAMP_BLS : CD_LAMP_ACCEPTED;
+}
+
 void cd_ui_lamp(cd_html *h, cd_lamp l)
 {
     const char *looks = l == CD_LAMP_QUANTUM ? "lamp full" : l == CD_LAMP_BLS ? "lamp half" : "lamp";

@@ -21,6 +21,24 @@ typedef enum cd_lamp {
 const char *cd_lamp_word(cd_lamp l);
 void cd_ui_lamp(cd_html *h, cd_lamp l);
 
+/* How far a chain is final: the highest heights with either signature. A final block makes those before it final. */
+typedef struct cd_ui_final {
+    bool is_told;    /* false: its blocks are not made final, or nobody says so */
+    bool is_stamped; /* the highest final one has ML-DSA signatures in place of a threshold signature */
+    u64 bls;
+    u64 quantum;
+} cd_ui_final;
+
+/* Who says so: get asks, on any thread. get NULL: nobody. */
+typedef struct cd_ui_final_source {
+    void (*get)(void *ctx, cd_ui_final *out);
+    void *ctx;
+} cd_ui_final_source;
+
+/* cd_ui_final_of asks a source. cd_lamp_of gives the lamp of a height. */
+cd_ui_final cd_ui_final_of(const cd_ui_final_source *s);
+cd_lamp cd_lamp_of(const cd_ui_final *f, u64 height);
+
 /* An identifier: hex, CB58, NodeID or bech32 text. It is shortened in the middle, but selecting and copying gives it
  * whole. */
 enum {

@@ -226,7 +226,7 @@ static void block_head(cd__pp *p, const block *b)
     cd_html_put(&p->h, "<div class=\"head\"><div class=\"grow\">");
     cd__pp_crumbs(p, "blocks", "Blocks");
     cd_html_put(&p->h, "<h1 class=\"row\">");
-    cd_ui_lamp(&p->h, CD_LAMP_ACCEPTED);
+    cd_ui_lamp(&p->h, cd_lamp_of(&p->final[p->chain], b->height));
     cd_html_put(&p->h, "Block {}</h1>", cd_fmt_count(&p->a, b->height));
     cd_ui_ident(&p->h, &(cd_ui_id){.text = cd__pp_id_text(p, &b->id), .flags = CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE});
     cd_html_put(&p->h, "</div><nav class=\"pager\" aria-label=\"Neighbours\">");
@@ -312,6 +312,14 @@ void cd__pp_block(cd__pp *p, cd_bytes rest)
     cd_html_put(&p->h, "</div>");
 }
 
+/* One more lamp, and how high it reaches. */
+static void final_height(cd__pp *p, cd_lamp lamp, u64 height)
+{
+    cd_html_put(&p->h, "<dt>");
+    cd_ui_lamp(&p->h, lamp);
+    cd_html_put(&p->h, "{}</dt><dd class=\"mono\">{}</dd>", cd_lamp_word(lamp), cd_fmt_count(&p->a, height));
+}
+
 /* --- the overview --- */
 
 static void beam(cd__pp *p, u64 time)
@@ -327,7 +335,12 @@ static void beam(cd__pp *p, u64 time)
     cd_ui_lamp(&p->h, CD_LAMP_ACCEPTED);
     cd_html_put(&p->h, "Accepted</dt><dd>");
     ago(p, time);
-    cd_html_put(&p->h, "</dd></dl></div></section>");
+    cd_html_put(&p->h, "</dd>");
+    if (p->final[p->chain].is_told) {
+        final_height(p, CD_LAMP_BLS, p->final[p->chain].bls);
+        final_height(p, CD_LAMP_QUANTUM, p->final[p->chain].quantum);
+    }
+    cd_html_put(&p->h, "</dl></div></section>");
 }
 
 static void p_figures(cd__pp *p, const cd__pp_roll *roll)

@@ -105,7 +105,7 @@ void cd__pp_height(cd__pp *p, cd_primary_chain chain, u64 height)
             ? cd_bytes_str(cd_arena_fmt(&p->a, "%s/block/C/%llu", p->m->cfg.root, (unsigned long long)height))
             : cd__pp_href(p, chain, "block", text);
     cd_html_put(&p->h, "<span class=\"lampline\">");
-    cd_ui_lamp(&p->h, CD_LAMP_ACCEPTED);
+    cd_ui_lamp(&p->h, cd_lamp_of(&p->final[chain], height));
     cd_html_put(&p->h, "<a class=\"mono\" href=\"{}\">{}</a></span>", href, cd_fmt_count(&p->a, height));
 }
 

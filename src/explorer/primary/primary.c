@@ -75,7 +75,8 @@ void cd_primary_free(cd_primary *m)
     cd_free(m);
 }
 
-void cd_primary_enter(cd_primary *m, cd_primary_chain chain, cd_vm *vm, const cd_crossings *crossings)
+void cd_primary_enter(cd_primary *m, cd_primary_chain chain, cd_vm *vm, const cd_crossings *crossings,
+                      const cd_ui_final_source *final)
 {
     cd_mutex_lock(&m->lock);
     cd__pp_seat *s = &m->seats[chain];
@@ -84,6 +85,7 @@ void cd_primary_enter(cd_primary *m, cd_primary_chain chain, cd_vm *vm, const cd
     if (crossings != NULL) {
         s->crossings = *crossings;
     }
+    s->final = *final;
     cd_mutex_unlock(&m->lock);
 }
 
@@ -150,6 +152,11 @@ cd__pp *cd__pp_open(cd_primary *m, cd_primary_chain chain, cd_http_req *r)
     if ((p->held & 1u << CD_PRIMARY_C) != 0 && m->seats[CD_PRIMARY_C].crossings.tx != NULL) {
         p->c = &m->seats[CD_PRIMARY_C].crossings;
     }
+    for (u32 i = 0; i < CD_PRIMARY_CHAINS; i++) {
+        if ((p->held & 1u << i) != 0) {
+            p->final[i] = cd_ui_final_of(&m->seats[i].final);
+        }
+    }
     return p;
 }
 
@@ -172,7 +179,7 @@ static void reply(cd__pp *p)
     if (p->chain != CD_PRIMARY_C) {
         u64 height = p->chain == CD_PRIMARY_P ? p->p.height : p->x.height;
         cd_html_put(&e, "<span class=\"lampline opt\">");
-        cd_ui_lamp(&e, CD_LAMP_ACCEPTED);
+        cd_ui_lamp(&e, cd_lamp_of(&p->final[p->chain], height));
         cd_html_put(&e, "{}</span>", cd_fmt_count(&p->a, height));
     }
     const cd_page page = {

@@ -12,6 +12,7 @@
 #include "net/http/server.h"
 #include "types/ctx.h"
 #include "vm/vm.h"
+#include "web/ui.h"
 
 typedef struct cd_primary cd_primary;
 
@@ -55,10 +56,12 @@ typedef enum cd_primary_chain {
     CD_PRIMARY_CHAINS,
 } cd_primary_chain;
 
-/* cd_primary_enter: a chain is open; vm of the P- or X-Chain, crossings of the C-Chain. cd_primary_leave: it is about
+/* cd_primary_enter: a chain is open; vm of the P- or X-Chain, crossings of the C-Chain; final tells which of its blocks
+ * are final. cd_primary_leave: it is about
  * to close; waits for pages that look at it, which take milliseconds. A chain that is not there is left out of pages.
  * Any thread. */
-void cd_primary_enter(cd_primary *m, cd_primary_chain chain, cd_vm *vm, const cd_crossings *crossings);
+void cd_primary_enter(cd_primary *m, cd_primary_chain chain, cd_vm *vm, const cd_crossings *crossings,
+                      const cd_ui_final_source *final);
 void cd_primary_leave(cd_primary *m, cd_primary_chain chain);
 bool cd_primary_has(cd_primary *m, cd_primary_chain chain);
 

@@ -30,6 +30,7 @@ enum { CD__PP_TABS = 6 };
 typedef struct cd__pp_seat {
     cd_vm *vm; /* NULL: it is not here */
     cd_crossings crossings;
+    cd_ui_final_source final;
     bool is_here;
     u32 uses;
 } cd__pp_seat;
@@ -82,6 +83,7 @@ typedef struct cd__pp {
     cd_platform_view p; /* state.kv NULL: the chain is not here */
     cd_xvm_frozen x;    /* kv NULL: the same */
     const cd_crossings *c;
+    cd_ui_final final[CD_PRIMARY_CHAINS];
     u32 held;   /* bits: seats that are held */
     usize read; /* bytes of transactions that were read so far */
     cd__pp_asset assets[CD__PP_ASSETS];

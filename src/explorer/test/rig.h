@@ -30,6 +30,14 @@ typedef struct rig {
 
 static rig g;
 
+__attribute__((unused)) static cd_ui_final rig_final; /* what the node says of final blocks */
+
+static void rig_tell_final(void *ctx, cd_ui_final *out)
+{
+    (void)ctx;
+    *out = rig_final;
+}
+
 static cd_err rig_run(void *ctx, void (*job)(void *arg), void *arg)
 {
     (void)ctx;
@@ -92,6 +100,7 @@ static int rig_open(void **state)
         .run = rig_run,
         .with_pool = rig_pool,
         .node_state = rig_state,
+        .final = {.get = rig_tell_final},
     };
     g.x = cd_explorer_new(&cfg);
     cd_evm_vm_watch(g.node.vm, rig_news, NULL);

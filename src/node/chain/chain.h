@@ -20,13 +20,16 @@
 
 typedef struct cd_node_chain cd_node_chain;
 struct cd_http_req;
+struct cd_node_final;
 
 /* What a node does for the pages of a chain. run calls job(arg) on a reader's thread (CD_EFULL, CD_ECLOSED: not
- * called), from any thread; state appends what the node knows of itself as a JSON object, on the loop. */
+ * called), from any thread; state appends what the node knows of itself as a JSON object, on the loop; final tells the
+ * highest blocks with signatures of the validators, from any thread, false where blocks are not made final. */
 typedef struct cd_node_hands {
     struct cd_loop *loop;
     cd_err (*run)(void *ctx, void (*job)(void *arg), void *arg);
     void (*state)(void *ctx, cd_buf *out);
+    bool (*final)(void *ctx, struct cd_node_final *by_bls, struct cd_node_final *final);
     void *ctx;
 } cd_node_hands;
 

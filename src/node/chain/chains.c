@@ -4,6 +4,7 @@
 #include "base/table/list.h"
 #include "base/version.h"
 #include "codec/json.h"
+#include "node/finality.h"
 #include "node/peers/catchup.h"
 
 enum {
@@ -173,6 +174,16 @@ static void on_state(void *ctx, cd_buf *out)
     cfg->state(cfg->ctx, out);
 }
 
+static bool on_final(void *ctx, cd_node_final *by_bls, cd_node_final *final)
+{
+    const row *r = ctx;
+    cd_node_finality *f = r->all->cfg.env.finality;
+    if (f != NULL) {
+        cd_node_finality_get(f, by_bls, final, cd_node_chain_id(r->chain));
+    }
+    return f != NULL;
+}
+
 /* A name or an id may stand for one chain only, whatever that one is doing. */
 static cd_err check_names(const cd_chains *cs, const row *fresh, const cd_node_chain_cfg *cfg, cd_errinfo *why)
 {
@@ -208,7 +219,7 @@ static cd_err row_start(cd_chains *cs, row **out, const cd_node_chain_cfg *cfg, 
     r->ended.fn = on_ended_task;
     cd_front *f = cs->cfg.front;
     const cd_node_hands hands = {
-        .loop = f == NULL ? NULL : cd_front_loop(f), .run = on_run, .state = on_state, .ctx = r};
+        .loop = f == NULL ? NULL : cd_front_loop(f), .run = on_run, .state = on_state, .final = on_final, .ctx = r};
     const cd_node_chain_events events = {.opened = on_opened, .ended = on_ended, .ctx = r};
     cd_err e = cd_node_chain_new(&r->chain, &cs->cfg.env, cfg, &hands, !is_first, &events, why);
     if (e != CD_OK) {
