@@ -65,7 +65,7 @@ static void finality(cd__xp *p, u64 height)
                       : lamp == CD_LAMP_BLS    ? "two thirds of the stake signed it"
                       : height == p->final.quantum && p->final.is_stamped
                           ? "two thirds of the stake signed it, by BLS and by ML-DSA"
-                          : "signed by BLS and against quantum computers, or by what stands on it";
+                          : "by its own certificate, or by that of a later block";
     cd_html_put(&p->h, "<dt>Finality</dt><dd>{} <span class=\"mut\">{}</span>", cd_lamp_word(lamp), how);
     if (lamp == CD_LAMP_QUANTUM && height != 0) {
         cd_html_put(&p->h, "<br><code>candela-cli finality verify {}/{} --checkpoint=FILE --rpc=URL</code>",
