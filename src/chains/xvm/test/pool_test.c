@@ -62,6 +62,7 @@ static void in_order_and_once(void **state)
     assert_int_equal(cd_xvm_pool_cnt(p), 0);
     assert_int_equal(cd_xvm_pool_bytes(p), 0);
     assert_int_equal(cd_xvm_pool_add(p, &t[1], NULL, NULL), CD_OK); /* its outputs are free again */
+    assert_true(cd_xvm_pool_bytes(p) >= t[1].bytes.n + 256);        /* what it costs beside its bytes, too */
     cd_xvm_pool_free(p);
     cd_arena_fini(&a);
     rig_fini(&r);

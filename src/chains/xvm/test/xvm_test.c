@@ -104,8 +104,8 @@ static cd_hash32 create(xrig *r, u32 coin)
 }
 
 /* An operation on one output, paid with a coin. */
-static cd_hash32 operate(xrig *r, u32 coin, const cd_hash32 *asset, const cd_hash32 *from, u32 idx, cd_x_type kind,
-                         void *op, cd_x_type credential)
+static void operation(xrig *r, cd_buf *bytes, u32 coin, const cd_hash32 *asset, const cd_hash32 *from, u32 idx,
+                      cd_x_type kind, void *op, cd_x_type credential)
 {
     rig_transfer t;
     cd_x_utxo_id id = {.tx_id = *from, .output_idx = idx};
@@ -114,7 +114,36 @@ static cd_hash32 operate(xrig *r, u32 coin, const cd_hash32 *asset, const cd_has
     cd_x_operation body = {.base = t.base, .ops = {.v = &one, .cnt = 1}};
     cd_x_tx tx = {.body = {.is = cd_x_case(CD_X_OPERATION), .v = &body}};
     const cd_x_type kinds[] = {CD_X_SECP_CREDENTIAL, credential};
-    return do_tx(r, &tx, kinds, 2);
+    rig_sign(r, bytes, &tx, kinds, 2, 0);
+}
+
+static cd_hash32 operate(xrig *r, u32 coin, const cd_hash32 *asset, const cd_hash32 *from, u32 idx, cd_x_type kind,
+                         void *op, cd_x_type credential)
+{
+    cd_buf bytes = {0};
+    cd_hash32 id;
+    cd_errinfo why;
+    operation(r, &bytes, coin, asset, from, idx, kind, op, credential);
+    if (issue(r, &bytes, &id, &why) != CD_OK) {
+        fail_msg("%s", why.msg);
+    }
+    assert_int_equal(rig_step(r), CD_OK);
+    cd_buf_fini(&bytes);
+    return id;
+}
+
+/* The same, which must be refused with these words. */
+static void refuses(xrig *r, const cd_hash32 *asset, const cd_hash32 *from, u32 idx, cd_x_type kind, void *op,
+                    cd_x_type credential, const char *words)
+{
+    enum { COIN = 6 };
+    cd_buf bytes = {0};
+    cd_hash32 id;
+    cd_errinfo why;
+    operation(r, &bytes, COIN, asset, from, idx, kind, op, credential);
+    assert_int_equal(issue(r, &bytes, &id, &why), CD_EINVAL);
+    assert_string_equal(why.msg, words);
+    cd_buf_fini(&bytes);
 }
 
 static void all_kinds(void **state)
@@ -133,6 +162,23 @@ static void all_kinds(void **state)
     assert_true(has_utxo(&r, &asset, 4, CD_X_PROPERTY_MINT_OUTPUT));
 
     cd_x_secp_mint mint = {.input = sign, .mint_output = me, .output = {.amount = 50, .owners = me}};
+    static const char wrong_mint[] = "wrong mint output created from the operation";
+    cd_owners other = {.threshold = 1, .addrs = {.v = &r.addr[1], .cnt = 1}};
+    bool is_sorted = memcmp(r.addr[0].b, r.addr[1].b, sizeof r.addr[0].b) < 0;
+    cd_addr20 sorted[] = {r.addr[is_sorted ? 0 : 1], r.addr[is_sorted ? 1 : 0]};
+    cd_owners both = {.threshold = 1, .addrs = {.v = sorted, .cnt = 2}};
+    cd_owners together = {.threshold = 2, .addrs = both.addrs};
+    cd_owners nobody = {.threshold = 0};
+    cd_owners later = me;
+    later.locktime = 1;
+    const cd_owners *const heirs[] = {&other, &both, &together, &nobody, &later};
+    for (usize i = 0; i < CD_COUNT(heirs); i++) { /* the right to mint stays with who has it */
+        mint.mint_output = *heirs[i];
+        refuses(&r, &asset, &asset, 1, CD_X_SECP_MINT, &mint, CD_X_SECP_CREDENTIAL, wrong_mint);
+    }
+    mint.mint_output = me;
+    refuses(&r, &r.asset, &asset, 1, CD_X_SECP_MINT, &mint, CD_X_SECP_CREDENTIAL,
+            "asset IDs in the input don't match the utxo");
     cd_hash32 minted = operate(&r, 1, &asset, &asset, 1, CD_X_SECP_MINT, &mint, CD_X_SECP_CREDENTIAL);
     assert_true(has_utxo(&r, &minted, 1, CD_X_SECP_MINT_OUTPUT) && has_utxo(&r, &minted, 2, CD_X_SECP_OUTPUT));
     assert_false(has_utxo(&r, &asset, 1, CD_X_SECP_MINT_OUTPUT));
@@ -142,6 +188,12 @@ static void all_kinds(void **state)
     cd_hash32 nfts = operate(&r, 2, &asset, &asset, 3, CD_X_NFT_MINT, &art, CD_X_NFT_CREDENTIAL);
     assert_true(has_utxo(&r, &nfts, 1, CD_X_NFT_OUTPUT) && has_utxo(&r, &nfts, 2, CD_X_NFT_OUTPUT));
     cd_x_nft_transfer give = {.input = sign, .output = {.group_id = 7, .payload = cd_bytes_str("art"), .owners = me}};
+    give.output.group_id = 8;
+    refuses(&r, &asset, &nfts, 2, CD_X_NFT_TRANSFER, &give, CD_X_NFT_CREDENTIAL, "wrong unique ID provided");
+    give.output.group_id = 7;
+    give.output.payload = cd_bytes_str("arm");
+    refuses(&r, &asset, &nfts, 2, CD_X_NFT_TRANSFER, &give, CD_X_NFT_CREDENTIAL, "wrong bytes provided");
+    give.output.payload = cd_bytes_str("art");
     cd_hash32 given = operate(&r, 3, &asset, &nfts, 2, CD_X_NFT_TRANSFER, &give, CD_X_NFT_CREDENTIAL);
     assert_true(has_utxo(&r, &given, 1, CD_X_NFT_OUTPUT) && !has_utxo(&r, &nfts, 2, CD_X_NFT_OUTPUT));
 
