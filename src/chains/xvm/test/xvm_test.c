@@ -81,13 +81,13 @@ static bool has_utxo(xrig *r, const cd_hash32 *tx, u32 idx, u32 type)
 }
 
 /* An asset with all three extensions; outputs 1 to 4: secp mint, secp transfer, NFT mint, property mint. */
-static cd_hash32 create(xrig *r, u32 coin)
+static cd_hash32 create(xrig *r, u32 coin, cd_owners minters)
 {
     rig_transfer t;
     cd_owners me = {.threshold = 1, .addrs = {.v = &r->addr[0], .cnt = 1}};
     cd_transfer_output some = {.amount = 100, .owners = me};
     cd_x_nft_mint_output group = {.group_id = 7, .owners = me};
-    cd_linear_any secp[] = {{.is = cd_x_case(CD_X_SECP_MINT_OUTPUT), .v = &me},
+    cd_linear_any secp[] = {{.is = cd_x_case(CD_X_SECP_MINT_OUTPUT), .v = &minters},
                             {.is = cd_x_case(CD_X_SECP_OUTPUT), .v = &some}};
     cd_linear_any nft = {.is = cd_x_case(CD_X_NFT_MINT_OUTPUT), .v = &group};
     cd_linear_any property = {.is = cd_x_case(CD_X_PROPERTY_MINT_OUTPUT), .v = &me};
@@ -154,7 +154,7 @@ static void all_kinds(void **state)
     rig_init(&r, "");
     cd_auth_input sign = {.sig_indices = {.v = &zero, .cnt = 1}};
     cd_owners me = {.threshold = 1, .addrs = {.v = &r.addr[0], .cnt = 1}};
-    cd_hash32 asset = create(&r, 0);
+    cd_hash32 asset = create(&r, 0, me);
     assert_true(has_utxo(&r, &asset, 0, CD_X_SECP_OUTPUT)); /* the change */
     assert_true(has_utxo(&r, &asset, 1, CD_X_SECP_MINT_OUTPUT));
     assert_true(has_utxo(&r, &asset, 2, CD_X_SECP_OUTPUT));
@@ -202,6 +202,29 @@ static void all_kinds(void **state)
     assert_true(has_utxo(&r, &owned, 1, CD_X_PROPERTY_MINT_OUTPUT) && has_utxo(&r, &owned, 2, CD_X_PROPERTY_OUTPUT));
     (void)operate(&r, 5, &asset, &owned, 2, CD_X_PROPERTY_BURN, &sign, CD_X_PROPERTY_CREDENTIAL);
     assert_false(has_utxo(&r, &owned, 2, CD_X_PROPERTY_OUTPUT));
+    rig_fini(&r);
+}
+
+/* Who may mint together stays so: the same people, as many of them. */
+static void minters_stay(void **state)
+{
+    (void)state;
+    static xrig r;
+    rig_init(&r, "");
+    bool is_first = memcmp(r.addr[0].b, r.addr[1].b, sizeof r.addr[0].b) < 0;
+    u32 mine = is_first ? 0 : 1;
+    cd_addr20 sorted[] = {r.addr[is_first ? 0 : 1], r.addr[is_first ? 1 : 0]};
+    cd_owners any = {.threshold = 1, .addrs = {.v = sorted, .cnt = 2}};
+    cd_owners all = {.threshold = 2, .addrs = any.addrs};
+    cd_owners me = {.threshold = 1, .addrs = {.v = &r.addr[0], .cnt = 1}};
+    cd_hash32 asset = create(&r, 0, any);
+    cd_x_secp_mint mint = {
+        .input = {.sig_indices = {.v = &mine, .cnt = 1}}, .mint_output = all, .output = {.amount = 50, .owners = me}};
+    refuses(&r, &asset, &asset, 1, CD_X_SECP_MINT, &mint, CD_X_SECP_CREDENTIAL,
+            "wrong mint output created from the operation");
+    mint.mint_output = any;
+    cd_hash32 minted = operate(&r, 1, &asset, &asset, 1, CD_X_SECP_MINT, &mint, CD_X_SECP_CREDENTIAL);
+    assert_true(has_utxo(&r, &minted, 1, CD_X_SECP_MINT_OUTPUT));
     rig_fini(&r);
 }
 
@@ -618,11 +641,12 @@ static void refusals_of_opening(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_the_contract), cmocka_unit_test(all_kinds),
-        cmocka_unit_test(export_and_import),  cmocka_unit_test(refusals_of_base),
-        cmocka_unit_test(refusals_of_names),  cmocka_unit_test(refusals_of_blocks),
-        cmocka_unit_test(junk_in_the_pool),   cmocka_unit_test(both_chains_or_none),
-        cmocka_unit_test(first_block),        cmocka_unit_test(refusals_of_opening),
+        cmocka_unit_test(keeps_the_contract),  cmocka_unit_test(minters_stay),
+        cmocka_unit_test(all_kinds),           cmocka_unit_test(export_and_import),
+        cmocka_unit_test(refusals_of_base),    cmocka_unit_test(refusals_of_names),
+        cmocka_unit_test(refusals_of_blocks),  cmocka_unit_test(junk_in_the_pool),
+        cmocka_unit_test(both_chains_or_none), cmocka_unit_test(first_block),
+        cmocka_unit_test(refusals_of_opening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
