@@ -64,11 +64,11 @@ cd_relay_core *cd_relay_core_new(const cd_relay_limits *l, usize chain_cnt, cons
     c->limits = (cd_relay_limits){
         .source_max = or_else(l->source_max, 1024),
         .all_max = or_else(l->all_max, 4096),
-        .window = or_else(l->window, 64),
+        .window = or_else(l->window, 128),
         .scan_blocks = or_else(l->scan_blocks, 1000),
         .attempts_max = or_else(l->attempts_max, 20),
         .head_ms = or_else(l->head_ms, 250),
-        .nonces_ms = or_else(l->nonces_ms, 150),
+        .nonces_ms = or_else(l->nonces_ms, 75),
         .back_off_ms = or_else(l->back_off_ms, 500),
         .back_off_max_ms = or_else(l->back_off_max_ms, 30000),
         .lost_ms = or_else(l->lost_ms, 3000),

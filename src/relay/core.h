@@ -26,11 +26,11 @@ typedef struct cd_relay_pos {
 typedef struct cd_relay_limits {
     u32 source_max;      /* 1024 messages that wait, of all routes of a source */
     u32 all_max;         /* 4096 of all routes */
-    u32 window;          /* 64 messages of a destination at work at a time */
+    u32 window;          /* 128 messages of a destination at work at a time */
     u32 scan_blocks;     /* 1000 in one question */
     u32 attempts_max;    /* 20 refusals until a message is given up */
     u32 head_ms;         /* 250 between questions about a source's height */
-    u32 nonces_ms;       /* 150 between questions about an account's transactions, while some are open */
+    u32 nonces_ms;       /* 75 between questions about an account's transactions, while some are open */
     u32 back_off_ms;     /* 500 after a first failure, doubled with each up to back_off_max_ms */
     u32 back_off_max_ms; /* 30000 */
     u32 lost_ms;         /* 3000: a transaction that the destination's pool still does not count is sent anew */

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -192,6 +193,7 @@ class Relay:
         self.process = subprocess.Popen(
             [str(world.folder / "candela-cli"), "relay", f"--config-file={config or world.config()}",
              f"--state-dir={world.dir / state}", "--http-port=0", "--log-format=json"], stderr=self.log)
+        running.append(self.process)
 
     def lines(self, message):
         out = []
@@ -231,6 +233,7 @@ class Relay:
 
 
 shared = {}
+running = []
 
 
 def world(env):
@@ -239,6 +242,8 @@ def world(env):
         env_close = env.close
 
         def close():
+            for process in running:  # of tests that have failed
+                process.kill()
             shared["net"].run("down")
             env_close()
         env.close = close
@@ -356,7 +361,6 @@ def test_killed_at_random_points(env):
 def test_one_that_hangs_stops_no_other(env):
     w = world(env)
     c, one = w.chains[:2]
-    import socket
     deaf = socket.create_server(("127.0.0.1", 0))
     extra = [{"name": "deaf", "rpc": f"http://127.0.0.1:{deaf.getsockname()[1]}/", "keyFile": "relay.key",
               "messenger": "0x" + w.messenger.hex()}]

@@ -126,7 +126,7 @@ static cd_err read_limits(cd__relay_config *c, cd_json v, cd_errinfo *why)
     } rows[] = {
         {"perSource", &c->limits.source_max, 1 << 16},
         {"inAll", &c->limits.all_max, 1 << 18},
-        {"window", &c->limits.window, 64},
+        {"window", &c->limits.window, 1024},
         {"scanBlocks", &c->limits.scan_blocks, 1 << 20},
         {"attempts", &c->limits.attempts_max, 1 << 20},
         {"pollMs", &c->limits.head_ms, 3600000},
