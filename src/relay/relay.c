@@ -33,7 +33,7 @@ typedef struct chain {
     cd_relay_chain_cfg cfg;
     u32 idx;
     cd_relay *relay;
-    cd_relay_lane *reads, *signs, *work;
+    cd_relay_lane *reads, *signs, *work, *sends;
     cd_addr20 account;
     /* Learned: IDs, the address of the precompile, where it stood. */
     bool is_known;
@@ -604,7 +604,7 @@ static void send(cd_relay *r, const cd_relay_action *a)
     cd_buf_str(&params, "[\"");
     cd_hex_put(&params, cd_buf_bytes(&raw));
     cd_buf_str(&params, "\"]");
-    cd_relay_lane_ask(d->work, "eth_sendRawTransaction", cd_buf_cstr(&params), on_sent, d, a->msg);
+    cd_relay_lane_ask(d->sends, "eth_sendRawTransaction", cd_buf_cstr(&params), on_sent, d, a->msg);
     cd_buf_fini(&params);
     cd_buf_fini(&raw);
     cd_arena_fini(&mem);
@@ -678,6 +678,7 @@ static void pump(cd_relay *r)
         cd_relay_lane_flush(c->reads);
         cd_relay_lane_flush(c->signs);
         cd_relay_lane_flush(c->work);
+        cd_relay_lane_flush(c->sends);
     }
     if (wake != UINT64_MAX) {
         cd_timer_start(r->timer, wake > now ? wake - now : 1, 0);
@@ -712,6 +713,7 @@ static void open_chain(cd_relay *r, u32 i)
         c->numbers[k] = k;
     }
     c->work = cd_relay_lane_new(&lane);
+    c->sends = cd_relay_lane_new(&lane); /* apart: a node need not change between asking and changing in a batch */
     lane.batch_max = LEARN_CNT;
     lane.answer_max = LOGS_MAX;
     c->reads = cd_relay_lane_new(&lane);
@@ -814,6 +816,7 @@ void cd_relay_close(cd_relay *r)
         cd_relay_lane_free(r->chains[i].reads);
         cd_relay_lane_free(r->chains[i].signs);
         cd_relay_lane_free(r->chains[i].work);
+        cd_relay_lane_free(r->chains[i].sends);
     }
     cd_timer_free(r->timer);
     cd_timer_free(r->saver);

@@ -1,6 +1,6 @@
 /* relay/relay.h - a relay: the machine (relay/core.h) with nodes, a file of places, a log and metrics.
  *
- *   chain: reads (height, logs) ─┐                 ┌─ work (nonces, what was received, transactions), batched
+ *   chain: reads (height, logs) ─┐                 ┌─ work (nonces, what was received), and transactions, in batches
  *          signatures ───────────┴► core ◄─────────┘
  *                                     └► places ─► file, replaced whenever a route has moved on
  *
