@@ -177,6 +177,8 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
     out->tracked.nets = nets;
     out->tracked.net_cnt = cnt;
     out->has_tracked = cnt != 0;
+    cd__l1s_load(&out->l1s, a, &out->tracked);
+    out->tracked.l1s = &out->l1s.cfg;
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define CD_APPS_NODE_PLUGINS_H
 
 #include "config.h"
+#include "l1s.h"
 #include "node/node.h"
 
 /* What the flags say about plugins; lives as long as the node. */
@@ -13,6 +14,7 @@ typedef struct cd__plugins {
     const cd_p2p_identity *self;
     cd_plugins_cfg cfg;
     cd_tracked_cfg tracked;
+    cd__l1s l1s;
     bool has_tracked;
 } cd__plugins;
 

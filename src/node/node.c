@@ -54,6 +54,7 @@ struct cd_node {
     cd_admin_api *admin; /* NULL: admin.* is not served */
     cd_plugins *plugins; /* NULL: there are none */
     cd_tracked *tracked;
+    cd_l1_watch *l1s;
     cd_thread loader; /* of the plugins that were there at the start */
     bool has_loader;
     cd_backup_api *backup;
@@ -665,6 +666,23 @@ static cd_err open_plugins(cd_node *n, cd_errinfo *why)
     return CD_OK;
 }
 
+/* --- L1s --- */
+
+static void watch_l1s(cd_node *n)
+{
+    if (n->cfg.tracked == NULL || n->cfg.tracked->l1s == NULL || n->front == NULL || n->cfg.is_stepped) {
+        return;
+    }
+    const cd_l1_watch_env env = {
+        .chains = n->chains,
+        .loop = cd_front_loop(n->front),
+        .health = n->health,
+        .metrics = n->metrics,
+        .log = n->cfg.log,
+    };
+    n->l1s = cd_l1_watch_new(n->cfg.tracked->l1s, &env);
+}
+
 /* --- stopping --- */
 
 static void on_http_stopped(void *ctx)
@@ -840,6 +858,7 @@ cd_err cd_node_open(cd_node **out, const cd_node_cfg *cfg, cd_errinfo *why)
         (void)cd_node_close(n);
         return e;
     }
+    watch_l1s(n);
     *out = n;
     return CD_OK;
 }
@@ -943,8 +962,10 @@ u64 cd_node_close(cd_node *n)
         return 0;
     }
     cd_tracked_stop(n->tracked);
+    cd_l1_watch_stop(n->l1s);
     close_chains(n);
     cd_tracked_free(n->tracked);
+    cd_l1_watch_free(n->l1s);
     if (n->has_loader) {
         cd_thread_join(&n->loader);
     }

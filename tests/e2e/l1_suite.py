@@ -2,7 +2,9 @@
 with the money that pays for their places. [spec:pchain-xchain#4] [spec:p2p#6]"""
 import json
 import pathlib
+import re
 import subprocess
+import urllib.request
 
 import txs
 from harness import Rpc, Skip, same
@@ -60,6 +62,20 @@ class L1:
         same((p.returncode, p.stderr), (0, ""), kind)
         return json.loads(p.stdout)["txID"]
 
+    def refused(self, kind, *flags, at):
+        p = subprocess.run([str(self.folder / "candela-cli"), "tx", "run", kind, *flags, f"--rpc={at['uri']}",
+                            f"--key-file={self.net.dir / 'key.txt'}"], capture_output=True, text=True, timeout=120)
+        assert p.returncode == 1 and "refused: the chain would stand still" in p.stderr, p
+
+    def health(self, node):
+        return ask(node, "/ext/bc/P", "platform.getL1Health", subnetID=self.subnet)
+
+    def gauge(self, node, name):
+        """One of the L1's figures as node tells it; -1: it does not."""
+        with urllib.request.urlopen(f"{node['uri']}/ext/metrics") as r:
+            found = re.search(rf'{name}{{[^}}]*subnet="{self.subnet}"[^}}]*}} (\d+)', r.read().decode())
+        return int(found[1]) if found else -1
+
     def answers(self, node):
         try:
             return rpc(node, self.chain)("eth_chainId") == hex(99999)
@@ -89,9 +105,21 @@ def test_an_l1_of_its_own(env):
             assert l1.subnet in str(peers[node]), peers[node]
         l1.pay(m[0], *m)
         l1.pay(m[1], *m)
+        how = l1.health(m[0])
+        same((how["state"], how["quorum"]), ("runs", "One of four validators can fail, whichever; two can halt it."))
+        same((how["unreachable"], how["signsMessages"], {v["reach"] for v in how["validators"]}), (0, True, {"connected"}))
         # Three quarters of the weight go on.
         net.do("kill", l1.names[3])
         l1.pay(m[0], *m[:3])
+        wait_for("it is missed", lambda: l1.health(m[0])["unreachable"] == 1)
+        how = l1.health(m[0])
+        same((how["state"], how["findings"][0]["cause"], how["canFail"]), ("slow", "unreachable", 0))
+        wait_for("the gauges say so", lambda: l1.gauge(m[0], "l1_unreachable_validators") == 1)
+        same((l1.gauge(m[0], "l1_voting_permille"), l1.gauge(m[0], "l1_state")), (750, 1))
+        check = ask(m[0], "/ext/health", "health.health")["checks"][f"l1-{l1.subnet}"]
+        assert check["message"]["quorum"], check
+        # Another one is not to be let go of now.
+        l1.refused("disable-l1-validator", f"--validation-id={l1.validation_of(m[2])['validationID']}", at=m[0])
         # It has what it missed when it is back.
         net.nodes("start", l1.names[3])
         m[3] = net.nodes()[l1.names[3]]

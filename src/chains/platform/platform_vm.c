@@ -427,6 +427,18 @@ cd_err cd_platform_vm_issue(cd_vm *vm, cd_hash32 *id, cd_bytes tx, cd_errinfo *w
     return CD_OK;
 }
 
+/* --- L1s --- */
+
+cd_err cd_platform_vm_l1(cd_vm *vm, cd_l1_facts *f, cd_arena *a, const cd_hash32 *net)
+{
+    platform_vm *p = self(vm);
+    const cd_pstate s = cd_pchain_accepted(p->chain);
+    cd_l1_member *v;
+    CD_TRY(cd_l1_gather(f, &v, a, &s, &p->rules.l1, net, cd_clock_wall_s(p->ctx.clock)));
+    cd_l1_look_around(f, v, cd_pchain_uptime(p->chain));
+    return CD_OK;
+}
+
 /* --- pages --- */
 
 cd_err cd_platform_view_open(cd_platform_view *out, cd_vm *vm)

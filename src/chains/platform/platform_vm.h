@@ -10,6 +10,7 @@
 #define CD_CHAINS_PLATFORM_PLATFORM_VM_H
 
 #include "chains/platform/blocks/chain.h"
+#include "chains/platform/l1/gather.h"
 #include "vm/vm.h"
 
 /* cd_platform_vm_open is a cd_vm_factory: opens the chain in ctx->kv, or makes it of ctx->genesis. */
@@ -40,5 +41,9 @@ enum { CD_PLATFORM_CHAINS_MAX = 64 };
  * those of the store; CD_ECORRUPT. */
 cd_err cd_platform_vm_chains(cd_vm *vm, const cd_hash32 *net, void (*found)(void *ctx, const cd_platform_chain *c),
                              void *ctx) CD_CHECK;
+
+/* cd_platform_vm_l1 gathers what the last accepted block and this node's peers tell of an L1, in a (l1/gather.h). On
+ * the executor. Errors: CD_ENOENT when the net is none, those of the store. */
+cd_err cd_platform_vm_l1(cd_vm *vm, cd_l1_facts *f, cd_arena *a, const cd_hash32 *net) CD_CHECK;
 
 #endif

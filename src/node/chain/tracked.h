@@ -11,6 +11,7 @@
 #define CD_NODE_TRACKED_H
 
 #include "node/chain/chains.h"
+#include "node/chain/l1_watch.h"
 #include "node/chain/plugins.h"
 #include "plugin/host/plugin.h"
 #include "plugin/host/vm.h"
@@ -36,7 +37,8 @@ typedef struct cd_tracked_cfg {
     void (*files)(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id);
     void *ctx;
     cd_plugin_signer signer;
-    bool is_wrapped; /* blocks stand in those of proposers */
+    const cd_l1_watch_cfg *l1s; /* how L1s among the nets are; NULL: nobody looks */
+    bool is_wrapped;            /* blocks stand in those of proposers */
 } cd_tracked_cfg;
 
 /* What it needs of the node. */

@@ -98,3 +98,14 @@ cd_err cd_l1_gather(cd_l1_facts *f, cd_l1_member **members, cd_arena *a, const c
     cd_buf_fini(&raw);
     return e;
 }
+
+void cd_l1_look_around(cd_l1_facts *f, cd_l1_member *v, cd_uptime *uptime)
+{
+    for (usize i = 0; uptime != NULL && i < f->cnt; i++) {
+        v[i].reach = cd_uptime_is_connected(uptime, &v[i].node_id) ? CD_L1_THERE : CD_L1_AWAY;
+        f->has_reach = f->has_reach || v[i].reach == CD_L1_THERE;
+    }
+    for (usize i = 0; !f->has_reach && i < f->cnt; i++) {
+        v[i].reach = CD_L1_REACH_UNKNOWN;
+    }
+}

@@ -2,18 +2,6 @@
 #include "chains/platform/l1/gather.h"
 #include "chains/platform/service/service_priv.h"
 
-/* Only a node that meets the L1's validators can say who is away: one that is connected to none knows nothing. */
-static void look_around(cd_l1_facts *f, cd_l1_member *v, cd_uptime *uptime)
-{
-    for (usize i = 0; uptime != NULL && i < f->cnt; i++) {
-        v[i].reach = cd_uptime_is_connected(uptime, &v[i].node_id) ? CD_L1_THERE : CD_L1_AWAY;
-        f->has_reach = f->has_reach || v[i].reach == CD_L1_THERE;
-    }
-    for (usize i = 0; !f->has_reach && i < f->cnt; i++) {
-        v[i].reach = CD_L1_REACH_UNKNOWN;
-    }
-}
-
 cd_err cd__platform_l1_health(cd_rpc_call *call)
 {
     enum { WITHIN_S = 7 * 86400 };
@@ -31,7 +19,7 @@ cd_err cd__platform_l1_health(cd_rpc_call *call)
         return cd__fail(call, "\"%s\" is no L1: %s", cd__id_text(call, &args->net_id), cd__words(e));
     }
     f.within_s = args->within_s != 0 ? args->within_s : WITHIN_S;
-    look_around(&f, v, cfg->uptime);
+    cd_l1_look_around(&f, v, cfg->uptime);
     cd_l1_diagnose(&h, call->arena, &f);
     cd_json_w_obj(call->out);
     cd_json_put_id(call->out, cd__service_of(call)->net_id, &args->net_id);
