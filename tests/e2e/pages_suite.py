@@ -201,6 +201,8 @@ def networks(cli, pages, made):
     page = pages.text(f"/P/network/{made['net']}")
     (l1,) = p_api(cli.node, "getCurrentValidators", subnetID=made["net"])["validators"]
     has(page, "L1", "0xfeed", l1["nodeID"][:12], count(l1["weight"]), "Active", "a chain")
+    has(page, "No validator can fail: one of one vote, and any one that fails halts it.", "First balance ends in",
+        "Warning", "the address of its manager is none of a contract")
     balance = re.search(r"([0-9.]+) \w+ ?for", page)[1]
     assert 1.9 < float(balance) <= 2.0 and int(l1["balance"]) <= 2 * 10 ** 9, (balance, l1["balance"])
     has(pages.text(f"/P/chain/{made['chain']}"), "a chain", VM, "/v1/bc/")

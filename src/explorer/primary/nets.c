@@ -1,7 +1,8 @@
 /* Networks of the P-Chain: subnets, L1s with their validators, and their chains. */
+#include "chains/platform/l1/gather.h"
 #include "explorer/primary/primary_priv.h"
 
-enum { NETS_MAX = 1000, CHAINS_MAX = 64 };
+enum { NETS_MAX = 1000, CHAINS_MAX = 64, SOON_S = 7 * 86400 };
 
 /* --- the list --- */
 
@@ -68,6 +69,7 @@ static void l1_row(cd__pp *p, const cd_p_l1 *v, u64 accrued, u64 price)
 {
     static const cd_ui_col state = {.name = "State", .flags = CD_COL_P2};
     u64 balance = v->end_fee > accrued ? v->end_fee - accrued : 0;
+    bool ends_soon = balance != 0 && price != 0 && balance / price <= SOON_S;
     cd_html_put(&p->h, "<tr><td>");
     cd__pp_node(p, &v->node_id, 0);
     cd_html_put(&p->h, "<span class=\"sub\">");
@@ -82,9 +84,43 @@ static void l1_row(cd__pp *p, const cd_p_l1 *v, u64 accrued, u64 price)
     }
     cd_html_put(&p->h, "</td>");
     cd_ui_cell(&p->h, &state);
-    cd_ui_pill(&p->h, v->end_fee != 0 ? CD_PILL_OK : CD_PILL_NEUTRAL,
-               cd_bytes_str(v->end_fee != 0 ? "Active" : "Inactive"));
+    cd_ui_pill(&p->h,
+               ends_soon         ? CD_PILL_WARN
+               : v->end_fee != 0 ? CD_PILL_OK
+                                 : CD_PILL_NEUTRAL,
+               cd_bytes_str(ends_soon         ? "Ends soon"
+                            : v->end_fee != 0 ? "Active"
+                                              : "Inactive"));
     cd_html_put(&p->h, "</td></tr>");
+}
+
+/* Whether it goes on, for how long, and what is wrong, each with what helps. */
+static void l1_health(cd__pp *p, const cd_hash32 *net)
+{
+    static const cd_pill pills[] = {
+        [CD_L1_NOTE] = CD_PILL_NEUTRAL, [CD_L1_WARNING] = CD_PILL_WARN, [CD_L1_HALT] = CD_PILL_BAD};
+    static const char *const words[] = {[CD_L1_NOTE] = "Note", [CD_L1_WARNING] = "Warning", [CD_L1_HALT] = "Halted"};
+    cd_l1_facts f;
+    cd_l1_member *v;
+    cd_l1_health h;
+    if (cd_l1_gather(&f, &v, &p->a, &p->p.state, &p->p.rules->l1, net, p->now_s) != CD_OK) {
+        return; /* more validators than are looked at; the list tells them */
+    }
+    f.within_s = SOON_S;
+    cd_l1_look_around(&f, v, p->p.uptime);
+    cd_l1_diagnose(&h, &p->a, &f);
+    cd_html_put(&p->h,
+                "<section class=\"panel\"><header><h2>Health</h2></header><div class=\"body\"><dl class=\"kv\">");
+    cd__pp_pair(p, "Quorum", cd_bytes_str(cd_l1_stand_text(&p->a, &h.standing, f.cnt)));
+    cd__pp_pair(p, "First balance ends in", cd_bytes_str(cd_l1_span_text(&p->a, h.outlook.first_s)));
+    for (usize i = 0; i < h.finding_cnt; i++) {
+        const cd_l1_finding *x = &h.findings[i];
+        cd_html_put(&p->h, "<dt>");
+        cd_ui_pill(&p->h, pills[x->severity], cd_bytes_str(words[x->severity]));
+        cd_html_put(&p->h, "</dt><dd>{}<span class=\"sub\">{}</span></dd>", cd_bytes_str(x->text),
+                    cd_bytes_str(x->help));
+    }
+    cd_html_put(&p->h, "</dl></div></section>");
 }
 
 static void l1_validators(cd__pp *p, const cd_hash32 *net)
@@ -259,6 +295,7 @@ void cd__pp_net_page(cd__pp *p, cd_bytes rest)
     cd_html_put(&p->h, "</div></div>");
     net_details(p, &net, &owner, is_l1 ? &c : NULL);
     if (is_l1) {
+        l1_health(p, &net);
         l1_validators(p, &net);
     } else {
         stakers(p, &net);
