@@ -163,6 +163,33 @@ def test_every_transaction(env):
     same(len(known), 26)
 
 
+def test_an_l1_is_watched(env):
+    """A node that tracks an L1 says in time that a balance ends, where its operator looks."""
+    data = env.dir()
+    cli = Cli(env, data_dir=data)
+    node, key, pop = cli.identity()
+    net = f"--net-id={cli.tx('create-net')}"
+    chain = cli.tx("create-chain", net, "--name=a chain", f"--vm-id={VM}", f"--genesis-file={cli.file('g.json', '{}')}")
+    address = "0x" + "11" * 20
+    cli.refused("refused: the chain would stand still", "tx", "run", "convert-net", net, f"--chain-id={chain}",
+                f"--manager={address}", f"--validator={node}:100:0:{key}:{pop}", f"--key-file={cli.key}",
+                f"--rpc={cli.node.url}")
+    cli.tx("convert-net", net, f"--chain-id={chain}", f"--manager={address}", f"--validator={node}:100:0.01:{key}:{pop}")
+    same(cli.node.end(), 0)
+    id_ = net[9:]
+    for within, error in ("1h", None), ("1000000h", "balances of the L1's validators end soon"):
+        cli.node = env.start("--sybil-protection-enabled=false", f"--track-subnets={id_}", f"--l1-warning={within}",
+                             "--health-check-frequency=100ms", data_dir=data, network="local")
+        end = time.monotonic() + 30
+        while (check := result(cli.node, "/ext/health", "health.health")["checks"][f"l1-{id_}"])["message"] is None:
+            assert time.monotonic() < end, "nobody looks at the L1"
+            time.sleep(0.1)
+        same((check.get("error"), check["message"]["state"]), (error, "runs"))
+        same([f["cause"] for f in check["message"]["findings"]][:1], ["balances"] if error else ["concentrated"])
+        same(cli.node.end(), 0)
+        same("an L1 needs its operators" in "".join(cli.node.lines), error is not None)
+
+
 def test_stakers_of_before_durango(env):
     """On product networks the older kinds add stakers still. [spec:decisions#D3]"""
     cli = Cli(env, "777")

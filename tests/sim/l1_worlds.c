@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#define BEFORE_US (1000 * (u64)CD_SIM_MILLION) /* the L1 is older than the world */
+
 enum { NODES_MAX = 16, SCALE = 6 * 3600, WITHIN_S = 7 * 86400, NO_RULES = 2, STEP_US = 5000000 };
 
 typedef struct row {
@@ -104,8 +106,8 @@ static void diagnose(cd_l1_health *h, cd_arena *a, const row *r, const cd_sim_cf
                            .manager = r->manager,
                            .has_address = true,
                            .has_reach = true,
-                           .last_block_s = (1000 * CD_SIM_MILLION + last_block_us) / CD_SIM_MILLION * SCALE,
-                           .now_s = (1000 * CD_SIM_MILLION + at_us) / CD_SIM_MILLION * SCALE,
+                           .last_block_s = (BEFORE_US + last_block_us) / CD_SIM_MILLION * SCALE,
+                           .now_s = (BEFORE_US + at_us) / CD_SIM_MILLION * SCALE,
                            .within_s = WITHIN_S,
                            .quorum = cd_l1_quorum_default()};
     cd_l1_diagnose(h, a, &f);

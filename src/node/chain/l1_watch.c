@@ -149,7 +149,7 @@ cd_l1_watch *cd_l1_watch_new(const cd_l1_watch_cfg *cfg, const cd_l1_watch_env *
         begin(w, &w->nets[i], &cfg->nets[i]);
     }
     w->timer = cd_timer_new(env->loop, on_timer, w);
-    cd_timer_start(w->timer, 1000, CD_L1_WATCH_LOOK_S * 1000);
+    cd_timer_start(w->timer, 1000, CD_L1_WATCH_LOOK_S * 1000ull);
     return w;
 }
 

@@ -19,12 +19,14 @@ const char *cd_l1_severity_name(cd_l1_severity s)
 
 const char *cd_l1_span_text(cd_arena *a, u64 seconds)
 {
-    enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
+    const u64 minute = 60;
+    const u64 hour = 3600;
+    const u64 day = 86400;
     if (seconds >= CD_L1_FAR_S) {
         return "more than 10 years";
     }
-    u64 unit = seconds >= 2 * (u64)DAY ? DAY : seconds >= 2 * (u64)HOUR ? HOUR : seconds >= 2 * MINUTE ? MINUTE : 1;
-    const char *word = unit == DAY ? "day" : unit == HOUR ? "hour" : unit == MINUTE ? "minute" : "second";
+    u64 unit = seconds >= 2 * day ? day : seconds >= 2 * hour ? hour : seconds >= 2 * minute ? minute : 1;
+    const char *word = unit == day ? "day" : unit == hour ? "hour" : unit == minute ? "minute" : "second";
     u64 n = seconds / unit;
     return cd_arena_fmt(a, "%llu %s%s", (unsigned long long)n, word, n == 1 ? "" : "s");
 }

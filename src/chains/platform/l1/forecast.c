@@ -96,7 +96,7 @@ void cd_l1_look_ahead(cd_l1_outlook *out, cd_arena *a, const cd_l1_quorum *q, co
         if (v[i].balance == 0) {
             continue;
         }
-        o.soon += v[i].left_s <= within_s;
+        o.soon += v[i].left_s < CD_L1_FAR_S && v[i].left_s <= within_s;
         if (v[i].left_s < o.first_s) {
             o.first_s = v[i].left_s;
             o.first = i;

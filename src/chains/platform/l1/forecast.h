@@ -22,7 +22,7 @@ void cd_l1_forecast(cd_l1_member *v, usize cnt, cd_arena *a, cd_l1_fee_state s, 
 typedef struct cd_l1_outlook {
     u64 first_s; /* when the first balance ends; CD_L1_FAR_S: none does */
     usize first; /* whose; cnt: nobody's */
-    usize soon;  /* balances that end within the time asked for */
+    usize soon;  /* balances that end within the time asked for; not 0: first is somebody */
     u64 halt_s;  /* when so many have ended that it stands still, if all others stay as they are; 0: it does already */
 } cd_l1_outlook;
 

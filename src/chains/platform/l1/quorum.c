@@ -81,17 +81,15 @@ void cd_l1_stand(cd_l1_standing *out, cd_arena *a, const cd_l1_quorum *q, const 
 
 /* --- in words --- */
 
-/* Small numbers as words, "5" and up as digits where a sentence gets long. */
+/* Small numbers as words, as they stand in a sentence or begin it. */
 static const char *number(cd_arena *a, usize n, bool begins)
 {
-    static const char *const words[] = {"none",  "one",   "two",  "three", "four",   "five",  "six",
-                                        "seven", "eight", "nine", "ten",   "eleven", "twelve"};
-    if (n >= CD_COUNT(words)) {
-        return cd_arena_fmt(a, "%zu", n);
-    }
-    char *s = cd_arena_fmt(a, "%s", words[n]);
-    s[0] = begins ? (char)(s[0] - 'a' + 'A') : s[0];
-    return s;
+    static const char *const words[][2] = {
+        {"none", "None"}, {"one", "One"},       {"two", "Two"},       {"three", "Three"}, {"four", "Four"},
+        {"five", "Five"}, {"six", "Six"},       {"seven", "Seven"},   {"eight", "Eight"}, {"nine", "Nine"},
+        {"ten", "Ten"},   {"eleven", "Eleven"}, {"twelve", "Twelve"},
+    };
+    return n < CD_COUNT(words) ? words[n][begins] : cd_arena_fmt(a, "%zu", n);
 }
 
 const char *cd_l1_stand_text(cd_arena *a, const cd_l1_standing *s, usize cnt)

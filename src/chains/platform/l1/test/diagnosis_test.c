@@ -65,18 +65,21 @@ static void test_outlook(void **state)
     cd_l1_look_ahead(&o, &mem, &q, v, 5, WEEK);
     assert_int_equal(o.first, 5);
     assert_int_equal(o.halt_s, CD_L1_FAR_S);
-    v[3].left_s = 9 * DAY;
-    v[1].left_s = 3 * DAY;
+    cd_l1_look_ahead(&o, &mem, &q, v, 5, UINT64_MAX); /* what ends nowhere in sight ends for nobody who asks */
+    assert_int_equal(o.soon, 0);
+    assert_int_equal(o.first, 5);
+    v[3].left_s = 9ull * DAY;
+    v[1].left_s = 3ull * DAY;
     v[2].left_s = WEEK;
     cd_l1_look_ahead(&o, &mem, &q, v, 5, WEEK);
     assert_int_equal(o.first, 1);
-    assert_int_equal(o.first_s, 3 * DAY);
+    assert_int_equal(o.first_s, 3ull * DAY);
     assert_int_equal(o.soon, 2);
     assert_int_equal(o.halt_s, WEEK); /* the second one */
     v[4].balance = 0;
     v[4].left_s = 0;
     cd_l1_look_ahead(&o, &mem, &q, v, 5, WEEK);
-    assert_int_equal(o.halt_s, 3 * DAY);
+    assert_int_equal(o.halt_s, 3ull * DAY);
     v[3].balance = 0;
     cd_l1_look_ahead(&o, &mem, &q, v, 5, WEEK);
     assert_int_equal(o.halt_s, 0);
@@ -123,7 +126,7 @@ static void test_balances(void **state)
     h = diagnose(v, 5, CD_L1_MANAGER_OWN);
     expect(&h, CD_L1_WARNING, CD_L1_BALANCES, "1 balance ends within 7 days, the first in 7 days (NodeID-");
     assert_null(strstr(h.findings[0].text, "stands still"));
-    v[1].left_s = 3 * DAY;
+    v[1].left_s = 3ull * DAY;
     h = diagnose(v, 5, CD_L1_MANAGER_OWN);
     expect(&h, CD_L1_WARNING, CD_L1_BALANCES, "2 balances end within 7 days, the first in 3 days");
     assert_non_null(strstr(h.findings[0].text, "the chain stands still in 7 days"));
