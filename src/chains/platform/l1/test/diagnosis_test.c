@@ -34,6 +34,9 @@ static void test_forecast_is_early(void **state)
         assert_true(v.left_s <= real);
         assert_true(real - v.left_s <= 3600 + real / 20);
         assert_true(v.worst_s <= v.left_s);
+        if (rows[i].active < product.target && rows[i].balance > 1000) { /* others may come */
+            assert_true(v.worst_s < v.left_s);
+        }
     }
 }
 
@@ -210,6 +213,11 @@ static void test_manager(void **state)
     members_make(v, 5);
     cd_l1_health h = diagnose(v, 5, CD_L1_MANAGER_NOWHERE);
     expect(&h, CD_L1_WARNING, CD_L1_MANAGER, "on a chain that does not exist");
+    v[0].weight = 400; /* which is a note, behind warnings */
+    h = diagnose(v, 5, CD_L1_MANAGER_NOWHERE);
+    expect(&h, CD_L1_WARNING, CD_L1_MANAGER, "on a chain that does not exist");
+    assert_int_equal(h.findings[1].cause, CD_L1_CONCENTRATED);
+    v[0].weight = 100;
     cd_l1_facts f = {.v = v, .cnt = 5, .quorum = cd_l1_quorum_default()};
     cd_l1_diagnose(&h, &mem, &f);
     expect(&h, CD_L1_WARNING, CD_L1_MANAGER, "is none of a contract");

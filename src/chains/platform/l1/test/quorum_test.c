@@ -170,6 +170,9 @@ static void test_mending(void **state)
                      CD_OK);
     assert_int_equal(step(v, 5, (cd_l1_step){.kind = CD_L1_STEP_DISABLE, .validation_id = v[2].validation_id}, &why),
                      CD_EACCES);
+    v[2].balance = 0; /* one of three that is removed is a step on the way */
+    assert_int_equal(step(v, 5, (cd_l1_step){.kind = CD_L1_STEP_WEIGHT, .validation_id = v[0].validation_id}, &why),
+                     CD_OK);
     members_make(v, 5);
     v[0].weight = 1000;
     assert_int_equal(
