@@ -2,6 +2,7 @@
 #include "chains/platform/state/state.h"
 
 #include "chains/platform/state/nets.h"
+#include "chains/platform/state/reward.h"
 #include "chains/platform/state/uptime.h"
 
 #include <setjmp.h>
@@ -10,6 +11,17 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+/* However large the stake, no more is paid than may ever exist. */
+static void rewards_end_at_the_cap(void **state)
+{
+    (void)state;
+    const cd_reward_cfg c = {.max_rate = 120000, .min_rate = 100000, .period_s = 31536000, .cap = 1010};
+    assert_true(cd_reward(&c, c.period_s, 100000, 1000) == 10);
+    assert_true(cd_reward(&c, c.period_s, UINT64_MAX, 1) == 1009);
+    assert_true(cd_reward(&c, c.period_s, 1000, 1010) == 0);
+    assert_true(cd_reward(&c, c.period_s, 1000, 1000) == 1); /* 12 per cent of what is left */
+}
 
 static void records(void **state)
 {
@@ -159,6 +171,7 @@ static void uptime(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rewards_end_at_the_cap),
         cmocka_unit_test(records),
         cmocka_unit_test(nets_and_chains),
         cmocka_unit_test(uptime),
