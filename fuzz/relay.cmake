@@ -1,0 +1,1 @@
+cd_fuzz(relay_form DEPS relay)
