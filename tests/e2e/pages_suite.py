@@ -197,7 +197,7 @@ def stakers(cli, pages, node_id):
 
 
 def networks(cli, pages, made):
-    has(pages.text("/P/networks"), "1 in all", "L1", "a chain")
+    has(pages.text("/P/networks"), "1 in all", "L1", "First balance ends in", "more than 10 years", "a chain")
     page = pages.text(f"/P/network/{made['net']}")
     (l1,) = p_api(cli.node, "getCurrentValidators", subnetID=made["net"])["validators"]
     has(page, "L1", "0xfeed", l1["nodeID"][:12], count(l1["weight"]), "Active", "a chain")

@@ -12,9 +12,37 @@ static const char *kind_of(cd__pp *p, const cd_hash32 *net)
     return cd_pstate_conversion_get(&p->p.state, &c, &p->a, net) == CD_OK ? "L1" : "With permission";
 }
 
+/* The cell of a list: of an L1 how long the first balance lasts, or that it stands still. */
+static void first_end(cd__pp *p, const cd_hash32 *net, const cd_ui_col *col)
+{
+    cd_l1_facts f;
+    cd_l1_member *v;
+    cd_l1_health h;
+    cd_arena_mark mark = cd_arena_mark_get(&p->a);
+    cd_ui_cell(&p->h, col);
+    if (cd_l1_gather(&f, &v, &p->a, &p->p.state, &p->p.rules->l1, net, p->now_s) != CD_OK) {
+        cd_html_put(&p->h, "{}</td>", CD_FMT_NONE);
+        return;
+    }
+    cd_l1_look_around(&f, v, p->p.uptime);
+    cd_l1_diagnose(&h, &p->a, &f);
+    if (h.standing.state == CD_L1_HALTS) {
+        cd_ui_pill(&p->h, CD_PILL_BAD, cd_bytes_str("Halted"));
+    } else if (h.outlook.first_s <= SOON_S) {
+        cd_ui_pill(&p->h, CD_PILL_WARN, cd_bytes_str(cd_l1_span_text(&p->a, h.outlook.first_s)));
+    } else {
+        cd_html_put(&p->h, "{}", cd_bytes_str(cd_l1_span_text(&p->a, h.outlook.first_s)));
+    }
+    cd_html_put(&p->h, "</td>");
+    cd_arena_rewind(&p->a, mark);
+}
+
 void cd__pp_nets(cd__pp *p)
 {
-    static const cd_ui_col cols[] = {{.name = "Network"}, {.name = "Kind"}, {.name = "Chains", .flags = CD_COL_FILL}};
+    static const cd_ui_col cols[] = {{.name = "Network"},
+                                     {.name = "Kind"},
+                                     {.name = "First balance ends in", .flags = CD_COL_P2},
+                                     {.name = "Chains", .flags = CD_COL_FILL}};
     cd_hash32 *nets;
     usize cnt;
     bool more;
@@ -39,7 +67,9 @@ void cd__pp_nets(cd__pp *p)
         bool others = false;
         cd_html_put(&p->h, "<tr><td>");
         cd__pp_net(p, &nets[i]);
-        cd_html_put(&p->h, "</td><td>{}</td><td>", kind_of(p, &nets[i]));
+        cd_html_put(&p->h, "</td><td>{}</td>", kind_of(p, &nets[i]));
+        first_end(p, &nets[i], &cols[2]);
+        cd_html_put(&p->h, "<td>");
         if (cd_pstate_chains(&p->p.state, &chains, &chain_cnt, &others, &p->a, &nets[i], 3) == CD_OK) {
             for (usize k = 0; k < chain_cnt; k++) {
                 cd_html_put(&p->h, "{}<a href=\"{}\">{}</a>", k == 0 ? "" : ", ",
