@@ -165,7 +165,8 @@ class World:
 
     def try_tx(self, node, kind, *flags):
         return subprocess.run([str(self.folder / "candela-cli"), "tx", "run", kind, *flags, f"--rpc={node['uri']}",
-                            f"--key-file={self.dir / 'key.txt'}", "--json"], capture_output=True, text=True, timeout=120)
+                            f"--key-file={self.dir / 'key.txt'}", "--json"],
+                              capture_output=True, text=True, timeout=120)
 
     def answers(self, chain):
         try:
@@ -187,12 +188,13 @@ class World:
 class Relay:
     """candela-cli relay, as a process."""
 
-    def __init__(self, world, config=None, state="relay"):
+    def __init__(self, world, config=None, words=None, cwd=None):
         self.world, self.log = world, open(world.dir / "relay.log", "ab")
         self.start_at = self.log.tell()
-        self.process = subprocess.Popen(
-            [str(world.folder / "candela-cli"), "relay", f"--config-file={config or world.config()}",
-             f"--state-dir={world.dir / state}", "--http-port=0", "--log-format=json"], stderr=self.log)
+        words = words or ["relay", f"--config-file={config or world.config()}", f"--state-dir={world.dir / 'relay'}",
+                          "--http-port=0"]
+        self.process = subprocess.Popen([str(world.folder / "candela-cli"), *words, "--log-format=json"],
+                                        stderr=self.log, cwd=cwd)
         running.append(self.process)
 
     def lines(self, message):
@@ -390,6 +392,27 @@ def test_how_many_a_second(env):
     usage = pathlib.Path(f"/proc/{relay.process.pid}/stat").read_text().split()
     cpu = (int(usage[13]) + int(usage[14])) / os.sysconf("SC_CLK_TCK")
     print(f"   {count} messages in {took:.1f} s: {count / took:.0f} a second; processor time of the relay {cpu:.2f} s")
+    relay.end()
+
+
+def test_the_document(env):
+    """The file and the command of docs/relay.md, with this network's names in the place of theirs."""
+    w = world(env)
+    folder = pathlib.Path(env.dir())
+    blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "docs" / "relay.md").read_text(), re.M | re.S)
+    config = next(b for b in blocks if b.startswith('{"chains"'))
+    command = next(b for b in blocks if b.startswith("candela-cli relay")).splitlines()[0]
+    chain = w.chains[1].url.split("/bc/")[1].split("/")[0]
+    for theirs, ours in (("http://127.0.0.1:9650", w.uri), ("<chain>", chain), ("<net>", w.subnet),
+                         ("0x…", "0x" + w.messenger.hex())):
+        assert theirs in config, theirs
+        config = config.replace(theirs, ours)
+    (folder / "relay.json").write_text(config)
+    w.payer.file(folder / "relay.key")
+    words = command.replace("--http-port=9700", "--http-port=0").split()
+    relay = Relay(w, words=words[1:], cwd=folder).watches(2)
+    same(sorted(os.listdir(folder / "relay-state")), ["LOCK", "places.json"])
+    wait_for("it is well", lambda: relay.get("/health")[0] == 200)
     relay.end()
 
 
