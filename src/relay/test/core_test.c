@@ -429,7 +429,7 @@ static void a_block_that_is_too_much(void **state)
     w->dests[1].hangs = true;
     w->height[0] = 1;
     for (u32 i = 0; i < 100; i++) {
-        w->msgs[w->cnt++] = (sent){.at = {1, 2 * i}, .source = 0, .destination = 1};
+        w->msgs[w->cnt++] = (sent){.at = {1, 2ull * i}, .source = 0, .destination = 1};
     }
     for (u32 i = 0; i < 2000; i++) {
         step(w);
