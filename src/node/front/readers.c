@@ -246,7 +246,7 @@ static cd_err push(cd_readers *r, cd_rpc_job *job)
     if (r->waiting >= r->queue_max) {
         return CD_EFULL;
     }
-    if (job->source == NULL) {
+    if (job->source == NULL || job->source == &job->alone) { /* one that comes back is alone anew */
         job->alone = (cd_rpc_source){0};
         job->source = &job->alone;
     } else {

@@ -203,6 +203,42 @@ static void interrupted_kinds(void **state)
     readers_end(r);
 }
 
+/* A job that comes back: a batch whose calls go to and fro between lanes. */
+typedef struct traveller {
+    cd_rpc_job job; /* first */
+    cd_readers *r;
+    u32 left;
+    atomic_uint done;
+} traveller;
+
+static void travel(cd_rpc_job *j)
+{
+    traveller *me = (traveller *)(void *)j;
+    if (me->left-- != 0) {
+        assert_int_equal(cd_readers_run(me->r, j), CD_OK);
+    } else {
+        atomic_store(&me->done, 1);
+    }
+}
+
+static void comes_back(void **state)
+{
+    (void)state;
+    cd_readers *r = readers_new(4, 100);
+    traveller *alone = cd_new(traveller);
+    traveller *of_somebody = cd_new(traveller);
+    *alone = (traveller){.job = {.run = travel}, .r = r, .left = 50};
+    *of_somebody = (traveller){.job = {.run = travel, .source = cd_rpc_source_new()}, .r = r, .left = 50};
+    assert_int_equal(cd_readers_run(r, &alone->job), CD_OK);
+    assert_int_equal(cd_readers_run(r, &of_somebody->job), CD_OK);
+    await(&alone->done, 1);
+    await(&of_somebody->done, 1);
+    readers_end(r);
+    cd_rpc_source_unref(of_somebody->job.source);
+    cd_free(alone);
+    cd_free(of_somebody);
+}
+
 /* A source with many jobs lets a source with a single job have its turn. */
 static void greedy_source(void **state)
 {
@@ -231,7 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_run_once),      cmocka_unit_test(full_queue),    cmocka_unit_test(slow_kinds),
-        cmocka_unit_test(interrupted_kinds), cmocka_unit_test(greedy_source),
+        cmocka_unit_test(interrupted_kinds), cmocka_unit_test(greedy_source), cmocka_unit_test(comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
