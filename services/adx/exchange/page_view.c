@@ -159,7 +159,7 @@ static void miners(cd_html *h, cd__view *v, usize most)
 {
     static const cd_ui_col cols[] = {{.name = "Miner"},
                                      {.name = "State"},
-                                     {.name = "Impressions", .flags = CD_COL_NUM},
+                                     {.name = "Impressions", .flags = CD_COL_NUM | CD_COL_P2},
                                      {.name = "Sent", .flags = CD_COL_NUM | CD_COL_P2},
                                      {.name = "Cache", .flags = CD_COL_P2},
                                      {.name = "Serving", .flags = CD_COL_NUM | CD_COL_P3},

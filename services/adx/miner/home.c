@@ -119,6 +119,7 @@ static cd_err open_front(cd_home *h, cd_errinfo *why)
     const cd_http_cfg http = {.conns_max = CONNS_MAX, .body_max = 4096, .allowed_hosts = any, .allowed_hosts_cnt = 1};
     h->server = cd_http_server_new(h->cfg.loop, &http);
     cd__home_routes(h);
+    cd__home_page_open(h);
     CD_TRY(cd_http_server_listen(h->server, h->cfg.bind, h->cfg.port, why));
     cd_tunnel_cfg tunnel = h->cfg.tunnel;
     tunnel.loop = h->cfg.loop;
@@ -217,6 +218,7 @@ void cd_home_close(cd_home *h)
     cd_link_free(h->link);
     cd_tunnel_close(h->tunnel);
     cd_http_server_free(h->server);
+    cd__home_page_close(h);
     cd_fill_free(h->fill);
     cd_played_free(h->played);
     cd_vault_free(h->vault);

@@ -5,6 +5,7 @@
 #include "base/os/fileio.h"
 #include "net/http/client.h"
 #include "net/http/server.h"
+#include "net/http/sse.h"
 #include "services/adx/miner/control.h"
 #include "services/adx/miner/home.h"
 #include "services/adx/miner/link.h"
@@ -24,6 +25,8 @@ struct cd_home {
     cd_http_server *server;
     u32 asking; /* calls to the exchange that answer somebody */
     u64 bytes_served, requests;
+    cd_sse *live; /* pages that listen */
+    cd_timer *live_timer;
     struct {
         cd_counter *requests, *bytes, *refused;
     } m;
@@ -38,6 +41,9 @@ void cd__home_routes(cd_home *h);
 void cd__home_status(const cd_home *h, cd_buf *out);
 /* cd__home_media answers GET /media/…. */
 void cd__home_media(cd_home *h, cd_http_req *r);
+/* cd__home_page_open adds the page and tells it to those who listen; close: after the server has stopped. */
+void cd__home_page_open(cd_home *h);
+void cd__home_page_close(cd_home *h);
 /* cd__home_error answers with a JSON error. */
 void cd__home_error(cd_http_req *r, u32 status, const char *code, const char *message);
 

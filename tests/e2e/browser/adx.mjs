@@ -15,6 +15,16 @@ const has = (...words) => async (page, say) => {
   if (await page.locator('main script:not([src]), main i, main img').count() !== 0) say('markup of others reached the page');
 };
 
+const [reached, hidden] = facts.miners;
+const registered = async (url) => {
+  for (let i = 0; i < 200; i++) {
+    if ((await (await fetch(`${url}/stats`)).json()).exchange.registered) return;
+    await new Promise((r) => setTimeout(r, 50));
+  }
+};
+await registered(reached);
+await registered(hidden);
+
 check(await at('/', {name: 'overview', then: has('Auctions', 'Paid impressions', 'Miners', 'Bidders', 'Requests by minute')}));
 check(await at('/', {
   name: 'live', width: 1440, theme: 'dark',
@@ -32,7 +42,7 @@ check(await at('/slots/s1', {name: 'slot', then: async (page, say) => {
   await has('/vast?slot=s1', 'Floor', 'Preview')(page, say);
   if (await page.locator('video[controls]').count() !== 1) say('no player');
 }}));
-check(await at('/miners', {name: 'miners', then: has('No miner yet', 'Base, 0.50 per 1,000 impressions')}));
+check(await at('/miners', {name: 'miners', then: has('2 registered, 2 active', 'direct', 'Base, 0.50 per 1,000 impressions')}));
 check(await at('/money', {name: 'money', then: has('Off the chain', 'To be settled', 'Fees')}));
 check(await at('/auctions', {name: 'auctions', then: async (page, say) => {
   if (await page.locator(`a[href="/auctions/${facts.auction}"]`).count() === 0) say('the auction is not listed');
@@ -67,6 +77,18 @@ check(await at(`/auctions/${facts.auction}`, {
   },
 }));
 check(await at(`/auctions/${'0'.repeat(64)}`, {name: 'unknown', status: 404, then: has('No auction has the id')}));
+// the miners' own pages: one that players reach, one that they do not
+check(await visit(browser, `${reached}/`, {shots, name: 'miner', then: async (page, say) => {
+  await has('This miner serves players', 'Files kept', 'Registered', '203.0.113.7', 'candela-adx miner earnings')(page, say);
+  const sent = page.locator('.fig:has-text("Sent to players")');
+  const before = Number(/(\d+) requests?/.exec(await sent.innerText())[1]);
+  await fetch(`${reached}/media/${'0'.repeat(64)}`);
+  await sent.filter({hasText: `${before + 1} request`}).waitFor({timeout: 20000}).catch(() => say('nothing comes by itself'));
+}}));
+check(await visit(browser, `${hidden}/`, {shots, name: 'miner-hidden', width: 390, theme: 'dark',
+  then: has('This miner serves nobody now', 'Players on the Internet cannot reach this miner', '--public-ip')}));
+const alone = await plainText(browser, `${reached}/`);
+check(['Files kept', 'Paid to'].filter((w) => !alone.includes(w)).map((w) => `without scripts: no ${w}`));
 const text = await plainText(browser, `${origin}/auctions/${facts.auction}`);
 check(['Winner', 'Set the price', 'candela-adx verify-outcome'].filter((w) => !text.includes(w)).map((w) => `without scripts: no ${w}`));
 const bare = await plainText(browser, `${origin}/`);

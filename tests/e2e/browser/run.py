@@ -100,9 +100,24 @@ def serve_adx(program):
         status = x.call("POST", "/auction/sealed", json.dumps(json.loads(bid.stdout)["body"]))[0]
         assert status == 200, status
     w.until(lambda: x.get(f"/auction/outcome?auction_id={auction}")[0] == 200, "the outcome")
-    (WORK / "adx.json").write_text(json.dumps({"auction": auction}))
+    miners = [miner(w, x, "--tunnel=direct", "--public-ip=203.0.113.7"), miner(w, x, "--tunnel=none")]
+    (WORK / "adx.json").write_text(json.dumps({"auction": auction, "miners": miners}))
     atexit.register(w.close)
     return x.process, f"http://127.0.0.1:{x.port}"
+
+
+def miner(w, x, *flags):
+    """A miner of the exchange; where its page is."""
+    data = w.folder()
+    process = subprocess.Popen([w.bin, "miner", "start", "--port=0", "--bind=127.0.0.1", f"--data-dir={data}", "--log-format=json",
+                                f"--exchange=http://127.0.0.1:{x.port}", "--wallet=0x52908400098527886E0F7030069857D2E4169EE7", *flags],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    atexit.register(process.kill)
+    for line in process.stdout:
+        if '"listening"' in line:
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return f"http://127.0.0.1:{json.loads(line)['port']}"
+    raise RuntimeError("the miner did not get ready")
 
 
 def serve_finality(program):
