@@ -96,22 +96,45 @@ static u64 zero_bytes(u64 w)
     return (w - 0x0101010101010101ull) & ~w & 0x8080808080808080ull;
 }
 
-/* Counts the bytes from p on that need no change; looks at eight at a time. */
-static usize plain_run(const u8 *p, usize left)
+/* Counts the plain bytes before the first that is not, of eight. */
+static usize plain_of_8(const u8 *p)
 {
     const u64 ones = 0x0101010101010101ull;
+    u64 w = cd_le64(p);
+    u64 odd = (w & (ones << 7)) | ((w - ones * 0x20) & ~w & (ones << 7)) | zero_bytes(w ^ (ones * '"')) |
+              zero_bytes(w ^ (ones * '\\'));
+    return odd == 0 ? 8 : (usize)__builtin_ctzll(odd) / 8;
+}
+
+/* Writes plain bytes, quotes and backslashes up to the first other byte, and says how many of n those are: most of what
+ * there is, markup in strings included. */
+static usize put_common(cd_buf *out, const u8 *s, usize n)
+{
+    u8 *start = cd_buf_reserve(out, 2 * n);
+    u8 *p = start;
     usize i = 0;
-    for (; left - i >= 8; i += 8) {
-        u64 w = cd_le64(p + i);
-        u64 odd = (w & (ones << 7)) | ((w - ones * 0x20) & ~w & (ones << 7)) | zero_bytes(w ^ (ones * '"')) |
-                  zero_bytes(w ^ (ones * '\\'));
-        if (odd != 0) {
-            break;
+    for (bool is_common = true; i < n && is_common;) {
+        if (n - i >= 8) {
+            memcpy(p, s + i, 8); /* there is room for twice as many */
+            usize plain = plain_of_8(s + i);
+            i += plain;
+            p += plain;
+            if (plain == 8) {
+                continue;
+            }
+        }
+        u8 c = s[i];
+        bool is_escaped = c == '"' || c == '\\';
+        is_common = is_escaped || is_plain(c);
+        if (is_escaped) {
+            *p++ = '\\';
+        }
+        if (is_common) {
+            *p++ = c;
+            i++;
         }
     }
-    while (i < left && is_plain(p[i])) {
-        i++;
-    }
+    out->n += (usize)(p - start);
     return i;
 }
 
@@ -130,22 +153,17 @@ static void put_escaped(cd_buf *out, u8 c)
 
 static void put_string(cd_buf *out, cd_bytes s)
 {
+    enum { CHUNK = 4096 };
     cd_buf_u8(out, '"');
-    usize i = 0;
-    while (i < s.n) {
-        usize run = plain_run(s.p + i, s.n - i);
-        cd_buf_put(out, cd_bytes_of(s.p + i, run));
-        i += run;
-        if (i == s.n) {
-            break;
-        }
-        usize n = utf8_len(s.p + i, s.n - i);
+    for (usize i = 0; i < s.n;) {
+        i += put_common(out, s.p + i, s.n - i < CHUNK ? s.n - i : CHUNK);
+        usize n = i == s.n ? 0 : utf8_len(s.p + i, s.n - i);
         if (n > 1) {
             cd_buf_put(out, cd_bytes_of(s.p + i, n));
             i += n;
-        } else if (n == 1) {
+        } else if (n == 1 && !is_plain(s.p[i])) {
             put_escaped(out, s.p[i++]);
-        } else {
+        } else if (n == 0 && i != s.n) {
             cd_buf_str(out, "\xef\xbf\xbd");
             i++;
         }
