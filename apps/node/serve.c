@@ -35,6 +35,7 @@ static int serve(cd_node *n, const cd__banner *b, cd_logger *log, bool is_person
     } else {
         cd__banner_log(b, log);
     }
+    cd_process_trim(); /* many nodes live on one machine: what only the start needed is given back */
     u64 stop = cd_node_run(n);
     bool has_failed = cd_node_has_failed(n);
     u64 blocks = cd_node_close(n);
@@ -264,23 +265,6 @@ static int run_with_labels(const cd_args *a, cd_arena *mem, const cd_network *ne
     cd_p2p_identity_close(&self);
     cd_labels_free(labels);
     return code;
-}
-
-const cd_network *cd__network_of(const cd_args *a)
-{
-    static cd_network_any any;
-    cd_errinfo why = {0};
-    const char *name = cd_args_bool(a, OPT_DEV) ? "dev" : cd_args_str(a, OPT_NETWORK);
-    if (cd_network_parse(&any, name, &why) != CD_OK) {
-        cd__report("error", NULL, why.msg, "for trying things out: candela --network-id=dev");
-        return NULL;
-    }
-    const char *profile = cd_args_str(a, OPT_PROFILE);
-    if (profile[0] != '\0' && cd_network_profile(&any.network, profile, &why) != CD_OK) {
-        cd__report("error", NULL, why.msg, "");
-        return NULL;
-    }
-    return &any.network;
 }
 
 int cd__node_cmd(const cd_args *a, cd_arena *mem)
