@@ -24,7 +24,9 @@ import sys
 import typing
 
 import servers
-from summary import OUT, TIME_FIELD, TITLES, missed_targets, print_summary, print_targets
+import targets
+from results import OUT, TIME_FIELD, TITLES
+from summary import print_summary, print_targets
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "bench" / "peers"
@@ -297,7 +299,7 @@ def main():
         print_summary(group, args.all)
         failures += runner.failures
     print_targets(args.groups or groups)
-    failures += missed_targets(args.groups or groups)
+    failures += targets.missed(args.groups or groups)
     for failure in dict.fromkeys(failures):
         print(f"FAILED {failure}")
     return 1 if run_scripts(scripts) != 0 or failures else 0
