@@ -31,7 +31,7 @@ services:
 ## make deb                  build/deb/candela*.deb of the node, pricing, webhooks and the ad exchange: program, hardened systemd unit
 deb:
 	@BUILD_ONLY=1 sh tools/setup.sh
-	$(call build,release,--target candela candela-cli candela-pricing candela-webhooks candela-adx)
+	$(call build,release,--target candela candela-cli candela-evm candela-pricing candela-webhooks candela-adx)
 	@packaging/deb.sh build/release/bin/candela build/deb
 	@packaging/deb.sh build/release/bin/candela-pricing build/deb
 	@packaging/deb.sh build/release/bin/candela-webhooks build/deb

@@ -59,9 +59,13 @@ if [ "$short" = adx ]; then # names that select a command
     conffiles="$conffiles
 /etc/candela/adx-miner.env"
 fi
-if [ "$short" = node ] && [ -f "$(dirname "$program")/candela-cli" ]; then
-    install -m 755 "$(dirname "$program")/candela-cli" "$root/usr/bin/candela-cli"
-    strip "$root/usr/bin/candela-cli"
+if [ "$short" = node ]; then
+    for beside in candela-cli candela-evm; do
+        if [ -f "$(dirname "$program")/$beside" ]; then
+            install -m 755 "$(dirname "$program")/$beside" "$root/usr/bin/$beside"
+            strip "$root/usr/bin/$beside"
+        fi
+    done
 fi
 if [ -f "$here/$short/grafana.json" ]; then
     install -m 644 "$here/$short/grafana.json" "$root/usr/share/$name/grafana.json"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The node's Debian package: it is built and unpacks, its program runs, its unit leaves an attacker little, licences of what is compiled
-in lie beside it; ends with `N passed, M failed`.
+in lie beside it, container files have what it needs; ends with `N passed, M failed`.
 
 usage: tests/e2e/deb.py --bin build/release/bin/candela
 """
@@ -40,6 +40,26 @@ def package(binary):
     return "ok"
 
 
+def image(binary):
+    """Container files: bases that cannot change unnoticed, and every library that the program needs."""
+    if shutil.which("dpkg-shlibdeps") is None:
+        return "SKIP no dpkg-dev here"
+    files = sorted((ROOT / "packaging").glob("*/Containerfile"))
+    bases = {base for f in files for base in re.findall(r"^FROM (\S+)", f.read_text(), re.M)}
+    assert len(files) == 4 and len(bases) == 1, (files, bases)
+    assert re.fullmatch(r"debian:bookworm-slim@sha256:[0-9a-f]{64}", *bases), bases
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([ROOT / "packaging/deb.sh", binary, folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        fields = subprocess.run(["dpkg-deb", "-f", done.stdout.strip(), "Depends"], capture_output=True, text=True, check=True).stdout
+    needed = {d.split()[0] for d in fields.split(", ")} - {"libc6"}
+    if "libasan8" in needed:  # what only a build with sanitizers needs: they, and libraries that a release has inside
+        needed -= {"libasan8", "libubsan1", "librocksdb7.8", "libargon2-1", "libstdc++6"}
+    missing = needed - set((ROOT / "packaging/node/Containerfile").read_text().split())
+    assert not missing, missing
+    return "ok"
+
+
 def unit(_):
     if shutil.which("systemd-analyze") is None:
         return "SKIP no systemd-analyze here"
@@ -56,7 +76,7 @@ def main():
     args.add_argument("--bin", required=True)
     opt = args.parse_args()
     passed = failed = 0
-    for test in (package, unit):
+    for test in (package, image, unit):
         try:
             end = test(opt.bin)
             passed += end == "ok"
