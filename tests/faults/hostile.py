@@ -35,9 +35,17 @@ from hostile_load import LOGGER, Load  # noqa: E402
 from hostile_primary import PrimaryLoad, make_keys, start  # noqa: E402
 
 
-def rss_mib(pid):
+CACHES_MIB = 64  # half of the budget, which what was read may fill and keep
+
+
+def rss_mib(pid, field="VmRSS:"):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1024
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field)) / 1024
+
+
+def own_mib(pid):
+    """Memory that belongs to the process alone: code and constants are the system's to take away."""
+    return rss_mib(pid, "RssAnon:")
 
 
 async def run_all(loads, tasks, watch):
@@ -113,7 +121,7 @@ def drive(loads, seconds):
 def settle(load, limit_s=60):
     """Memory after the end of the load, as soon as it is near that of an idle node: what its caches may keep aside."""
     end = time.monotonic() + limit_s
-    while (now := rss_mib(load.node.process.pid)) > load.idle * 1.5 + 48 and time.monotonic() < end:
+    while (now := own_mib(load.node.process.pid)) > load.idle + CACHES_MIB and time.monotonic() < end:
         time.sleep(0.5)
     return now
 
@@ -157,7 +165,7 @@ def end(env, load, opt):
     node = load.node
     if opt.rss_mib != 0 and node.process.poll() is None:
         rest = settle(load)
-        ok = rest <= load.idle * 1.5 + 48
+        ok = rest <= load.idle + CACHES_MIB
         env.note(ok, f"{'ok' if ok else 'FAIL'} {load.name}: memory is given back: {load.idle:.0f} MiB idle, "
                      f"{rest:.0f} after the load")
     for ok, what in load.end_of_others():
@@ -194,7 +202,7 @@ def main():
         loads = [begin[name](env, seed) for name in opt.nodes.split(",")]
         for load in loads:
             load.only = opt.only
-            load.idle = rss_mib(load.node.process.pid)
+            load.idle = own_mib(load.node.process.pid)
         drive(loads, opt.seconds)
         for load in loads:
             end(env, load, opt)
