@@ -28,6 +28,8 @@ enum { CHAINS_MAX = 16, PORT_A = 8091 };
     CD_CHAIN_OPTIONS(X)                                                                                              \
     X(OPT_CONFIRMATIONS, .name = "confirmations", .type = CD_ARG_U64, .max = 100000, .meta = "N",                    \
       .help = "blocks above one before it counts; 0 where blocks are final")                                         \
+    X(OPT_FINALITY, .name = "finality", .type = CD_ARG_STR, .dflt = "accepted", .choices = "accepted|final",          \
+      .meta = "WHAT", .help = "blocks that count: all, or those below the node's `finalized`; bodies say it then")   \
     X(OPT_REPLACED, .name = "replaced-blocks", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|follow|stop",    \
       .meta = "WHAT", .help = "when a node's blocks are others by now; auto: follow on dev networks, else stop") \
     X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD", .group = "Deliveries",   \
@@ -182,6 +184,10 @@ static cd_err take_place(app *a, const cd_service *s, cd_errinfo *why)
 static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
 {
     app *a = cd_arena_new(s->mem, app);
+    bool is_final_only = strcmp(cd_args_str(s->args, OPT_FINALITY), "final") == 0;
+    if (is_final_only && cd_args_u64(s->args, OPT_CONFIRMATIONS) != 0) {
+        return cd_fail(why, CD_EINVAL, "--confirmations and --finality=final: one of the two");
+    }
     a->place.fd = -1;
     cd_webhook_cfg cfg = {
         .loop = s->loop,
@@ -191,6 +197,7 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         .bind = cd_args_str(s->args, OPT_BIND),
         .chains = a->chains,
         .confirmations = (u32)cd_args_u64(s->args, OPT_CONFIRMATIONS),
+        .is_final_only = is_final_only,
         .replaced = read_replaced(s),
         .brand = cd_args_str(s->args, OPT_BRAND),
         .allow_http = cd_args_bool(s->args, OPT_ALLOW_HTTP),

@@ -70,6 +70,8 @@ struct cd_follower {
     u64 head;
     cd_hash32 head_hash; /* hash of block `head`, valid when has_head_hash */
     bool has_head, has_head_hash;
+    u64 final; /* the highest block that the node says is final, when has_final; asked for by is_final_only alone */
+    bool has_final;
     bool is_heard, is_behind;
     bool is_stopped;
     bool is_freed;
@@ -93,6 +95,14 @@ struct cd_follower {
 };
 
 static void pump(cd_follower *f);
+
+/* Gives the highest block that may be given; false: none yet. */
+static bool limit(const cd_follower *f, u64 *out)
+{
+    bool is_there = f->cfg.is_final_only ? f->has_final : f->has_head && f->head >= f->cfg.confirmations;
+    *out = !is_there ? 0 : f->cfg.is_final_only ? f->final : f->head - f->cfg.confirmations;
+    return is_there;
+}
 
 /* --- blocks --- */
 
@@ -292,7 +302,8 @@ static void range_ask(cd_follower *f, u64 cnt)
 /* True while a range is asked for or will be: then no block is fetched for itself. */
 static bool range_run(cd_follower *f)
 {
-    u64 end = f->head >= f->cfg.confirmations ? f->head - f->cfg.confirmations : 0;
+    u64 end;
+    (void)limit(f, &end);
     if (f->range.call != NULL || f->range.is_given) {
         return true;
     }
@@ -337,10 +348,11 @@ static void give(cd_follower *f)
 
 static void fetch_more(cd_follower *f)
 {
-    if (range_run(f)) {
+    u64 end;
+    if (range_run(f) || !limit(f, &end)) {
         return;
     }
-    while (f->fetched + f->cfg.confirmations <= f->head && f->fetched < f->oldest + CD_FOLLOWER_AHEAD) {
+    while (f->fetched <= end && f->fetched < f->oldest + CD_FOLLOWER_AHEAD) {
         slot *s = slot_of(f, f->fetched);
         s->block.number = s->block.first = f->fetched;
         s->has_hash = f->has_head_hash && f->fetched == f->head;
@@ -357,9 +369,10 @@ static void pump(cd_follower *f)
     if (f->is_stopped || !f->has_head) {
         return;
     }
-    if (!f->has_next && f->head >= f->cfg.confirmations) {
+    u64 end;
+    if (!f->has_next && limit(f, &end)) {
         f->has_next = true;
-        f->next = f->head - f->cfg.confirmations;
+        f->next = end;
         f->oldest = f->next;
         f->fetched = f->next;
     }
@@ -420,9 +433,11 @@ static void head_set(cd_follower *f, u64 number, const cd_hash32 *hash)
     }
 }
 
+/* Heads are pushed where there is a subscription; that a block has become final is not. */
 static void poll_start(cd_follower *f)
 {
-    cd_timer_start(f->poll, (u64)f->cfg.poll_ms * (f->heads_sub[0] != '\0' ? PUSHED_FACTOR : 1), 0);
+    bool is_told = f->heads_sub[0] != '\0' && (!f->cfg.is_final_only || f->final >= f->head);
+    cd_timer_start(f->poll, (u64)f->cfg.poll_ms * (is_told ? PUSHED_FACTOR : 1), 0);
 }
 
 /* The hash of the block that was given last, if the node has one of that number. */
@@ -431,6 +446,19 @@ static void compare_last(cd_follower *f, cd_json block)
     cd_hash32 hash;
     if (cd_json_fixed(hash.b, 32, cd_json_get(block, "hash"), NULL) == CD_OK) {
         compare(f, f->asked, &hash);
+    }
+}
+
+/* The final block, which never goes back: a node that begins anew, or one that lags, is not followed down. */
+static void final_take(cd_follower *f, const cd_answer *a)
+{
+    u64 number;
+    if (a->is_error || cd_json_qty_u64(&number, cd_json_get(a->result, "number"), NULL) != CD_OK) {
+        trouble(f, "the node does not tell which block is final");
+    } else if (!f->has_final || number > f->final) {
+        f->final = number;
+        f->has_final = true;
+        pump(f);
     }
 }
 
@@ -449,6 +477,9 @@ static void on_number(void *ctx, cd_err err, const char *reason, const cd_answer
         /* A head of the same number may be known with its hash, by the subscription: this answer has none. */
         if (!f->has_head || number > f->head) {
             head_set(f, number, NULL);
+        }
+        if (f->cfg.is_final_only && !f->is_stopped) {
+            final_take(f, &answers[2]);
         }
         f->is_behind = f->has_next && number + 1 < f->oldest;
         f->is_heard = !f->is_behind;
@@ -472,8 +503,10 @@ static void head_ask(cd_follower *f)
         {.method = "eth_blockNumber", .params = "[]"},
         {.method = "eth_getBlockByNumber",
          .params = cd_arena_fmt(&f->ask_mem, "[\"0x%llx\",false]", (unsigned long long)f->asked)},
+        {.method = "eth_getBlockByNumber", .params = "[\"finalized\",false]"},
     };
-    f->ask = cd_call_new(f->cfg.node, &f->ask_mem, asks, CD_COUNT(asks), 0, on_number, f);
+    usize cnt = f->cfg.is_final_only ? 3 : 2;
+    f->ask = cd_call_new(f->cfg.node, &f->ask_mem, asks, cnt, 0, on_number, f);
 }
 
 static void say(cd_follower *f, const char *text)
@@ -640,6 +673,9 @@ static void on_message(void *ctx, cd_ws *w, cd_ws_kind kind, cd_bytes data)
             cd_json_fixed(hash.b, 32, cd_json_get(result, "hash"), NULL) == CD_OK) {
             head_set(f, number, &hash);
         }
+        if (f->cfg.is_final_only && f->ask == NULL) {
+            poll_start(f);
+        }
     } else if (sub_is(f->pending_sub, cd_json_get(params, "subscription")) && !f->is_stopped) {
         on_pending(f, result);
     }
@@ -795,8 +831,11 @@ void cd_follower_free(cd_follower *f)
 
 cd_follower_state cd_follower_look(const cd_follower *f)
 {
+    u64 end;
+    (void)limit(f, &end);
     return (cd_follower_state){
         .head = f->head,
+        .limit = end,
         .given = f->has_next && f->next != 0 ? f->next - 1 : 0,
         .is_pushed = f->heads_sub[0] != '\0',
         .is_heard = f->is_heard,

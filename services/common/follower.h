@@ -5,11 +5,12 @@
  *   (while there is no WebSocket, and now and then)   at most CD_FOLLOWER_AHEAD begun and not done
  *
  * Far behind, blocks are asked for by the hundred, and those without transactions given as one run. Gaps are filled by
- * number, a failing node is asked again with growing pauses, a lost WebSocket is opened anew. A
- * block is given when it is `confirmations` below the head; what was given is never taken back: when the node's block
- * of a number that was given has another hash, or the next does not build on it, the follower stops and says so; it is
- * for its owner to find where the chains part, and to follow from there. Back-pressure: nothing is fetched ahead of
- * what its owner has done by more than CD_FOLLOWER_AHEAD blocks. Threading: confined to the loop. [spec:webhooks#6] */
+ * number, a failing node is asked again with growing pauses, a lost WebSocket is opened anew. A block is given when it
+ * is `confirmations` below the head, or when the node says that it is final; what was given is never taken back: when
+ * the node's block of a number that was given has another hash, or the next does not build on it, the follower stops
+ * and says so; it is for its owner to find where the chains part, and to follow from there. Back-pressure: nothing is
+ * fetched ahead of what its owner has done by more than CD_FOLLOWER_AHEAD blocks. Threading: confined to the loop.
+ * [spec:webhooks#6] */
 #ifndef CD_SERVICES_COMMON_FOLLOWER_H
 #define CD_SERVICES_COMMON_FOLLOWER_H
 
@@ -58,7 +59,8 @@ typedef struct cd_follower_cfg {
     cd_ws_hub *hub;
     const char *ws_url; /* NULL: only asked over HTTP */
     u32 confirmations;
-    u32 poll_ms; /* 1000 without a WebSocket, ten times as long with one */
+    bool is_final_only; /* blocks are given when they are at or below the node's `finalized`; no confirmations then */
+    u32 poll_ms;        /* 1000 without a WebSocket, ten times as long with one that tells all there is to know */
     u32 trace_depth;
     bool has_cursor; /* the block that was done last; without one, the first given is the head */
     u64 cursor;
@@ -84,6 +86,7 @@ void cd_follower_done(cd_follower *f, cd_follower_block *b);
 /* Where a follower stands. */
 typedef struct cd_follower_state {
     u64 head;       /* of the node, 0: not known yet */
+    u64 limit;      /* the highest block that may be given */
     u64 given;      /* number of the last block that was given, or the cursor */
     bool is_pushed; /* the WebSocket is subscribed */
     bool is_heard;  /* it told its height when it was asked last, and is not behind */

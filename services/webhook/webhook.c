@@ -39,6 +39,13 @@ static void on_quota(void *ctx, const cd_wh_quota_note *notes, usize cnt)
     }
 }
 
+cd_wh_chain cd__webhook_told(const cd__webhook_chain *c)
+{
+    const cd_webhook_chain *cfg = c->cfg;
+    return (cd_wh_chain){
+        .name = cfg->name, .symbol = cfg->symbol, .id = c->id, .is_final = c->owner->cfg.is_final_only};
+}
+
 static void follow(cd__webhook_chain *c)
 {
     cd_webhook *w = c->owner;
@@ -50,7 +57,7 @@ static void follow(cd__webhook_chain *c)
         .clock = w->cfg.store.clock,
         .log = w->cfg.log,
         .metrics = w->cfg.metrics,
-        .chain = {.name = c->cfg->name, .symbol = c->cfg->symbol, .id = c->id},
+        .chain = cd__webhook_told(c),
         .http_url = c->cfg->http_url,
         .ws_url = c->cfg->ws_url,
         .confirmations = w->cfg.confirmations,

@@ -35,6 +35,7 @@ typedef struct cd_webhook_cfg {
     const cd_webhook_chain *chains;
     usize chains_cnt;
     u32 confirmations;
+    bool is_final_only; /* blocks count when the node says that they are final; confirmations is 0 then */
     cd_wh_replaced replaced;
     const char *brand;
     bool allow_http;

@@ -144,7 +144,7 @@ static cd_bytes example(void *ctx, cd_arena *mem, const cd_wh_hook *hook, cd_wh_
     cd_webhook *w = ctx;
     cd__webhook_chain *c = cd__webhook_chain_of(w, hook->chain == NULL ? "" : hook->chain);
     c = c == NULL ? &w->chains[0] : c;
-    const cd_wh_chain chain = {.name = c->cfg->name, .symbol = c->cfg->symbol, .id = c->id};
+    const cd_wh_chain chain = cd__webhook_told(c);
     return cd_wh_event_example(mem, &chain, hook, type, cd_clock_wall_ns(w->cfg.store.clock) / CD_NS_PER_MS).body;
 }
 
@@ -199,7 +199,7 @@ static void test_event(void *ctx, const cd_wh_hook *hook, cd_wh_type type, cd_wh
         return;
     }
     testing *t = cd_new(testing);
-    const cd_wh_chain chain = {.name = c->cfg->name, .symbol = c->cfg->symbol, .id = c->id};
+    const cd_wh_chain chain = cd__webhook_told(c);
     t->w = w;
     t->fn = fn;
     t->arg = arg;

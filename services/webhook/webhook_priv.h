@@ -73,6 +73,9 @@ void cd__webhook_engine(cd_webhook *w);
 /* cd__webhook_trouble brings w->trouble up to date; the log is told when it begins and when it is over. */
 void cd__webhook_trouble(cd_webhook *w);
 
+/* cd__webhook_told: what events say of a chain. */
+cd_wh_chain cd__webhook_told(const cd__webhook_chain *c);
+
 /* cd__webhook_chain_of: by name; NULL. */
 cd__webhook_chain *cd__webhook_chain_of(cd_webhook *w, const char *name);
 

@@ -24,6 +24,7 @@ typedef struct rig {
     u32 replaced, behind, trouble, pending;
     u32 refuses; /* so many blocks are refused by check */
     bool keeps;  /* blocks are not given back */
+    bool is_final_only;
     cd_follower_block *kept[16];
     u32 kept_cnt;
     bool (*is_there)(struct rig *r);
@@ -116,6 +117,7 @@ static void follow(rig *r, bool with_ws, u32 confirmations, u64 cursor)
         .hub = r->hub,
         .ws_url = with_ws ? r->node.ws_url : NULL,
         .confirmations = confirmations,
+        .is_final_only = r->is_final_only,
         .poll_ms = 5,
         .trace_depth = 64,
         .has_cursor = cursor != 0,
@@ -154,6 +156,12 @@ static void wait_block(rig *r, u64 number)
 {
     r->want = number;
     until(r, has_last);
+}
+
+/* `want` requests were answered. */
+static bool has_asked(rig *r)
+{
+    return r->node.requests >= r->want;
 }
 
 static bool is_pushed(rig *r)
@@ -209,6 +217,55 @@ static void test_asked(void **state)
     r->node.head = 25;
     wait_block(r, 23);
     assert_int_equal(r->singles, 13);
+}
+
+static bool has_trouble(rig *r)
+{
+    return r->trouble >= r->want;
+}
+
+/* Blocks are given when they are final, also where heads are pushed; finality never leads back. */
+static void test_final(void **state)
+{
+    rig *r = *state;
+    r->is_final_only = true;
+    r->node.final = 12;
+    follow(r, true, 0, 10);
+    until(r, is_pushed);
+    wait_block(r, 12);
+    cd_follower_state st = cd_follower_look(r->f);
+    assert_int_equal(st.limit, 12);
+    assert_int_equal(st.given, 12);
+    node_mine(&r->node, 30);
+    r->node.final = 15;
+    wait_block(r, 15);
+    r->node.final = 3;
+    r->node.no_final = true; /* it does not answer that any more */
+    r->want = r->trouble + 3;
+    until(r, has_trouble);
+    assert_int_equal(r->last, 15);
+    r->node.no_final = false;
+    r->want = r->node.requests + 20;
+    until(r, has_asked);
+    assert_int_equal(cd_follower_look(r->f).limit, 15);
+    r->node.final = 30;
+    wait_block(r, 30);
+    assert_int_equal(r->runs, 0);
+}
+
+/* Without a cursor the final block is the first, and far behind they come by the hundred as well. */
+static void test_final_first(void **state)
+{
+    rig *r = *state;
+    r->is_final_only = true;
+    r->node.final = 7;
+    follow(r, false, 0, 0);
+    wait_block(r, 7);
+    assert_int_equal(r->singles, 1);
+    r->node.head = r->node.empty_to = 900;
+    r->node.final = 800;
+    wait_block(r, 800);
+    assert_true(r->runs != 0);
 }
 
 /* Without a cursor the head is the first. */
@@ -306,11 +363,6 @@ static void test_runs(void **state)
     wait_block(r, 3500);
     assert_true(r->runs > 0);
     assert_true(r->singles >= 103 && r->singles < 1000);
-}
-
-static bool has_asked(rig *r)
-{
-    return r->node.requests >= r->want;
 }
 
 /* No more than CD_FOLLOWER_AHEAD blocks are with the owner, and none is given before its turn. */
@@ -465,9 +517,10 @@ static void test_fetches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_asked),  TEST(test_head),  TEST(test_pushed),        TEST(test_pending_hashes),
-        TEST(test_faults), TEST(test_runs),  TEST(test_back_pressure), TEST(test_replaced),
-        TEST(test_behind), TEST(test_calls), TEST(test_fetches),
+        TEST(test_asked),         TEST(test_final),          TEST(test_final_first), TEST(test_head),
+        TEST(test_pushed),        TEST(test_pending_hashes), TEST(test_faults),      TEST(test_runs),
+        TEST(test_back_pressure), TEST(test_replaced),       TEST(test_behind),      TEST(test_calls),
+        TEST(test_fetches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,12 @@ static void receipt_put(cd_buf *out, u64 number)
 static bool number_of(const node_rig *n, u64 *out, cd_json which)
 {
     cd_hash32 hash;
+    cd_bytes tag = {0};
+    (void)!cd_json_str(&tag, which, NULL);
+    if (cd_bytes_eq(tag, cd_bytes_str("finalized"))) {
+        *out = n->final;
+        return !n->no_final;
+    }
     if (cd_json_fixed(hash.b, 32, which, NULL) == CD_OK) {
         *out = cd_be64(hash.b + 24);
     } else if (cd_json_qty_u64(out, which, NULL) != CD_OK) {

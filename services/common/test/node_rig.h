@@ -18,6 +18,8 @@ typedef struct node_rig {
     bool heads_on, pending_on;
     char http_url[64], ws_url[64];
     u64 head;
+    u64 final; /* number of the block "finalized" */
+    bool no_final;
     u64 fork_at;      /* from here on it is another chain; 0: never */
     u64 empty_to;     /* blocks up to here have no transaction, but for every 1000th */
     u64 batch_max;    /* requests at a time; 0: any number */

@@ -62,6 +62,7 @@ void cd__wh_a_body(cd__wh_body *b)
     cd__wh_put_str(b, "event", cd_wh_type_name(type));
     cd__wh_put_str(b, "chain", b->chain->name);
     cd__wh_put_u64(b, "blockNumber", b->facts->number);
+    cd__wh_put_finality(b);
     if (type != CD_WH_A_BLOCK) {
         put_move(b);
     }

@@ -78,6 +78,7 @@ void cd__wh_b_body(cd__wh_body *b)
     cd_json_w_obj(&b->w);
     cd__wh_put_str(b, "chain", b->chain->name);
     cd__wh_put_u64(b, "block_number", b->facts->number);
+    cd__wh_put_finality(b);
     if (type == CD_WH_B_MINED) {
         put_mined(b);
     } else {

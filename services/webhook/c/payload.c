@@ -199,6 +199,9 @@ void cd__wh_c_body(cd__wh_body *b)
     cd__wh_put_str(b, "createdAt", b->time_ms);
     cd__wh_put_str(b, "chain", b->chain->name);
     cd__wh_put_u64(b, "chainId", b->chain->id);
+    if (b->hit->type != CD_WH_C_PENDING) {
+        cd__wh_put_finality(b);
+    }
     cd_json_w_key(&b->w, "data");
     cd_json_w_obj(&b->w);
     put_data(b);

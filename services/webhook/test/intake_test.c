@@ -33,6 +33,7 @@ typedef struct rig {
     u64 want;
     bool no_ws;
     u32 confirmations;
+    bool is_final;
     bool is_dev;
     const char *settings; /* of webhooks; NULL: none */
     cd_wh_preview preview;
@@ -72,7 +73,7 @@ static void start(rig *r)
         .hub = r->hub,
         .clock = cd_clock_real(),
         .metrics = r->metrics,
-        .chain = {.name = "lux", .symbol = "LUX", .id = 96369},
+        .chain = {.name = "lux", .symbol = "LUX", .id = 96369, .is_final = r->is_final},
         .http_url = r->node.http_url,
         .ws_url = r->no_ws ? NULL : r->node.ws_url,
         .confirmations = r->confirmations,
@@ -289,6 +290,17 @@ static cd_wh_hook hook_add(rig *r, cd_wh_type type, u8 address, u64 from_block)
     return j.hook;
 }
 
+/* The body of the webhook's newest event says "finality" as it should. */
+static void body_check(rig *r, i64 hook, const char *text)
+{
+    cd_arena mem = {0};
+    job j = {.mem = &mem, .hook.key = hook};
+    run_now(r, &j, rows_run);
+    assert_true(j.cnt != 0);
+    assert_non_null(strstr(cd_arena_str(&mem, j.rows[0].event.body), text));
+    cd_arena_fini(&mem);
+}
+
 /* The webhook has exactly one row for each of these blocks, in this order, with sequence 1, 2, 3 … */
 static void rows_check(rig *r, i64 hook, const u64 *blocks, usize cnt)
 {
@@ -488,6 +500,34 @@ static void test_confirmations(void **state)
     node_mine(&r.node, 20);
     wait_height(&r, 16);
     rows_check_range(&r, hook.key, 7, 16);
+    rig_close(&r);
+}
+
+/* Only what the node calls final, and bodies of all faces say so. */
+static void test_final(void **state)
+{
+    (void)state;
+    rig r;
+    rig_open(&r, 2);
+    r.is_final = true;
+    r.node.final = 2;
+    start(&r);
+    wait_height(&r, 2);
+    cd_wh_hook hooks[] = {hook_add(&r, CD_WH_A_BLOCK, 0, 0), hook_add(&r, CD_WH_B_MINED, 0, 0),
+                          hook_add(&r, CD_WH_C_BLOCK, 0, 0)};
+    for (usize i = 0; i < CD_COUNT(hooks); i++) {
+        cd_wh_intake_put(r.in, &hooks[i]);
+    }
+    node_mine(&r.node, 20);
+    r.node.final = 7;
+    wait_height(&r, 7);
+    assert_int_equal(cd_wh_intake_look(r.in).node.limit, 7);
+    r.node.final = 9;
+    wait_height(&r, 9);
+    for (usize i = 0; i < CD_COUNT(hooks); i++) {
+        rows_check_range(&r, hooks[i].key, 3, 9);
+        body_check(&r, hooks[i].key, "\"finality\":\"final\"");
+    }
     rig_close(&r);
 }
 
@@ -1015,12 +1055,25 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),    cmocka_unit_test(test_follow),     cmocka_unit_test(test_confirmations),
-        cmocka_unit_test(test_fork),     cmocka_unit_test(test_far_behind), cmocka_unit_test(test_far_behind_blocks),
-        cmocka_unit_test(test_replaced), cmocka_unit_test(test_taken_back), cmocka_unit_test(test_wants),
-        cmocka_unit_test(test_fill),     cmocka_unit_test(test_tokens),     cmocka_unit_test(test_preview),
-        cmocka_unit_test(test_previews), cmocka_unit_test(test_mined),      cmocka_unit_test(test_genesis),
-        cmocka_unit_test(test_early),    cmocka_unit_test(test_others),     cmocka_unit_test(test_two),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_follow),
+        cmocka_unit_test(test_confirmations),
+        cmocka_unit_test(test_final),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_far_behind),
+        cmocka_unit_test(test_far_behind_blocks),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_taken_back),
+        cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_preview),
+        cmocka_unit_test(test_previews),
+        cmocka_unit_test(test_mined),
+        cmocka_unit_test(test_genesis),
+        cmocka_unit_test(test_early),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,24 @@ def test_a_chain_that_changes_its_mind(env):
         w.stack.close()
 
 
+def test_final_blocks_only(env):
+    """What counts is the node's `finalized`, and bodies say that it does; here every accepted block is final."""
+    w = World(env, flags=["--finality=final"])
+    try:
+        hooks = [w.hook("a", ["new_block"]), w.hook("b", ["address_activity"], {"addresses": [BOB, ALICE]}),
+                 w.hook("c", ["NEW_BLOCK", "PENDING_TRANSACTION"])]
+        for n in range(3):
+            w.stack.send(value=n)
+        w.collect({hooks[0]: 3, hooks[1]: 3, hooks[2]: 6})
+        for hook in hooks:
+            bodies = [json.loads(body) for _, body in w.got[hook.id]]
+            said = ["finality" in b or "finality" in b["data"] for b in bodies if b.get("type") != "PENDING_TRANSACTION"]
+            assert len(said) >= 3 and all(said), bodies
+            assert not any("finality" in b for b in bodies if b.get("type") == "PENDING_TRANSACTION")
+    finally:
+        w.stack.close()
+
+
 def test_hardhat_node_over_websocket(env):
     node = hardhat()
     w = World(env, traces=False, node=node, chain=node.url.replace("http", "ws"))

@@ -29,6 +29,13 @@ void cd__wh_put_u64(cd__wh_body *b, const char *key, u64 v)
     cd_json_w_u64(&b->w, v);
 }
 
+void cd__wh_put_finality(cd__wh_body *b)
+{
+    if (b->chain->is_final) {
+        cd__wh_put_str(b, "finality", "final");
+    }
+}
+
 void cd__wh_put_u64_str(cd__wh_body *b, const char *key, u64 v)
 {
     cd_u256 wide = cd_u256_from_u64(v);

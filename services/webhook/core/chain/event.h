@@ -15,6 +15,7 @@ typedef struct cd_wh_chain {
     const char *name;   /* "lux" */
     const char *symbol; /* of its coin: "LUX" */
     u64 id;
+    bool is_final; /* only blocks that the node says are final are told of, and bodies say so */
 } cd_wh_chain;
 
 /* What tokens say of themselves; all were asked for before. */

@@ -682,6 +682,7 @@ static void follow_from(cd_wh_intake *in, const cursor *at)
         .hub = in->cfg.hub,
         .ws_url = in->cfg.ws_url,
         .confirmations = in->cfg.confirmations,
+        .is_final_only = in->cfg.chain.is_final,
         .poll_ms = in->cfg.poll_ms,
         .trace_depth = CD_WH_TRACE_DEPTH_MAX,
         .has_cursor = at->is_there,
@@ -931,7 +932,7 @@ cd_wh_intake_state cd_wh_intake_look(const cd_wh_intake *in)
         st.node = cd_follower_look(in->follower);
     }
     st.node.is_stopped |= in->halted[0] != '\0';
-    u64 head = st.node.head > in->cfg.confirmations ? st.node.head - in->cfg.confirmations : 0;
+    u64 head = st.node.limit;
     st.is_far = in->has_height && head > in->height + FAR;
     problem_put(in, &st, head);
     return st;

@@ -34,6 +34,8 @@ void cd__wh_put_dec(cd__wh_body *b, const char *key, const cd_u256 *v);
 void cd__wh_put_units(cd__wh_body *b, const char *key, const cd_u256 *v, i32 decimals);
 void cd__wh_put_addr(cd__wh_body *b, const char *key, const cd_addr20 *v);
 void cd__wh_put_hash(cd__wh_body *b, const char *key, const cd_hash32 *v);
+/* _finality: "finality":"final" where only final blocks are told of; else nothing. */
+void cd__wh_put_finality(cd__wh_body *b);
 /* _topics: topics and data of the hit's log, and what they mean where the webhook knows. */
 void cd__wh_put_topics(cd__wh_body *b, const cd_wh_log *log);
 
