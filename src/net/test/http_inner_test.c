@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <setjmp.h>
 
@@ -141,6 +142,41 @@ static void test_answer(void **state)
     rig_fini(&r);
 }
 
+/* Behind a proxy on the same machine the client is who the proxy says, as far as that can be an address. */
+static void test_forwarded(void **state)
+{
+    static const struct {
+        const char *peer, *list, *want;
+    } rows[] = {
+        {"127.0.0.1", "198.51.100.7", "198.51.100.7"},
+        {"127.0.0.1", "203.0.113.9, 2001:db8::7", "2001:db8::7"},
+        {"192.0.2.7", "198.51.100.7", "192.0.2.7"}, /* anybody may say that */
+        {"127.0.0.1", "", "127.0.0.1"},
+        {"127.0.0.1", "198.51.100.7, ", "127.0.0.1"},
+        {"127.0.0.1", "198.51.100.7, unknown", "127.0.0.1"},
+        {"127.0.0.1", "abcd:abcd:abcd:abcd:abcd:abcd:255.255.255.255", "abcd:abcd:abcd:abcd:abcd:abcd:255.255.255.255"},
+        {"127.0.0.1", "abcd:abcd:abcd:abcd:abcd:abcd:255.255.255.2555", "127.0.0.1"},
+        {"127.0.0.1", "00000000000000000000000000000000000000000000000000000000000000000000000000000000", "127.0.0.1"},
+    };
+    rig r;
+    (void)state;
+    rig_init(&r);
+    for (usize i = 0; i < CD_COUNT(rows); i++) {
+        ask a = ask_of(&r, CD_HTTP_POST, "/echo", "");
+        char want[80];
+        (void)snprintf(a.in.peer, sizeof a.in.peer, "%s", rows[i].peer);
+        a.in.is_local = strcmp(rows[i].peer, "127.0.0.1") == 0;
+        cd_http_field *f = cd_http_msg_add_field(&a.in.msg);
+        cd_http_msg_add(&a.in.msg, &f->name, cd_bytes_str("x-forwarded-for"));
+        cd_http_msg_add(&a.in.msg, &f->value, cd_bytes_str(rows[i].list));
+        run(&a);
+        (void)snprintf(want, sizeof want, "X-Peer: %s\r\n", rows[i].want);
+        assert_non_null(strstr(cd_buf_cstr(&a.in.lines), want));
+        cd_http_inner_fini(&a.in);
+    }
+    rig_fini(&r);
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -189,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_forwarded),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_later),
     };

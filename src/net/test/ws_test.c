@@ -507,6 +507,17 @@ static void test_closing(void **state)
     (void)snprintf(want, sizeof want, "88 1013 %s", reason);
     assert_string_equal(heard(&a), want);
     side_close(&a);
+
+    /* One that just fits is not, also where it ends with a long character. */
+    side_open(&a, h, true, 0);
+    memset(reason, 'r', sizeof reason);
+    memcpy(reason + 120, "\xe1\xbd\xb9", 3);
+    memcpy(reason + 123, "\xe1\xbd\xb9", 3);
+    cd_ws_close(a.w, 1013, cd_bytes_of(reason, 123));
+    reason[123] = '\0';
+    (void)snprintf(want, sizeof want, "88 1013 %s", reason);
+    assert_string_equal(heard(&a), want);
+    side_close(&a);
     cd_ws_hub_free(h);
     cd_loop_free(loop);
 }
