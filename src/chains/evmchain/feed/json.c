@@ -157,8 +157,6 @@ void cd_api_receipt(cd_json_w *w, const cd_receipt *r, const cd_tx_place *at, us
 
 /* --- blocks --- */
 
-/* The members of a header, ascending by name as a map of the original's server comes out. The size of the block is one
- * among them, none for the header alone; likewise its transactions. */
 /* A block that is only planned has no hash [spec:dev-rpc#2.3]. */
 static bool is_pending(const cd_block *b)
 {
@@ -189,6 +187,8 @@ static void put_txs(cd_json_w *w, const cd_block *b, const tx_form *form)
     cd_json_w_arr_end(w);
 }
 
+/* The members of a header, ascending by name as a map of the original's server comes out. The size of the block is one
+ * among them, none for the header alone; likewise its transactions. */
 static void put_header(cd_json_w *w, const cd_block *b, const cd_chain_rules *r, usize size, const tx_form *txs)
 {
     const cd_header *h = &b->header;

@@ -3,6 +3,7 @@
 #include "base/os/rng.h"
 #include "chains/evmchain/core/dev/cuts.h"
 #include "chains/evmchain/feed/cursor.h"
+#include "chains/evmchain/feed/json.h"
 #include "chains/evmchain/feed/log_index.h"
 #include "chains/evmchain/feed/match.h"
 #include "chains/evmchain/feed/test/criteria.h"
@@ -229,13 +230,61 @@ static void index_finds(void **state)
     cd_kv_close(kv);
 }
 
+/* --- what is shown --- */
+
+static bool has_member(const cd_buf *json, const char *name)
+{
+    cd_arena mem = {0};
+    cd_json doc;
+    assert_int_equal(cd_json_parse(&doc, &mem, cd_buf_bytes(json), 0, NULL), CD_OK);
+    bool has = cd_json_has(cd_json_get(doc, name));
+    cd_arena_fini(&mem);
+    return has;
+}
+
+/* Fields that not every block has are shown where it has them, and only there; a header alone has no lists. */
+static void members(void **state)
+{
+    (void)state;
+    static const struct {
+        u32 bit;
+        const char *name;
+    } rows[] = {
+        {CD_HEADER_BASE_FEE, "baseFeePerGas"},           {CD_HEADER_BLOB_GAS_USED, "blobGasUsed"},
+        {CD_HEADER_EXCESS_BLOB_GAS, "excessBlobGas"},    {CD_HEADER_BEACON_ROOT, "parentBeaconBlockRoot"},
+        {CD_HEADER_WITHDRAWALS_ROOT, "withdrawalsRoot"},
+    };
+    static const char *const lists[] = {"transactions", "uncles", "size", "withdrawals"};
+    const cd_chain_rules rules = {.layout = CD_HEADER_ETHEREUM};
+    cd_withdrawal one = {.index = 1};
+    for (u32 mask = 0; mask < 1u << CD_COUNT(rows); mask++) {
+        cd_buf whole = {0};
+        cd_buf head = {0};
+        cd_block b = {.header.number = 7, .has_withdrawals = true, .withdrawals = &one, .withdrawal_cnt = 1};
+        for (usize i = 0; i < CD_COUNT(rows); i++) {
+            b.header.has |= (mask >> i & 1) != 0 ? rows[i].bit : 0;
+        }
+        cd_api_block(&(cd_json_w){.out = &whole}, &b, &rules, 500, false);
+        cd_api_header(&(cd_json_w){.out = &head}, &b, &rules);
+        for (usize i = 0; i < CD_COUNT(rows); i++) {
+            assert_int_equal(has_member(&whole, rows[i].name), mask >> i & 1);
+            assert_int_equal(has_member(&head, rows[i].name), mask >> i & 1);
+        }
+        for (usize i = 0; i < CD_COUNT(lists); i++) {
+            bool is_there = i != 3 || (b.header.has & CD_HEADER_WITHDRAWALS_ROOT) != 0;
+            assert_int_equal(has_member(&whole, lists[i]), is_there);
+            assert_false(has_member(&head, lists[i]));
+        }
+        cd_buf_fini(&whole);
+        cd_buf_fini(&head);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cursor_text),
-        cmocka_unit_test(cuts),
-        cmocka_unit_test(matching),
-        cmocka_unit_test(index_finds),
+        cmocka_unit_test(cursor_text), cmocka_unit_test(cuts),    cmocka_unit_test(matching),
+        cmocka_unit_test(index_finds), cmocka_unit_test(members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

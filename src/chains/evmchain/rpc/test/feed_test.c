@@ -157,7 +157,7 @@ static void random_step(source *s, cd_rng *rng)
 
 /* --- scans --- */
 
-/* With the index and without, in memory and from the store: the same logs. */
+/* With the index and without, in memory and from the store, all at once and three blocks at a time: the same logs. */
 static void scans_agree(void **state)
 {
     (void)state;
@@ -179,23 +179,29 @@ static void scans_agree(void **state)
         cd_buf expect = {0};
         u64 from = cd_rng_below(&rng, head + 1);
         all_logs(&s, &expect, &want, from);
-        for (usize with_index = 0; with_index < 2; with_index++) {
+        for (usize way = 0; way < 4; way++) { /* with the index, all at once */
             cd_buf got = {0};
             cd_arena a = {0};
             cd_log_scan scan;
             const cd_accepted *acc;
-            cd_err e;
-            assert_int_equal(cd_log_scan_init(&scan, v, &want, from, head), CD_OK);
-            scan.has_index = scan.has_index && with_index != 0;
-            while ((e = cd_log_scan_next(&scan, &acc, &a, UINT64_MAX)) == CD_OK) {
-                usize idx = 0;
-                for (usize i = 0; i < acc->block.tx_cnt; i++) {
-                    for (usize j = 0; j < acc->receipts[i].log_cnt; j++, idx++) {
-                        if (cd_log_criteria_match(&want, &acc->receipts[i].logs[j])) {
-                            cd_buf_fmt(&got, "%llx.%zx ", (unsigned long long)acc->block.header.number, idx);
+            cd_err e = CD_EAGAIN;
+            u64 at = from;
+            u64 max = (way & 2) != 0 ? UINT64_MAX : 3;
+            while (e == CD_EAGAIN) {
+                assert_int_equal(cd_log_scan_init(&scan, v, &want, at, head), CD_OK);
+                scan.has_index = scan.has_index && (way & 1) != 0;
+                while ((e = cd_log_scan_next(&scan, &acc, &a, max)) == CD_OK) {
+                    usize idx = 0;
+                    for (usize i = 0; i < acc->block.tx_cnt; i++) {
+                        for (usize j = 0; j < acc->receipts[i].log_cnt; j++, idx++) {
+                            if (cd_log_criteria_match(&want, &acc->receipts[i].logs[j])) {
+                                cd_buf_fmt(&got, "%llx.%zx ", (unsigned long long)acc->block.header.number, idx);
+                            }
                         }
                     }
                 }
+                assert_true(scan.cost <= max && (e != CD_EAGAIN || scan.cost == max));
+                at = scan.next;
             }
             assert_int_equal(e, CD_ENOENT);
             assert_string_equal(cd_buf_cstr(&got), cd_buf_cstr(&expect));
