@@ -236,12 +236,34 @@ cd_err cd_finality_cert(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *ch
     return CD_OK;
 }
 
-cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain)
+/* The newest certificate of type 2: from the newest final one back, as far as they are numbered. */
+static cd_err last_by_threshold(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain)
 {
     u8 key[KEY_MAX];
-    u64 at;
-    CD_TRY(get_u64(kv, &at, key_of(key, 'L', chain, NULL, 0)));
-    CD_TRY(cd_finality_cert_at(kv, out, chain, at));
+    cd_buf figures = {0};
+    cd_err e = cd_kv_get(kv, &figures, key_of(key, 'N', chain, NULL, 0));
+    e = e == CD_OK && figures.n != 16 ? CD_ECORRUPT : e;
+    u64 number = e == CD_OK ? cd_be64(figures.p) : 0;
+    bool is_found = false;
+    for (u32 i = 0; e == CD_OK && !is_found && i < CD_FINALITY_FINALS_KEPT; i++) {
+        e = number == 0 ? CD_ENOENT : get_u64(kv, height, key_at(key, 'R', chain, --number));
+        e = e == CD_OK ? cd_finality_cert_at(kv, out, chain, *height) : e;
+        is_found = e == CD_OK && out->n > 2 && out->p[2] == CD_FIN_BOTH;
+    }
+    cd_buf_fini(&figures);
+    return e == CD_OK && !is_found ? CD_ENOENT : e;
+}
+
+cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain, bool by_threshold)
+{
+    u8 key[KEY_MAX];
+    u64 at = 0;
+    if (by_threshold) {
+        CD_TRY(last_by_threshold(kv, out, &at, chain));
+    } else {
+        CD_TRY(get_u64(kv, &at, key_of(key, 'L', chain, NULL, 0)));
+        CD_TRY(cd_finality_cert_at(kv, out, chain, at));
+    }
     if (height != NULL) {
         *height = at;
     }
@@ -258,7 +280,7 @@ cd_err cd_finality_serve(cd_kv *kv, cd_buf *out, cd_bytes request)
     if (says.kind != CD_FIN_SAYS_WANTED) {
         return CD_EFORMAT;
     }
-    return cd_hash32_is_zero(&says.msg.block) ? cd_finality_last(kv, out, NULL, &says.chain)
+    return cd_hash32_is_zero(&says.msg.block) ? cd_finality_last(kv, out, NULL, &says.chain, false)
                                               : cd_finality_cert(kv, out, NULL, &says.chain, &says.msg.block);
 }
 

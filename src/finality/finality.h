@@ -96,10 +96,11 @@ u64 cd_finality_tick(cd_finality *f, u64 now_ns);
 cd_err cd_finality_serve(cd_kv *kv, cd_buf *out, cd_bytes request) CD_CHECK;
 
 /* cd_finality_cert replaces out by the best certificate of a block, found by ID or by height, cd_finality_last by that
- * of the newest final block; height may be NULL. Any thread. Errors: CD_ENOENT, the store's. */
+ * of the newest final block, by_threshold: of the newest one of type 2, among those that are kept without gaps. height
+ * may be NULL. Any thread. Errors: CD_ENOENT, the store's. */
 cd_err cd_finality_cert(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain, const cd_hash32 *block) CD_CHECK;
 cd_err cd_finality_cert_at(cd_kv *kv, cd_buf *out, const cd_hash32 *chain, u64 height) CD_CHECK;
-cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain) CD_CHECK;
+cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain, bool by_threshold) CD_CHECK;
 
 /* What has happened since the start. */
 typedef struct cd_finality_stats {

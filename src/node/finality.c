@@ -47,6 +47,7 @@ typedef struct listener {
     cd_hash32 chain;
     cd_node_finality_told *hear; /* NULL: nobody */
     void *ctx;
+    bool is_owed; /* it could not take the last one */
 } listener;
 
 struct cd_node_finality {
@@ -146,11 +147,11 @@ static void note_signed(cd_node_finality *f, const cd_hash32 *chain, const cd_no
     cd_mutex_unlock(&f->lock);
 }
 
-/* The certificate as the chain's VM is told. */
-static void put_told(cd_buf *out, const cd_fin_cert *cert, cd_bytes bytes)
+/* The certificate as the chain's VM is told; without bytes: that there will be some. */
+static void put_told(cd_buf *out, const cd_hash32 *chain, const cd_fin_msg *msg, cd_bytes bytes)
 {
     cd_buf body = {0};
-    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = cert->chain, .msg = cert->msg, .bytes = bytes};
+    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = *chain, .msg = *msg, .bytes = bytes};
     cd_fin_says_put(&body, &says);
     cd_p2p_app_put(out, CD_FIN_HANDLER, cd_buf_bytes(&body));
     cd_buf_fini(&body);
@@ -167,14 +168,32 @@ static void tell_chain(cd_node_finality *f, const cd_fin_cert *cert, cd_bytes by
     cd_buf message = {0};
     cd_mutex_lock(&f->hear_lock);
     for (u32 i = 0; i < f->listener_cnt; i++) {
-        const listener *l = &f->listeners[i];
+        listener *l = &f->listeners[i];
         if (l->hear != NULL && cd_hash32_eq(&l->chain, &cert->chain)) {
-            put_told(&message, cert, bytes);
-            l->hear(l->ctx, cd_buf_bytes(&message));
+            put_told(&message, &cert->chain, &cert->msg, bytes);
+            l->is_owed = !l->hear(l->ctx, cd_buf_bytes(&message));
         }
     }
     cd_mutex_unlock(&f->hear_lock);
     cd_buf_fini(&message);
+}
+
+/* Tells those again who could not take it; true: nobody waits any more. */
+static bool tell_owed(cd_node_finality *f)
+{
+    bool is_done = true;
+    cd_mutex_lock(&f->hear_lock);
+    for (u32 i = 0; i < f->listener_cnt; i++) {
+        listener *l = &f->listeners[i];
+        cd_buf message = {0};
+        if (l->is_owed && l->hear != NULL && cd_node_finality_last(f, &message, &l->chain) == CD_OK) {
+            l->is_owed = !l->hear(l->ctx, cd_buf_bytes(&message));
+            is_done = is_done && !l->is_owed;
+        }
+        cd_buf_fini(&message);
+    }
+    cd_mutex_unlock(&f->hear_lock);
+    return is_done;
 }
 
 static void on_certified(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes)
@@ -314,6 +333,7 @@ static void run(void *arg)
             handle(f, &x);
         }
         next = cd_finality_tick(f->fin, cd_clock_mono_ns(f->cfg.clock));
+        is_behind = !tell_owed(f) || is_behind;
         renew_checkpoint(f);
     }
 }
@@ -457,22 +477,29 @@ void cd_node_finality_hear(cd_node_finality *f, const cd_hash32 *chain, cd_node_
     cd_mutex_unlock(&f->hear_lock);
 }
 
+/* The newest certificate that is told of, in bytes, and what it says. */
+static cd_err last_told(const cd_node_finality *f, cd_buf *bytes, cd_fin_cert *cert, u64 *height,
+                        const cd_hash32 *chain)
+{
+    CD_TRY(cd_finality_last(f->part, bytes, height, chain, f->cfg.wants_threshold));
+    return cd_fin_cert_parse(cert, cd_buf_bytes(bytes)) == CD_FLAW_NONE ? CD_OK : CD_ECORRUPT;
+}
+
 cd_err cd_node_finality_last(cd_node_finality *f, cd_buf *message, const cd_hash32 *chain)
 {
     cd_buf bytes = {0};
     cd_fin_cert cert;
-    cd_err e = cd_finality_last(f->part, &bytes, NULL, chain);
-    if (e == CD_OK && cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) != CD_FLAW_NONE) {
-        e = CD_ECORRUPT;
-    }
-    if (e == CD_OK && !is_told(f, cert.type)) {
-        e = CD_ENOENT;
-    }
+    cd_err e = last_told(f, &bytes, &cert, NULL, chain);
     if (e == CD_OK) {
-        put_told(message, &cert, cd_buf_bytes(&bytes));
+        put_told(message, chain, &cert.msg, cd_buf_bytes(&bytes));
     }
     cd_buf_fini(&bytes);
     return e;
+}
+
+void cd_node_finality_promise(cd_buf *message, const cd_hash32 *chain)
+{
+    put_told(message, chain, &(cd_fin_msg){.height = 0}, (cd_bytes){0});
 }
 
 /* --- what is known --- */
@@ -490,8 +517,7 @@ void cd_node_finality_get(cd_node_finality *f, cd_node_final *signed_block, cd_n
     }
     cd_mutex_unlock(&f->lock);
     u64 height;
-    if (cd_finality_last(f->part, &bytes, &height, chain) == CD_OK &&
-        cd_fin_cert_parse(&cert, cd_buf_bytes(&bytes)) == CD_FLAW_NONE && is_told(f, cert.type)) {
+    if (last_told(f, &bytes, &cert, &height, chain) == CD_OK) {
         *final = (cd_node_final){.is_there = true, .block = cert.msg.block, .height = height, .type = cert.type};
     }
     if (final->is_there && (!signed_block->is_there || signed_block->height < final->height)) {

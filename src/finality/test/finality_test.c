@@ -66,11 +66,45 @@ static void threshold_alone(void **state)
         net_run(n, 12000);
         assert_int_equal(net_count(n, 1, with_group != 0 ? CD_FIN_BOTH : CD_FIN_MLDSA), with_group != 0 ? 5 : 4);
         assert_int_equal(n->node[2].heights[1], 1 + (with_group != 0 ? CD_FIN_BOTH : CD_FIN_BLS));
-        assert_int_equal(cd_finality_last(n->node[2].kv, &cert, NULL, &n->w->chain),
+        assert_int_equal(cd_finality_last(n->node[2].kv, &cert, NULL, &n->w->chain, false),
                          with_group != 0 ? CD_OK : CD_ENOENT);
         cd_buf_fini(&cert);
         net_free(n);
     }
+}
+
+static int no_second_round(network *n, u32 from, u32 to, cd_buf *bytes, const cd_fin_says *says)
+{
+    (void)n;
+    (void)from;
+    (void)to;
+    (void)bytes;
+    return says->kind == CD_FIN_SAYS_ROUND2;
+}
+
+/* Who wants a threshold signature finds the newest one behind certificates of the other kind. */
+static void threshold_is_found(void **state)
+{
+    (void)state;
+    network *n = net_new(7, 33, true);
+    cd_buf cert = {0};
+    u64 height = 0;
+    net_accept(n, 1, true);
+    net_run(n, 15000);
+    assert_int_equal(net_count(n, 1, CD_FIN_BOTH), 7);
+    n->filter = no_second_round;
+    for (u64 h = 2; h <= 3; h++) {
+        net_accept(n, h, true);
+        net_run(n, 70000);
+        assert_int_equal(net_count(n, h, CD_FIN_MLDSA), 7);
+    }
+    assert_int_equal(cd_finality_last(n->node[0].kv, &cert, &height, &n->w->chain, false), CD_OK);
+    assert_int_equal(height, 3);
+    assert_int_equal(cd_finality_last(n->node[0].kv, &cert, &height, &n->w->chain, true), CD_OK);
+    assert_int_equal(height, 1);
+    assert_int_equal(cert.p[2], CD_FIN_BOTH);
+    cd_buf_fini(&cert);
+    net_free(n);
 }
 
 /* One of five, two of seven: the others are a quorum, and enough parties only of five. */
@@ -294,7 +328,7 @@ static void catches_up(void **state)
     const cd_fin_msg m = net_block(3);
     assert_int_equal(cd_finality_cert(n->node[4].kv, &cert, &height, &n->w->chain, &m.block), CD_OK);
     assert_int_equal(height, 3);
-    assert_int_equal(cd_finality_last(n->node[4].kv, &cert, &height, &n->w->chain), CD_OK);
+    assert_int_equal(cd_finality_last(n->node[4].kv, &cert, &height, &n->w->chain, false), CD_OK);
     assert_int_equal(cd_finality_cert_at(n->node[4].kv, &cert, &n->w->chain, 99), CD_ENOENT);
     cd_buf_fini(&cert);
     net_free(n);
@@ -355,12 +389,10 @@ static void noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_well),        cmocka_unit_test(without_a_key),
-        cmocka_unit_test(threshold_alone), cmocka_unit_test(some_are_dead),
-        cmocka_unit_test(type_3_of_seven), cmocka_unit_test(one_lies),
-        cmocka_unit_test(replayed),        cmocka_unit_test(killed_at_every_step),
-        cmocka_unit_test(catches_up),      cmocka_unit_test(epoch_changes),
-        cmocka_unit_test(noise),
+        cmocka_unit_test(all_well),           cmocka_unit_test(without_a_key), cmocka_unit_test(threshold_alone),
+        cmocka_unit_test(threshold_is_found), cmocka_unit_test(some_are_dead), cmocka_unit_test(type_3_of_seven),
+        cmocka_unit_test(one_lies),           cmocka_unit_test(replayed),      cmocka_unit_test(killed_at_every_step),
+        cmocka_unit_test(catches_up),         cmocka_unit_test(epoch_changes), cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

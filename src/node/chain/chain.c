@@ -200,6 +200,12 @@ static bool is_made_final(const cd_node_chain *c)
     return c->env->finality != NULL && c->cfg.is_wrapped && cd_hash32_is_zero(&c->cfg.net_id);
 }
 
+/* Others of upstream's networks sign nothing: nobody waits for certificates there. */
+static bool has_finality(const cd_node_chain *c)
+{
+    return is_made_final(c) && !c->env->network->family->upstream_modules;
+}
+
 static cd_vm_ctx ctx_of(cd_node_chain *c)
 {
     const cd_node_env *env = c->env;
@@ -228,7 +234,7 @@ static cd_vm_ctx ctx_of(cd_node_chain *c)
         .chain_id = c->id,
         .node_id = env->node_id,
         .name = c->cfg.aliases[0],
-        .has_finality = is_made_final(c) && !env->network->family->upstream_modules,
+        .has_finality = has_finality(c),
         .is_dev = env->network->is_dev,
         .dev = c->cfg.dev,
         .is_stepped = env->is_stepped,
@@ -276,7 +282,7 @@ static void run_final(cd_rpc_job *job)
     cd_buf_fini(&message);
 }
 
-static void on_final(void *ctx, cd_bytes message)
+static bool on_final(void *ctx, cd_bytes message)
 {
     cd_node_chain *c = ctx;
     cd_mutex_lock(&c->final.lock);
@@ -284,23 +290,29 @@ static void on_final(void *ctx, cd_bytes message)
     cd_buf_put(&c->final.message, message);
     if (!c->final.is_posted) {
         c->final.job.run = run_final;
-        c->final.is_posted = cd_executor_run_first(c->executor, &c->final.job) == CD_OK; /* else with the next one */
+        c->final.is_posted = cd_executor_run_first(c->executor, &c->final.job) == CD_OK;
     }
+    bool is_taken = c->final.is_posted;
     cd_mutex_unlock(&c->final.lock);
+    return is_taken;
 }
 
-/* What was final when the node stopped is so from the first answer on. */
+/* What was final when the node stopped is so from the first answer on; without any such block, none but genesis is.
+ * What is said meanwhile comes behind it, for this runs where that does. */
 static void tell_final(cd_node_chain *c)
 {
     cd_buf message = {0};
     if (!is_made_final(c)) {
         return;
     }
-    if (cd_node_finality_last(c->env->finality, &message, &c->id) == CD_OK) {
+    cd_node_finality_hear(c->env->finality, &c->id, on_final, c);
+    if (cd_node_finality_last(c->env->finality, &message, &c->id) == CD_ENOENT && has_finality(c)) {
+        cd_node_finality_promise(&message, &c->id);
+    }
+    if (message.n != 0) {
         hand_final(c, cd_buf_bytes(&message));
     }
     cd_buf_fini(&message);
-    cd_node_finality_hear(c->env->finality, &c->id, on_final, c);
 }
 
 static cd_err on_open(void *ctx, cd_vm **out, cd_errinfo *why)
