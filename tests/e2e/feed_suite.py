@@ -89,10 +89,12 @@ def test_what_is_told(env):
         "heads": ["newHeads"], "all": ["logs", {}], "one": ["logs", {"address": addr, "topics": [TOPIC, [None]]}],
         "none": ["logs", {"address": ACCOUNTS[0]}], "hash": ["newAcceptedTransactions"],
         "full": ["newAcceptedTransactions", True], "pending": ["newPendingTransactions"],
-        "pendingFull": ["newPendingTransactions", True]}.items()}
+        "pendingFull": ["newPendingTransactions", True], "final": ["newFinalizedHeads"],
+        "finalLogs": ["logs", {"finality": "final"}], "finalFull": ["newAcceptedTransactions", True, {"finality": "final"}],
+        "acceptedHeads": ["newHeads", {"finality": "accepted"}]}.items()}
     tx = emit(rpc, addr, 3)
     got = {}
-    for _ in range(11):
+    for _ in range(17):
         n = ws.note()
         same(set(n), {"subscription", "result"})
         got.setdefault(subs[n["subscription"]], []).append(n["result"])
@@ -106,6 +108,9 @@ def test_what_is_told(env):
     same(got["full"], [rpc("eth_getTransactionByHash", tx)])
     same([(t["hash"], t["blockHash"]) for t in got["pendingFull"]], [(tx, None)])
     assert "none" not in got
+    # Every accepted block of a development network is final.
+    same((got["final"], got["acceptedHeads"]), (got["heads"], got["heads"]))
+    same((got["finalLogs"], got["finalFull"]), (got["all"], got["full"]))
     head = got["heads"][0]
     same({k: block[k] for k in head}, head)
     assert "transactions" not in head and head["hash"] == block["hash"]
@@ -115,6 +120,9 @@ def test_what_is_told(env):
     refused(ws, "eth_subscribe", ["syncing"], -32601, '^no "syncing" subscription in eth namespace$')
     refused(ws, "eth_subscribe", ["logs"], -32602, "^missing value for required argument 1$")
     refused(ws, "eth_subscribe", ["logs", {"topics": [None] * 5}], -32000, "^exceed max topics$")
+    refused(ws, "eth_subscribe", ["newHeads", {"finality": "soon"}], -32602, 'finality is "accepted" or "final"$')
+    refused(ws, "eth_subscribe", ["logs", {"finality": True}], -32602, 'finality is "accepted" or "final"$')
+    refused(ws, "eth_subscribe", ["newFinalizedHeads", {"cursor": "0.99.0.0"}], -32000, "after last final block 2$")
     refused(ws, "eth_subscribe", ["newHeads", {"cursor": "0.1.2"}], -32602, "not a cursor$")
     refused(ws, "eth_subscribe", ["newHeads", {"fromBlock": "0x99"}], -32000,
             "^requested from block 153 after last accepted block 2$")

@@ -1,6 +1,7 @@
 #include "chains/evmchain/final.h"
 
 #include "base/log/log.h"
+#include "chains/evmchain/feed/feed.h"
 #include "finality/messages.h"
 #include "p2p/sdk.h"
 
@@ -8,6 +9,7 @@ static void rise(cd_api *api, u64 height)
 {
     if (height + 1 > atomic_load(&api->final)) { /* the executor alone writes it */
         atomic_store(&api->final, height + 1);
+        cd_feed_news(api->final_feed);
         cd_log_debug(api->log, "a block is final", CD_F("height", height));
     }
 }

@@ -21,6 +21,10 @@ typedef struct cd_feed cd_feed;
 /* What a feed is made with; borrowed. */
 typedef struct cd_feed_cfg {
     cd_chain *chain;
+    /* limit(ctx, head) is the highest block that may be told of where the chain stands at head; it never goes back but
+     * with a revert of a development network. Any thread. NULL: head. */
+    u64 (*limit)(void *ctx, u64 head);
+    void *ctx;
     cd_loop *home;  /* of the sessions; NULL: no subscriptions */
     cd_logger *log; /* NULL: nobody is told of errors */
 } cd_feed_cfg;
@@ -30,7 +34,7 @@ typedef struct cd_feed_cfg {
 cd_feed *cd_feed_new(const cd_feed_cfg *cfg);
 void cd_feed_close(cd_feed *f);
 
-/* cd_feed_news: there is a new view. cd_feed_pending: t became executable. NULL is allowed. */
+/* cd_feed_news: there is a new view, or another limit. cd_feed_pending: t became executable. NULL is allowed. */
 void cd_feed_news(cd_feed *f);
 void cd_feed_pending(cd_feed *f, const cd_pool_tx *t);
 
@@ -47,6 +51,7 @@ typedef struct cd_feed_wish {
     bool is_full;
     bool with_cursor;
     bool is_private; /* begins in the past */
+    bool is_final;   /* for whoever chooses the feed: one whose limit is the final block */
     cd_cursor start;
     const cd_log_criteria *want; /* of logs; NULL otherwise */
 } cd_feed_wish;

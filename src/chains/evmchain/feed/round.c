@@ -157,9 +157,15 @@ static void tell_block(cd_feed *f, const cd_accepted *acc, const cd_chain_rules 
     }
 }
 
-static cd_err tell_new(cd_feed *f, cd_view *view)
+/* The highest block that may be told of. */
+static u64 limit(const cd_feed *f, cd_view *view)
 {
     u64 head = cd_view_head(view)->block.header.number;
+    return f->cfg.limit == NULL ? head : f->cfg.limit(f->cfg.ctx, head);
+}
+
+static cd_err tell_new(cd_feed *f, cd_view *view, u64 head)
+{
     if (cd_list_is_empty(&f->live)) {
         f->next.height = head + 1; /* a listener that comes now begins where it wants to */
     }
@@ -360,11 +366,11 @@ static bool has_work(const cd_feed *f)
 bool cd__feed_round(cd_feed *f)
 {
     cd_view *view = cd_view_newest(f->cfg.chain);
-    u64 head = cd_view_head(view)->block.header.number;
+    u64 head = limit(f, view);
     f->has_gone_live = false;
     cd_err e = cd_feed_follow(&f->next, view);
     if (e == CD_OK) {
-        e = tell_new(f, view);
+        e = tell_new(f, view, head);
     }
     cd_list_each_safe(it, &f->behind)
     {

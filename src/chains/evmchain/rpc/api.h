@@ -60,6 +60,7 @@ struct cd_api {
     const cd_vm_config *config;
     cd_arena *arena;              /* for what lives as long as the service */
     struct cd_feed *feed;         /* what the chain accepts, for subscribers; made with the service */
+    struct cd_feed *final_feed;   /* the same as far as it is final */
     struct cd_warp *warp;         /* NULL: it signs nothing */
     struct cd_keystore *keystore; /* accounts of the node; NULL: none (keys.h) */
 

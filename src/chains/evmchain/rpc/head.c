@@ -42,6 +42,7 @@ cd_err cd_api_follow(cd_api *e)
     }
     cd_arena_fini(&a);
     cd_feed_news(e->feed);
+    cd_feed_news(e->final_feed);
     if (e->news != NULL) {
         e->news(e->news_ctx);
     }

@@ -114,6 +114,11 @@ static cd_rpc_limits limits_of(const cd_vm_config *c, usize dev_body_max)
     };
 }
 
+static u64 final_limit(void *ctx, u64 head)
+{
+    return cd_api_final(ctx, head);
+}
+
 cd_err cd_api_open(cd_api *e, const cd_api_cfg *cfg, cd_errinfo *why)
 {
     static const cd_rpc_group groups[] = {
@@ -169,6 +174,9 @@ cd_err cd_api_open(cd_api *e, const cd_api_cfg *cfg, cd_errinfo *why)
         .log = e->log,
     };
     e->feed = cd_feed_new(&feed);
+    feed.limit = final_limit;
+    feed.ctx = e;
+    e->final_feed = cd_feed_new(&feed);
     api->filters = cd_filters_new(cfg->clock);
     api->chains = cd_trace_chains_new(cfg->home);
     api->rpc.kinds = cd__api_kinds;
@@ -192,7 +200,9 @@ void cd_api_close(cd_api *e)
     }
     cd_trace_chains_close(api->chains);
     cd_feed_close(e->feed);
+    cd_feed_close(e->final_feed);
     e->feed = NULL;
+    e->final_feed = NULL;
     cd_filters_free(api->filters);
     api->filters = NULL;
     cd_rpc_table_free(api->methods);

@@ -10,11 +10,18 @@
 
 /* --- the beginning --- */
 
+/* The highest block that a stream tells of. */
+static u64 last_of(cd_rpc_call *call, bool is_final)
+{
+    u64 head = cd_view_head(cd_api_view(call))->block.header.number;
+    return is_final ? cd_api_final(cd_api_of(call), head) : head;
+}
+
 /* A cursor of a client; a development network may have gone back behind it. */
-static cd_err check_cursor(cd_rpc_call *call, cd_cursor *c)
+static cd_err check_cursor(cd_rpc_call *call, cd_cursor *c, bool is_final)
 {
     cd_view *view = cd_api_view(call);
-    u64 head = cd_view_head(view)->block.header.number;
+    u64 head = last_of(call, is_final);
     u64 epoch = cd_view_epoch(view);
     u64 cut;
     if (c->epoch < epoch) {
@@ -28,8 +35,8 @@ static cd_err check_cursor(cd_rpc_call *call, cd_cursor *c)
         }
     }
     if (c->epoch > epoch || cd_cursor_is_past(c, head)) {
-        return cd_rpc_fail(call, CD_RPC_SERVER, "requested from block %llu after last accepted block %llu",
-                           (unsigned long long)c->height, (unsigned long long)head);
+        return cd_rpc_fail(call, CD_RPC_SERVER, "requested from block %llu after last %s block %llu",
+                           (unsigned long long)c->height, is_final ? "final" : "accepted", (unsigned long long)head);
     }
     c->epoch = epoch;
     return CD_OK;
@@ -46,17 +53,34 @@ static cd_err read_cursor(cd_rpc_call *call, cd_feed_wish *wish, cd_json v, usiz
     }
     wish->with_cursor = true;
     wish->is_private = true;
-    return check_cursor(call, &wish->start);
+    return check_cursor(call, &wish->start, wish->is_final);
 }
 
-/* Reads fromBlock and cursor of the options v, parameter idx; without them the stream begins with the next block. */
+/* The option finality: "final", or "accepted" as when it is left out. */
+static cd_err read_finality(cd_rpc_call *call, cd_feed_wish *wish, cd_json v, usize idx)
+{
+    cd_bytes text = {0};
+    if (!cd_json_has(v)) {
+        return CD_OK;
+    }
+    bool is_text = cd_json_str(&text, v, NULL) == CD_OK;
+    bool is_final = is_text && cd_bytes_eq(text, cd_bytes_str("final"));
+    if (!is_final && (!is_text || !cd_bytes_eq(text, cd_bytes_str("accepted")))) {
+        return cd_rpc_fail(call, CD_RPC_INVALID_PARAMS, "invalid argument %zu: finality is \"accepted\" or \"final\"",
+                           idx);
+    }
+    wish->is_final |= is_final;
+    return CD_OK;
+}
+
+/* Reads fromBlock, cursor and finality of the options v, parameter idx; without them the stream begins with the next
+ * block. */
 static cd_err read_start(cd_rpc_call *call, cd_feed_wish *wish, cd_json v, usize idx)
 {
-    const cd_view *view = cd_api_view(call);
-    u64 head = cd_view_head(view)->block.header.number;
     cd_json from = cd_json_get(v, "fromBlock");
     cd_json cursor = cd_json_get(v, "cursor");
-    wish->start = (cd_cursor){.epoch = cd_view_epoch(view), .height = head + 1};
+    CD_TRY(read_finality(call, wish, cd_json_get(v, "finality"), idx));
+    wish->start = (cd_cursor){.epoch = cd_view_epoch(cd_api_view(call)), .height = last_of(call, wish->is_final) + 1};
     if (cd_json_has(cursor)) {
         CD_TRY(read_cursor(call, wish, cursor, idx));
     }
@@ -76,7 +100,8 @@ static cd_err read_start(cd_rpc_call *call, cd_feed_wish *wish, cd_json v, usize
 static cd_err join(cd_rpc_call *call, cd_rpc_topic **out, const cd_feed_wish *wish)
 {
     cd_errinfo why = {0};
-    cd_err e = cd_feed_join(cd_api_of(call)->feed, out, wish, &why);
+    cd_api *api = cd_api_of(call);
+    cd_err e = cd_feed_join(wish->is_final ? api->final_feed : api->feed, out, wish, &why);
     return e == CD_OK ? CD_OK : cd_rpc_fail(call, CD_RPC_SERVER, "%s", why.msg);
 }
 
@@ -92,6 +117,14 @@ static cd_err check_options(cd_rpc_call *call, usize idx)
 static cd_err open_heads(cd_rpc_call *call, cd_rpc_topic **out)
 {
     cd_feed_wish wish = {.kind = CD_STREAM_HEADS};
+    CD_TRY(check_options(call, 1));
+    CD_TRY(read_start(call, &wish, cd_rpc_arg(call, 1), 1));
+    return join(call, out, &wish);
+}
+
+static cd_err open_final_heads(cd_rpc_call *call, cd_rpc_topic **out)
+{
+    cd_feed_wish wish = {.kind = CD_STREAM_HEADS, .is_final = true};
     CD_TRY(check_options(call, 1));
     CD_TRY(read_start(call, &wish, cd_rpc_arg(call, 1), 1));
     return join(call, out, &wish);
@@ -140,6 +173,15 @@ const cd_rpc_kind cd__api_kinds[] = {
         .open = open_heads,
         .schema = "options?: FeedOptions? -> Header",
         .summary = "Headers of accepted blocks",
+    },
+    {
+        .group = "eth-filter",
+        .space = "eth",
+        .name = "newFinalizedHeads",
+        .max = 1,
+        .open = open_final_heads,
+        .schema = "options?: FeedOptions? -> Header",
+        .summary = "Headers of blocks that became final, each of them in order",
     },
     {
         .group = "eth-filter",
