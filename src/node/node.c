@@ -32,6 +32,7 @@ enum {
     PATH_MAX_LEN = 4096,
     CALLS_GRACE_MS = 2000, /* time that running calls have when the service ends */
     TRIM_MS = 5000,
+    SLOW_TOLD_MS = 10000, /* between two lines about a slow disk */
 };
 
 struct cd_node {
@@ -64,12 +65,13 @@ struct cd_node {
     cd_budget budget;
     cd_metrics *metrics;
     cd_loop_task stop_task;
-    cd_timer *trim_timer; /* looks now and then whether free memory should be given back */
-    u64 crowded_told;     /* refused connections that the log has spoken of */
-    _Atomic u64 trimmed;  /* bytes resident after memory was last given back; 0: it never was */
-    cd_timer *stop_timer; /* runs between the signal and the end of service */
-    cd_timer *late_timer; /* runs from the end of service; when it is over, running requests are told to end */
-    char early[40];       /* what the check of chains that catch up says */
+    cd_timer *trim_timer;     /* looks now and then whether free memory should be given back */
+    u64 crowded_told;         /* refused connections that the log has spoken of */
+    _Atomic u64 slow_told_ns; /* when it was last told that the disk is slow; 0: never */
+    _Atomic u64 trimmed;      /* bytes resident after memory was last given back; 0: it never was */
+    cd_timer *stop_timer;     /* runs between the signal and the end of service */
+    cd_timer *late_timer;     /* runs from the end of service; when it is over, running requests are told to end */
+    char early[40];           /* what the check of chains that catch up says */
     u64 start_ns;
     u64 stop_ns; /* monotonic time of the order to stop; 0: there was none */
     bool is_stopping;
@@ -167,6 +169,13 @@ static void open_metrics(cd_node *n)
     cd_process_metrics_open(n->metrics);
 }
 
+/* Brings a counter to what somebody else has counted. */
+static void raise_counter(cd_node *n, const char *name, const char *help, u64 to)
+{
+    cd_counter *c = cd_metrics_counter(n->metrics, name, help, NULL, 0);
+    cd_counter_add(c, to - cd_counter_get(c));
+}
+
 /* Brings up to date the metrics that no event counts. */
 static void refresh_metrics(cd_node *n)
 {
@@ -176,14 +185,16 @@ static void refresh_metrics(cd_node *n)
         set_gauge(n, "memory_used_bytes", used, (cd_label){"share", "store"}, stats.mem_bytes);
         cd_gauge_set(cd_metrics_gauge(n->metrics, "db_disk_bytes", "Size of the store's files", NULL, 0),
                      (i64)stats.disk_bytes);
+        raise_counter(n, "db_commits_total", "Commits to the store", stats.commits);
+        raise_counter(n, "db_commit_milliseconds_total", "Time that commits took", stats.commit_ns / CD_NS_PER_MS);
+        raise_counter(n, "db_commits_slow_total", "Commits that took half a second or longer", stats.slow);
     }
     set_gauge(n, "memory_used_bytes", used, (cd_label){"share", "requests"}, cd_front_held(n->front));
     const cd_http_server *http = cd_front_server(n->front);
     cd_gauge_set(cd_metrics_gauge(n->metrics, "http_connections", "Connections of clients", NULL, 0),
                  (i64)cd_http_server_conns(http));
-    cd_counter *crowded = cd_metrics_counter(n->metrics, "http_connections_crowded_total",
-                                             "Connections that found all places taken", NULL, 0);
-    cd_counter_add(crowded, cd_http_server_crowded(http) - cd_counter_get(crowded));
+    raise_counter(n, "http_connections_crowded_total", "Connections that found all places taken",
+                  cd_http_server_crowded(http));
     cd_process_metrics(n->metrics);
     cd_chains_metrics(n->chains);
 }
@@ -440,6 +451,19 @@ static void on_store_failed(void *ctx, const cd_errinfo *why)
     stop_failed(n);
 }
 
+/* On the thread that wrote; told now and then only. */
+static void on_store_slow(void *ctx, u64 ms)
+{
+    cd_node *n = ctx;
+    u64 now = cd_clock_mono_ns(cd_clock_real());
+    u64 told = atomic_load(&n->slow_told_ns);
+    bool is_due = told == 0 || now - told > SLOW_TOLD_MS * CD_NS_PER_MS;
+    if (is_due && atomic_compare_exchange_strong(&n->slow_told_ns, &told, now)) {
+        cd_log_warn(n->cfg.log, "the disk is slow: whatever waits for a commit waits for it", CD_F("ms", ms),
+                    CD_F("dir", n->cfg.data_dir));
+    }
+}
+
 /* A backup that an operator has asked for takes the place of the store. */
 static cd_err restore(cd_node *n, cd_errinfo *why)
 {
@@ -469,7 +493,8 @@ static cd_err open_store(cd_node *n, cd_errinfo *why)
         cd_kv_cfg cfg = {.dir = path, .layout = LAYOUT, .cache_bytes = n->budget.store};
         cfg.accept_loss = n->cfg.accepts_loss;
         cfg.failed = on_store_failed;
-        cfg.failed_ctx = n;
+        cfg.slow = on_store_slow;
+        cfg.ctx = n;
         CD_TRY(cd_kv_rocksdb_open(&n->kv, &cfg, why));
     }
     return CD_OK;

@@ -139,11 +139,17 @@ cd_err cd_kv_in_memory(cd_kv **out, cd_kv *kv) CD_CHECK;
  * Errors: CD_EEXIST, CD_ENOSPC, CD_EIO, CD_EUNSUPPORTED for engines without files. */
 cd_err cd_kv_checkpoint(cd_kv *kv, const char *dir, cd_errinfo *why) CD_CHECK;
 
+/* A commit that takes so long is told of. */
+enum { CD_KV_SLOW_MS = 500 };
+
 /* The size of a store. */
 typedef struct cd_kv_stats {
     u64 keys;       /* estimate */
     u64 disk_bytes; /* 0 for memory engines */
     u64 mem_bytes;
+    u64 commits;   /* since it was opened; 0 for memory engines, as the next two are */
+    u64 commit_ns; /* all of them together */
+    u64 slow;      /* that took CD_KV_SLOW_MS or longer */
 } cd_kv_stats;
 
 /* cd_kv_stats_get fills *out with the engine's own estimates. */
@@ -167,7 +173,9 @@ typedef struct cd_kv_cfg {
     /* Called once, on the thread that commits, when a write to the disk has failed: from then on every commit fails,
      * reads go on, and only another process can open the directory again. NULL = nobody is told. */
     void (*failed)(void *ctx, const cd_errinfo *why);
-    void *failed_ctx;
+    /* Called on the thread that commits, behind one that took CD_KV_SLOW_MS or longer. NULL = nobody is told. */
+    void (*slow)(void *ctx, u64 ms);
+    void *ctx; /* of the two */
 } cd_kv_cfg;
 
 /* cd_kv_rocksdb_open opens or makes the directory of the embedded engine.

@@ -6,6 +6,7 @@
 
 #include "base/mem/mem.h"
 #include "base/num_text.h"
+#include "base/os/clock.h"
 #include "base/os/fileio.h"
 #include "base/thread/thread.h"
 #include "store/kv_mark_priv.h"
@@ -46,8 +47,10 @@ typedef struct rocks_kv {
     cd__kv_mark mark;
     bool has_mark;
     atomic_int failure; /* cd_err of the first write that failed */
+    _Atomic u64 commits, commit_ns, slow_cnt;
     void (*failed)(void *ctx, const cd_errinfo *why);
-    void *failed_ctx;
+    void (*slow)(void *ctx, u64 ms);
+    void *ctx; /* of the two */
 } rocks_kv;
 
 /* The engine knows the bounds of the range, so that it does not search through deleted keys outside of it. */
@@ -408,7 +411,8 @@ cd_err cd_kv_rocksdb_open(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
     r->mark = mark;
     r->has_mark = !cfg->read_only;
     r->failed = cfg->failed;
-    r->failed_ctx = cfg->failed_ctx;
+    r->slow = cfg->slow;
+    r->ctx = cfg->ctx;
     r->read = rocksdb_readoptions_create();
     r->write = rocksdb_writeoptions_create();
     r->write_sync = rocksdb_writeoptions_create();
@@ -537,9 +541,23 @@ static cd_err note_failure(rocks_kv *r, char *msg, cd_errinfo *why)
     cd_err err = rocks_err(msg, &engine);
     bool is_first = err != CD_EACCES && atomic_compare_exchange_strong(&r->failure, &none, (int)err);
     if (is_first && r->failed != NULL) {
-        r->failed(r->failed_ctx, &engine);
+        r->failed(r->ctx, &engine);
     }
     return cd_fail(why, err, "%s", engine.msg);
+}
+
+/* A disk that takes its time holds up everything that waits for it, so that somebody should hear of it. */
+static void note_time(rocks_kv *r, u64 ns)
+{
+    u64 ms = ns / CD_NS_PER_MS;
+    (void)atomic_fetch_add(&r->commits, 1);
+    (void)atomic_fetch_add(&r->commit_ns, ns);
+    if (ms >= CD_KV_SLOW_MS) {
+        (void)atomic_fetch_add(&r->slow_cnt, 1);
+        if (r->slow != NULL) {
+            r->slow(r->ctx, ms);
+        }
+    }
 }
 
 static cd_err rocks_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)
@@ -554,6 +572,7 @@ static cd_err rocks_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_
     }
     rocksdb_writebatch_t *wb = rocksdb_writebatch_create_from((const char *)b->rec.p, b->rec.n);
     char *msg = NULL;
+    u64 start = cd_clock_mono_ns(cd_clock_real());
     /* Commits take turns, so that the number that is noted as durable is not that of a later, unsynced commit. */
     cd_mutex_lock(&r->lock);
     rocksdb_write(r->db, sync == CD_KV_SYNC ? r->write_sync : r->write, wb, &msg);
@@ -562,6 +581,7 @@ static cd_err rocks_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_
     }
     cd_mutex_unlock(&r->lock);
     rocksdb_writebatch_destroy(wb);
+    note_time(r, cd_clock_mono_ns(cd_clock_real()) - start);
     return msg == NULL ? CD_OK : note_failure(r, msg, why);
 }
 
@@ -744,6 +764,9 @@ static cd_err rocks_stats(cd_kv *kv, cd_kv_stats *out)
         .disk_bytes = property(r, "rocksdb.total-sst-files-size"),
         .mem_bytes = property(r, "rocksdb.cur-size-all-mem-tables") +
                      property(r, "rocksdb.estimate-table-readers-mem") + rocksdb_cache_get_usage(r->cache),
+        .commits = atomic_load(&r->commits),
+        .commit_ns = atomic_load(&r->commit_ns),
+        .slow = atomic_load(&r->slow_cnt),
     };
     return CD_OK;
 }

@@ -23,6 +23,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import re
 import resource
 import sys
 import time
@@ -66,15 +67,16 @@ def waits_of(load, seen=0):
 
 
 async def tell_minutes(load):
-    """A line a minute: what the node takes, and how long good clients waited."""
+    """A line a minute: what the node takes, how long good clients waited, and what the node says about the disk."""
     minute = 0
     while True:
         seen = len(load.latency)
         await asyncio.sleep(60)
         minute += 1
         print(json.dumps({"node": load.name, "minute": minute, "rss_mib": round(load.rss[-1]), **waits_of(load, seen),
-                          "failures": len(load.failures),
-                          "last_failure": load.failures[-1] if load.failures else None}), flush=True)
+                          "failures": len(load.failures), "last_failure": load.failures[-1] if load.failures else None,
+                          "slow_disk_ms": [int(m[1]) for line in load.node.lines
+                                           if (m := re.search(r"disk is slow.*?\bms\D+(\d+)", line))]}), flush=True)
 
 
 async def attack(load):
