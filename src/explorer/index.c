@@ -184,6 +184,12 @@ static cd_err step(stretch *s)
     cd_hash32 hash;
     cd_run run;
     u64 n = s->height + 1;
+    if (n < cd_view_floor(s->view)) {
+        /* Of blocks before the one to which the state was synced nobody knows what they came to. */
+        s->height = cd_view_floor(s->view) - 1;
+        s->traced_from = s->height + 1;
+        return CD_OK;
+    }
     cd_err e = cd__ix_fold(s->w, &s->batch, kv, n);
     if (e == CD_ENOENT) {
         e = cd_chaindb_hash(kv, &hash, n);

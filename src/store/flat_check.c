@@ -3,8 +3,7 @@
 #include "store/flat.h"
 #include "store/flat_priv.h"
 
-/* Finds the third item of an account's list, its storage root; false when the value is no such list. */
-static bool storage_root(cd_hash32 *out, cd_bytes account)
+bool cd__flat_storage_root(cd_hash32 *out, cd_bytes account)
 {
     const u8 *p = account.p;
     const u8 *end = p + account.n;
@@ -89,7 +88,7 @@ cd_err cd_flat_root(cd_kv *kv, cd_hash32 *out, cd_errinfo *why)
         err = slots_root(&s, &got, account);
         if (err != CD_OK) {
             err = cd_fail(why, err, "slot table: %s", cd_err_str(err));
-        } else if (!storage_root(&want, value)) {
+        } else if (!cd__flat_storage_root(&want, value)) {
             err = spoilt(why, account, "malformed value");
         } else if (!cd_hash32_eq(&want, &got)) {
             err = spoilt(why, account, "storage root is not that of its slots");
@@ -186,8 +185,9 @@ static cd_err check_tries(cd_kv *kv, cd_trie_scheme scheme, const cd_hash32 *roo
         cd_hash32 account;
         cd_hash32 storage;
         memcpy(account.b, cd_kv_iter_key(it).p + 1, 32);
-        err = storage_root(&storage, cd_kv_iter_value(it)) ? check_storage(kv, scheme, &account, &storage, why)
-                                                           : spoilt(why, cd_bytes_of(account.b, 32), "malformed value");
+        err = cd__flat_storage_root(&storage, cd_kv_iter_value(it))
+                  ? check_storage(kv, scheme, &account, &storage, why)
+                  : spoilt(why, cd_bytes_of(account.b, 32), "malformed value");
     }
     if (err == CD_OK) {
         err = cd_kv_iter_err(it);

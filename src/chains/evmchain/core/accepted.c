@@ -15,6 +15,11 @@ cd_err cd_accepted_load(cd_accepted *out, cd_arena *a, cd_kv *kv, cd_header_layo
     if (e == CD_OK) {
         e = cd_chaindb_receipts(kv, &acc.receipts, a, &acc.block);
     }
+    if (e == CD_ENOENT) {
+        u64 floor = 0;
+        acc.is_bare = cd_chaindb_floor(kv, &floor) == CD_OK && acc.block.header.number < floor;
+        e = acc.is_bare ? cd_chaindb_bare_receipts(&acc.receipts, a, &acc.block) : e;
+    }
     if (e == CD_OK) {
         *out = acc;
     }

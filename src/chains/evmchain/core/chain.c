@@ -1,6 +1,7 @@
 #include "chains/evmchain/core/chain.h"
 
 #include "base/mem/mem.h"
+#include "chains/evmchain/core/adopt.h"
 #include "chains/evmchain/core/chain_priv.h"
 #include "chains/evmchain/core/world/frozen.h"
 
@@ -171,12 +172,25 @@ cd_err cd__chain_reload(cd_chain *c, const cd_hash32 *hash)
         cd_arena_fini(&a);
         return e;
     }
+    CD_TRY(cd_chaindb_floor(c->cfg.kv, &c->views.floor));
     cd__views_restart(&c->views, cd__accepted_new(&pub, &a));
     u64 head = pub.block.header.number;
     u64 genesis = 0;
     c->recent_from = head > CD__BLOCKHASH_REACH ? head - CD__BLOCKHASH_REACH : genesis;
     cd__chain_remember(c, head, &pub.block.hash);
     return cd_accepted_hashes(c->cfg.kv, c->rules.layout, c->recent_from, head, remember_one, c);
+}
+
+cd_err cd_chain_adopted(cd_chain *c, cd_errinfo *why)
+{
+    cd_flat_head head;
+    cd__chain_forget_pending(c);
+    CD_TRY(cd_world_reload(c->world, why));
+    if (!cd_world_head(c->world, &head)) {
+        return cd_fail(why, CD_ECORRUPT, "the state that came in has no block");
+    }
+    CD_TRY(cd__chain_reload(c, &head.block));
+    return cd_chain_publish(c, why);
 }
 
 /* --- opening --- */
@@ -361,6 +375,7 @@ cd_err cd_chain_open(cd_chain **out, const cd_chain_cfg *cfg, cd_errinfo *why)
     if (e == CD_OK) {
         e = cd_chain_rules_init(&c->rules, &rules, why);
     }
+    e = e != CD_OK ? e : cd_adopt_recover(cfg->kv, why);
     if (e == CD_OK) {
         e = open_world(c, why);
     }

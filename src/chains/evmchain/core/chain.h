@@ -109,6 +109,10 @@ void cd_chain_add_index(cd_chain *c, const cd_chain_index *index);
  * store's; the last view stays then. */
 cd_err cd_chain_publish(cd_chain *c, cd_errinfo *why) CD_CHECK;
 
+/* cd_chain_adopted stands at the block whose state was put in place (adopt.h). Blocks on their way in count as not
+ * verified. Errors: the store's, CD_ECORRUPT: the chain is of no use then. */
+cd_err cd_chain_adopted(cd_chain *c, cd_errinfo *why) CD_CHECK;
+
 /* What the chain is, and its last accepted block (borrowed until the next accept). */
 const cd_chain_rules *cd_chain_rules_of(const cd_chain *c);
 const cd_block *cd_chain_head(const cd_chain *c);

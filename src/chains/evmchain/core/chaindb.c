@@ -3,6 +3,7 @@
 #include "base/mem/mem.h"
 #include "chains/evmchain/core/world/reader.h"
 #include "evm/evm.h"
+#include "types/tx_codec.h"
 
 #include <stdlib.h>
 
@@ -92,10 +93,15 @@ void cd_chaindb_put_body(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp
     put_tx_index(batch, block);
 }
 
+void cd_chaindb_put_hash(cd_kv_batch *batch, u64 number, const cd_hash32 *hash)
+{
+    number_key at_number = key_of_number('h', number);
+    cd_kv_batch_put(batch, cd_bytes_of(at_number.b, 9), cd_bytes_of(hash->b, 32));
+}
+
 void cd_chaindb_put_accepted(cd_kv_batch *batch, const cd_block *block, const cd_receipt *receipts)
 {
-    number_key at_number = key_of_number('h', block->header.number);
-    cd_kv_batch_put(batch, cd_bytes_of(at_number.b, 9), cd_bytes_of(block->hash.b, 32));
+    cd_chaindb_put_hash(batch, block->header.number, &block->hash);
 
     cd_buf enc = {0};
     enc_receipts(&enc, block, receipts);
@@ -277,6 +283,26 @@ cd_err cd_chaindb_receipts(cd_kv *kv, cd_receipt **out, cd_arena *a, cd_block *b
     cd_rlp_leave(&r, &list);
     if (cd_rlp_end(&r) != CD_OK) {
         return CD_ECORRUPT;
+    }
+    *out = receipts;
+    return CD_OK;
+}
+
+cd_err cd_chaindb_floor(cd_kv *kv, u64 *out)
+{
+    const u8 key[2] = {'K', CD_CHAINDB_FLOOR};
+    u8 value[8] = {0};
+    cd_err e = get_fixed(kv, value, sizeof value, cd_bytes_of(key, sizeof key));
+    *out = cd_be64(value);
+    return e == CD_ENOENT ? CD_OK : e;
+}
+
+cd_err cd_chaindb_bare_receipts(cd_receipt **out, cd_arena *a, cd_block *block)
+{
+    cd_receipt *receipts = cd_arena_array(a, cd_receipt, block->tx_cnt);
+    CD_TRY(cd_tx_recover_many(block->txs, block->tx_cnt, false));
+    for (usize i = 0; i < block->tx_cnt; i++) {
+        complete(&receipts[i], block, i, 0);
     }
     *out = receipts;
     return CD_OK;

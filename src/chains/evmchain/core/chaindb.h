@@ -16,7 +16,8 @@
 #include "types/receipt.h"
 
 /* cd_chaindb_put_body appends a block's bytes and transaction index: what is known before it is executed. Written
- * early it stays without effect until the block is accepted. */
+ * early it stays without effect until the block is accepted. cd_chaindb_put_hash appends number-to-hash alone. */
+void cd_chaindb_put_hash(cd_kv_batch *batch, u64 number, const cd_hash32 *hash);
 void cd_chaindb_put_body(cd_kv_batch *batch, const cd_block *block, cd_bytes rlp);
 
 /* cd_chaindb_put_accepted appends number-to-hash and receipts of an accepted block, whose senders are known (receipts
@@ -53,11 +54,19 @@ typedef enum cd_chaindb_kind {
     CD_CHAINDB_DEV = 'D',      /* clock and wishes of a development network (dev/dev.c) */
     CD_CHAINDB_CUTS = 't',     /* truncations that cursors have to know of (feed/cursor.h) */
     CD_CHAINDB_LOGS = 'l',     /* how far the log index reaches, u64 (feed/log_index.h) */
+    CD_CHAINDB_FLOOR = 'f',    /* lowest height with receipts, u64; absent: there was no state sync */
+    CD_CHAINDB_ADOPT = 'y',    /* a state on its way in (adopt.h) */
 } cd_chaindb_kind;
 
 /* cd_chaindb_put_meta appends a record; cd_chaindb_meta replaces out by one. Errors: CD_ENOENT. */
 void cd_chaindb_put_meta(cd_kv_batch *batch, cd_chaindb_kind kind, cd_bytes value);
 cd_err cd_chaindb_meta(cd_kv *kv, cd_buf *out, cd_chaindb_kind kind) CD_CHECK;
+
+/* cd_chaindb_floor gives the lowest height from which on all blocks have receipts: 0, or what is behind the block to
+ * which the state was synced. Of what is below some blocks are there, without receipts; cd_chaindb_bare_receipts makes
+ * those that say nothing but what follows from the block, and recovers its senders. Errors: CD_ESIG. */
+cd_err cd_chaindb_floor(cd_kv *kv, u64 *out) CD_CHECK;
+cd_err cd_chaindb_bare_receipts(cd_receipt **out, cd_arena *a, cd_block *block) CD_CHECK;
 
 /* cd_chaindb_put_edit_root appends the root of the state at version; cd_chaindb_edit gives the newest edit of that
  * height up to version and its root, CD_ENOENT when there is none; cd_chaindb_del_edits appends the removal of those

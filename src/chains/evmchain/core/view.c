@@ -130,6 +130,7 @@ cd_err cd__views_publish(cd__views *vs, cd_kv *kv, const cd_chain_rules *rules, 
         .genesis = *genesis,
         .epoch = vs->epoch,
         .oldest_state = oldest,
+        .floor = vs->floor,
         .first = vs->first,
         .head = vs->head,
     };
@@ -202,6 +203,11 @@ u64 cd_view_epoch(const cd_view *v)
 u64 cd_view_oldest_state(const cd_view *v)
 {
     return v->oldest_state;
+}
+
+u64 cd_view_floor(const cd_view *v)
+{
+    return v->floor;
 }
 
 u64 cd_view_first(const cd_view *v)

@@ -19,6 +19,7 @@ typedef struct cd_accepted {
     cd_block block;
     cd_bytes rlp;
     cd_receipt *receipts; /* one a transaction */
+    bool is_bare;         /* what the transactions came to is not kept: the receipts say what the block says */
 } cd_accepted;
 
 /* cd_view_newest gives the view of the last accepted block, a reference of the caller's. Any thread. */
@@ -92,6 +93,10 @@ void cd_view_source_stand_for(cd_view_source *s, cd_state_source *other);
 
 /* cd_view_oldest_state gives the lowest height whose state is kept. */
 u64 cd_view_oldest_state(const cd_view *v);
+
+/* cd_view_floor gives the lowest height from which on all blocks have receipts: behind the block to which the state was
+ * synced, 0 where it was not. Below it blocks may be bare, or missing. */
+u64 cd_view_floor(const cd_view *v);
 
 /* cd_view_kv borrows the frozen store, for indices and proofs. */
 cd_kv *cd_view_kv(cd_view *v);

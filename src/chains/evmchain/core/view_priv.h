@@ -35,6 +35,7 @@ typedef struct cd__views {
     u64 head;
     usize bytes; /* of RLP in recent */
     u64 epoch;
+    u64 floor;
     cd_mutex lock; /* protects newest, live and published */
     cd_view *newest;
     usize live;      /* views not freed yet */
@@ -51,6 +52,7 @@ struct cd_view {
     const cd_chain_rules *rules;
     cd_hash32 genesis;
     u64 epoch;
+    u64 floor;
     u64 oldest_state;
     u64 first; /* [first, head] are in recent, by number modulo its size */
     u64 head;

@@ -165,13 +165,15 @@ cd_err cd_log_index_complete(cd_kv *kv, cd_header_layout layout, u64 head, cd_lo
 {
     cd_kv_batch batch = {0};
     u64 done;
+    u64 floor;
     CD_TRY(reach(kv, &done));
     if (done == UINT64_MAX) {
         return CD_OK;
     }
+    CD_TRY(cd_chaindb_floor(kv, &floor));
     cd_err e = CD_OK;
     cd_kv_batch_for(&batch, kv);
-    for (u64 n = done + 1; n <= head && e == CD_OK; n++) {
+    for (u64 n = cd_max_u64(done + 1, floor); n <= head && e == CD_OK; n++) {
         e = index_one(kv, &batch, layout, &n);
         if (e == CD_OK && batch.rec.n >= REBUILD_BYTES) {
             e = commit(kv, &batch, n, why);

@@ -359,6 +359,15 @@ cd_err cd__eth_get_raw_tx_at(cd_rpc_call *call)
 
 /* --- receipts --- */
 
+cd_err cd__needs_receipts(cd_rpc_call *call, const cd_accepted *acc)
+{
+    return !acc->is_bare ? CD_OK
+                         : cd_rpc_fail(call, CD_RPC_SERVER,
+                                       "receipts of block %llu are not kept: the state came from peers at block %llu",
+                                       (unsigned long long)acc->block.header.number,
+                                       (unsigned long long)(cd_view_floor(cd_api_view(call)) - 1));
+}
+
 cd_err cd__eth_get_tx_receipt(cd_rpc_call *call)
 {
     cd_hash32 hash;
@@ -371,6 +380,7 @@ cd_err cd__eth_get_tx_receipt(cd_rpc_call *call)
         cd_json_w_null(call->out);
         return CD_OK;
     }
+    CD_TRY(cd__needs_receipts(call, acc));
     usize log_base = 0;
     for (usize i = 0; i < idx; i++) {
         log_base += acc->receipts[i].log_cnt;
@@ -390,5 +400,6 @@ cd_err cd__eth_get_block_receipts(cd_rpc_call *call)
         cd_json_w_null(call->out);
         return CD_OK;
     }
+    CD_TRY(cd__needs_receipts(call, acc));
     return show(call, acc, CD__SHOWN_RECEIPTS);
 }

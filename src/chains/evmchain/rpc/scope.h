@@ -51,6 +51,9 @@ cd_err cd__api_source(cd_rpc_call *call, cd_view_source *out, cd_json v, usize i
  * there is none. In lane TRY as cd__api_source. */
 cd_err cd__api_account(cd_rpc_call *call, cd_account *out, const cd_addr20 *addr, cd_json v, usize idx) CD_CHECK;
 
+/* cd__needs_receipts fails the call when what the transactions of a block came to is not kept. */
+cd_err cd__needs_receipts(cd_rpc_call *call, const cd_accepted *acc) CD_CHECK;
+
 /* cd_api_store fails the call because of the store, or hands on the CD_EAGAIN of lane TRY. */
 cd_err cd_api_store(cd_rpc_call *call, cd_err e);
 

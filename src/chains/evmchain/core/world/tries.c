@@ -76,6 +76,14 @@ cd_err cd__stored_get(cd_kv *kv, bool *found, u64 *version, cd_hash32 *root)
     return e;
 }
 
+void cd__stored_put(cd_kv_batch *batch, u64 version, const cd_hash32 *root)
+{
+    u8 record[40];
+    cd_put_be64(record, version);
+    memcpy(record + 8, root->b, 32);
+    cd_kv_batch_put(batch, cd_bytes_of(&stored_key, 1), cd_bytes_of(record, sizeof record));
+}
+
 cd_trie *cd__tries_find(cd_world *w, const cd_hash32 *account)
 {
     cd_trie **open = cd_hmap_get(&w->tries.storage, account);
@@ -376,7 +384,6 @@ usize cd__tries_mem(cd_world *w)
 void cd__tries_flush(cd_world *w, cd_kv_batch *batch, u64 version)
 {
     cd_hash32 root;
-    u8 record[40];
     void *val;
     CD_ASSERT(w->tries.accounts != NULL && w->tries.at == NULL);
     for (usize it = 0; cd_hmap_next(&w->tries.storage, &it, NULL, &val);) {
@@ -385,7 +392,5 @@ void cd__tries_flush(cd_world *w, cd_kv_batch *batch, u64 version)
         cd_trie_commit(t, &root, batch);
     }
     cd_trie_commit(w->tries.accounts, &root, batch);
-    cd_put_be64(record, version);
-    memcpy(record + 8, root.b, 32);
-    cd_kv_batch_put(batch, cd_bytes_of(&stored_key, 1), cd_bytes_of(record, sizeof record));
+    cd__stored_put(batch, version, &root);
 }

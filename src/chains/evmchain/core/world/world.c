@@ -328,6 +328,22 @@ void cd_world_drop(cd_world *w, cd_world_view *view)
     }
 }
 
+cd_err cd_world_reload(cd_world *w, cd_errinfo *why)
+{
+    cd__tries_close(w); /* first: nodes of what was there before are not looked for */
+    while (w->views != NULL) {
+        cd_world_view *v = w->views;
+        while (v->parent != NULL) {
+            v = v->parent;
+        }
+        cd_world_drop(w, v);
+    }
+    cd__world_cache_forget(&w->cache);
+    w->has_head = false;
+    CD_TRY(load(w, why));
+    return cd__tries_move(w, NULL, why);
+}
+
 /* Appends the deletion of journal records that neither the stored tries nor the history need any more once the tries
  * are stored at version. */
 static cd_err drop_journal(const cd_world *w, cd_kv_batch *batch, u64 version)

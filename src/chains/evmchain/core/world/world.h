@@ -93,6 +93,10 @@ u64 cd_world_version(const cd_world *w);
 cd_err cd_world_truncate(cd_world *w, u64 version, const cd_kv_batch *extra, const cd_flat_head *head, cd_kv_sync sync,
                          cd_errinfo *why) CD_CHECK;
 
+/* cd_world_reload stands at what the store holds now, which another (adopt.h) has changed as a whole. All views end.
+ * Errors: as cd_world_open. */
+cd_err cd_world_reload(cd_world *w, cd_errinfo *why) CD_CHECK;
+
 /* cd_world_drop forgets view and everything built on it. */
 void cd_world_drop(cd_world *w, cd_world_view *view);
 

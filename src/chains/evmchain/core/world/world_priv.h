@@ -255,8 +255,10 @@ void cd__keys_add(cd__key_list *l, const cd_hash32 *account, const cd_hash32 *sl
 void cd__keys_add_record(cd__key_list *l, const cd__journal *j);
 void cd__keys_sort(cd__key_list *l);
 
-/* cd__stored_get reads which version and root the stored tries have; false in a fresh store. */
+/* cd__stored_get reads which version and root the stored tries have, false in a fresh store; cd__stored_put appends
+ * it. */
 cd_err cd__stored_get(cd_kv *kv, bool *found, u64 *version, cd_hash32 *root) CD_CHECK;
+void cd__stored_put(cd_kv_batch *batch, u64 version, const cd_hash32 *root);
 
 /* cd__tries_move stands the tries at view. On an error they are closed (and catch up later). */
 cd_err cd__tries_move(cd_world *w, cd_world_view *to, cd_errinfo *why) CD_CHECK;

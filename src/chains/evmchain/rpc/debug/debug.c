@@ -44,6 +44,7 @@ cd_err cd__debug_get_raw_receipts(cd_rpc_call *call)
     const cd_accepted *acc;
     cd_buf raw = {0};
     CD_TRY(load(call, &acc));
+    CD_TRY(cd__needs_receipts(call, acc));
     cd_json_w_arr(call->out);
     for (usize i = 0; i < acc->block.tx_cnt; i++) {
         cd_buf_clear(&raw);

@@ -71,6 +71,18 @@ static cd_err resolve(cd_rpc_call *call, u64 *from, u64 *to, const cd__log_range
     return CD_OK;
 }
 
+/* Of blocks before the one to which the state was synced nobody knows the logs; the genesis has none. */
+static cd_err check_floor(cd_rpc_call *call, u64 from, u64 to)
+{
+    unsigned long long floor = cd_view_floor(cd_api_view(call));
+    return from >= floor || to == 0
+               ? CD_OK
+               : cd_rpc_fail(call, CD_RPC_SERVER,
+                             "logs of blocks before %llu are not kept: the state came from peers. Try with this block "
+                             "range [0x%llx, 0x%llx].",
+                             floor, floor, (unsigned long long)cd_max_u64(floor, to));
+}
+
 /* --- the answer --- */
 
 /* The words are those that clients who split ranges by themselves look for. */
@@ -116,6 +128,7 @@ cd_err cd__logs_answer(cd_rpc_call *call, const cd_log_criteria *want, const cd_
     u64 to;
     usize total = 0;
     CD_TRY(resolve(call, &from, &to, range));
+    CD_TRY(check_floor(call, from, to));
     cd_log_scan *scan = cd_arena_new(call->arena, cd_log_scan);
     cd_err e = cd_log_scan_init(scan, cd_api_view(call), want, from, to);
     cd_json_w_arr(call->out);
