@@ -121,6 +121,13 @@ typedef enum cd_vm_sync_mode {
     CD_VM_SYNC_DYNAMIC = 3, /* the chain bootstraps while the state is synced */
 } cd_vm_sync_mode;
 
+/* How far a sync is. */
+typedef struct cd_vm_sync_progress {
+    u64 items;    /* leafs, codes and blocks that are here */
+    u32 permille; /* of the state, about */
+    u64 left_s;   /* seconds, if it goes on at this speed; 0: not known */
+} cd_vm_sync_progress;
+
 /* For a VM that can be synced to a summary instead of executing every block. Errors of all: CD_ENOENT when there is no
  * summary. */
 typedef struct cd_vm_sync_ops {
@@ -132,8 +139,10 @@ typedef struct cd_vm_sync_ops {
     cd_err (*at)(cd_vm *vm, cd_vm_summary *out, cd_arena *a, u64 height);
     /* parse reads a summary from a peer. Errors: CD_EFORMAT and like. */
     cd_err (*parse)(cd_vm *vm, cd_vm_summary *out, cd_arena *a, cd_bytes bytes, cd_errinfo *why);
-    /* accept begins to sync, before any block is verified. */
+    /* accept begins to sync, before any block is verified. CD_VM_SYNC_DONE ends a static sync, also one that came to
+     * nothing: last_accepted tells. */
     cd_err (*accept)(cd_vm *vm, cd_vm_sync_mode *mode, const cd_vm_summary *s, cd_errinfo *why);
+    void (*progress)(cd_vm *vm, cd_vm_sync_progress *out); /* how far it is; NULL: nobody can tell */
 } cd_vm_sync_ops;
 
 /* --- messages between VMs of one chain on several nodes --- */

@@ -19,7 +19,9 @@ static bool is_there(const bootstrap *s, const cd_node_id *node)
 /* Reads the beacons, and begins a round in which no beacon has been asked. False: they are not known yet. */
 static bool know_beacons(bootstrap *s)
 {
-    if (s->cfg.has_beacons && !s->beacons.is_known) {
+    if (s->wants_state && s->cfg.sync_beacon_cnt != 0) {
+        cd_voters_set(&s->beacons, s->cfg.sync_beacons, s->cfg.sync_beacon_cnt);
+    } else if (s->cfg.has_beacons && !s->beacons.is_known) {
         cd_voters_set(&s->beacons, s->cfg.beacons, s->cfg.beacon_cnt);
     } else if (!s->cfg.has_beacons) {
         (void)cd_voters_read(&s->beacons, s->cfg.validators, &s->cfg.subnet);
@@ -46,8 +48,7 @@ static bool are_enough_there(const bootstrap *s)
     return there >= s->beacons.weights.total - s->beacons.weights.total / 4;
 }
 
-/* The beacon that was asked and now answers, marked as answered; NULL: from is not awaited. */
-static beacon *answers(bootstrap *s, const cd_node_id *from)
+beacon *cd__boot_answers(bootstrap *s, const cd_node_id *from)
 {
     for (u32 i = 0; i < s->beacons.weights.cnt; i++) {
         if (s->asked[i].state == ASKED && is_same_node(&s->beacons.nodes[i], from)) {
@@ -82,7 +83,13 @@ static void ask_more(bootstrap *s)
     for (u32 i = 0; i < s->candidate_cnt; i++) {
         ids[i] = s->candidates[i].id;
     }
-    if (n != 0) {
+    if (n != 0 && s->wants_state) {
+        u64 heights[CD_BOOTSTRAP_SAMPLE];
+        for (u32 i = 0; i < s->candidate_cnt; i++) {
+            heights[i] = s->summaries[i].height;
+        }
+        s->cfg.net->get_summaries(s->cfg.net, to, n, s->request, heights, s->candidate_cnt);
+    } else if (n != 0) {
         s->cfg.net->get_accepted(s->cfg.net, to, n, s->request, ids, s->candidate_cnt);
     }
 }
@@ -106,6 +113,10 @@ static void end_agreement(bootstrap *s)
 {
     cd_hash32 ids[CD_BOOTSTRAP_SAMPLE];
     u32 n = 0;
+    if (s->wants_state) {
+        cd__boot_end_summaries(s, enough(s));
+        return;
+    }
     for (u32 i = 0; i < s->candidate_cnt; i++) {
         if (s->candidates[i].stake >= enough(s)) {
             ids[n++] = s->candidates[i].id;
@@ -121,12 +132,13 @@ static void end_agreement(bootstrap *s)
     cd__boot_fetch(s, ids, n);
 }
 
-void cd__boot_on_accepted(bootstrap *s, const cd_node_id *from, const cd_hash32 *ids, u32 cnt)
+void cd__boot_on_accepted(bootstrap *s, const cd_node_id *from, const cd_hash32 *ids, u32 cnt, bool is_silent)
 {
-    const beacon *b = answers(s, from);
+    const beacon *b = cd__boot_answers(s, from);
     if (b == NULL) {
         return;
     }
+    s->silent += is_silent ? b->stake : 0;
     for (u32 i = 0; i < s->candidate_cnt; i++) {
         bool has = false;
         for (u32 k = 0; k < cnt && !has; k++) {
@@ -141,14 +153,15 @@ void cd__boot_on_accepted(bootstrap *s, const cd_node_id *from, const cd_hash32 
     }
 }
 
-static void begin_agreement(bootstrap *s)
+void cd__boot_begin_agreement(bootstrap *s)
 {
     for (u32 i = 0; i < s->beacons.weights.cnt; i++) {
         s->asked[i].state = TO_ASK;
     }
     s->open = 0;
+    s->silent = 0;
     s->request++;
-    cd__boot_step(s, CD_BOOTSTRAP_AGREES);
+    cd__boot_step(s, s->wants_state ? CD_BOOTSTRAP_WEIGHS : CD_BOOTSTRAP_AGREES);
     ask_more(s);
 }
 
@@ -167,7 +180,7 @@ static void add_candidate(bootstrap *s, const cd_hash32 *id)
 
 void cd__boot_on_frontier(bootstrap *s, const cd_node_id *from, const cd_hash32 *id)
 {
-    if (answers(s, from) == NULL) {
+    if (cd__boot_answers(s, from) == NULL) {
         return;
     }
     if (id != NULL) {
@@ -176,7 +189,7 @@ void cd__boot_on_frontier(bootstrap *s, const cd_node_id *from, const cd_hash32 
     if (s->open == 0 && s->candidate_cnt == 0) {
         cd__boot_again(s, BOOT_RETRY_NS);
     } else if (s->open == 0) {
-        begin_agreement(s);
+        cd__boot_begin_agreement(s);
     }
 }
 
@@ -198,6 +211,13 @@ static void ask_frontier(bootstrap *s)
     cd_weighted_bag_fini(&bag);
     s->request++;
     s->candidate_cnt = 0;
+    s->silent = 0;
+    if (s->wants_state) {
+        cd_arena_reset(&s->summary_arena);
+        cd__boot_step(s, CD_BOOTSTRAP_SUMMARIES);
+        s->cfg.net->get_summary_frontier(s->cfg.net, to, s->open, s->request);
+        return;
+    }
     cd__boot_step(s, CD_BOOTSTRAP_FRONTIER);
     s->cfg.net->get_accepted_frontier(s->cfg.net, to, s->open, s->request);
 }
@@ -207,7 +227,9 @@ void cd__boot_try_begin(bootstrap *s)
     if (s->now_ns < s->retry_ns || !s->cfg.may_begin(s->cfg.ctx) || !know_beacons(s)) {
         return;
     }
-    if (s->beacons.weights.total == 0) {
+    if (s->beacons.weights.total == 0 && s->wants_state) {
+        cd__boot_no_state(s);
+    } else if (s->beacons.weights.total == 0) {
         cd__boot_step(s, CD_BOOTSTRAP_SYNCED);
         s->cfg.synced(s->cfg.ctx);
     } else if (s->was_connected || are_enough_there(s)) {

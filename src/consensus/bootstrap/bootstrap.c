@@ -8,6 +8,9 @@
 
 static const char *const step_names[] = {
     [CD_BOOTSTRAP_WAITS] = "waiting",
+    [CD_BOOTSTRAP_SUMMARIES] = "asking for states",
+    [CD_BOOTSTRAP_WEIGHS] = "asking which state is accepted",
+    [CD_BOOTSTRAP_SYNCS] = "syncing state",
     [CD_BOOTSTRAP_FRONTIER] = "asking for the frontier",
     [CD_BOOTSTRAP_AGREES] = "asking what is accepted",
     [CD_BOOTSTRAP_FETCHES] = "fetching blocks",
@@ -77,6 +80,10 @@ cd_bootstrap_progress cd_bootstrap_progress_get(const cd_engine *e)
 {
     const bootstrap *s = (const bootstrap *)(const void *)e;
     cd_bootstrap_progress p = {.step = s->step, .fetched = s->fetched, .executed = s->executed};
+    if (s->vm != NULL && s->step == CD_BOOTSTRAP_SYNCS && s->vm->ops->sync->progress != NULL) {
+        s->vm->ops->sync->progress(s->vm, &p.state);
+        p.left_s = p.state.left_s;
+    }
     if (s->vm == NULL || (s->step != CD_BOOTSTRAP_FETCHES && s->step != CD_BOOTSTRAP_EXECUTES)) {
         return p;
     }
@@ -103,6 +110,12 @@ static void tell_progress(bootstrap *s)
     }
     const cd_bootstrap_progress p = cd_bootstrap_progress_get(&s->engine);
     s->told_ns = s->now_ns;
+    if (s->step == CD_BOOTSTRAP_SYNCS) {
+        cd_log_info(s->cfg.log, "syncing state", CD_F("chain", s->cfg.name), CD_F("height", s->sync_height),
+                    CD_F("items", p.state.items), CD_F("permille", (u64)p.state.permille),
+                    CD_F("seconds_left", p.left_s));
+        return;
+    }
     cd_log_info(s->cfg.log, "catching up", CD_F("chain", s->cfg.name), CD_F("step", cd_bootstrap_step_name(p.step)),
                 CD_F("fetched", p.fetched), CD_F("to_fetch", p.to_fetch), CD_F("executed", p.executed),
                 CD_F("to_execute", p.to_execute), CD_F("seconds_left", p.left_s));
@@ -121,6 +134,7 @@ void cd_bootstrap_tick(cd_engine *e, u64 now_ns)
     } else if (s->step == CD_BOOTSTRAP_FETCHES) {
         cd__boot_ask(s);
     }
+    cd__boot_look_at_sync(s);
     if (s->step == CD_BOOTSTRAP_SYNCED) {
         if (s->cfg.may_run(s->cfg.ctx)) {
             run(s);
@@ -153,15 +167,25 @@ static void follow(bootstrap *s)
 static cd_err boot_start(cd_engine *e, cd_vm *vm, cd_errinfo *why)
 {
     bootstrap *s = bootstrap_of(e);
-    CD_TRY(vm->ops->set_state(vm, CD_VM_BOOTSTRAPPING, why));
     s->vm = vm;
+    s->wants_state = cd__boot_wants_state(s);
+    cd_err err = vm->ops->set_state(vm, s->wants_state ? CD_VM_SYNCING : CD_VM_BOOTSTRAPPING, why);
+    if (err != CD_OK) {
+        s->vm = NULL;
+        return err;
+    }
     cd__boot_step(s, CD_BOOTSTRAP_WAITS);
     return CD_OK;
 }
 
 static void boot_notify(cd_engine *e, cd_vm_event event)
 {
-    cd_engine *engine = bootstrap_of(e)->cfg.engine;
+    bootstrap *s = bootstrap_of(e);
+    cd_engine *engine = s->cfg.engine;
+    if (event == CD_VM_SYNC_DONE && !is_running(s)) {
+        s->is_sync_over = true;
+        return;
+    }
     engine->ops->notify(engine, event);
 }
 
@@ -183,6 +207,7 @@ static bool boot_do(cd_engine *e)
 {
     bootstrap *s = bootstrap_of(e);
     bool has_more = false;
+    cd__boot_look_at_sync(s);
     if (s->step == CD_BOOTSTRAP_EXECUTES) {
         has_more = cd__boot_execute(s);
     } else if (is_running(s)) {
@@ -239,6 +264,7 @@ void cd_bootstrap_free(cd_engine *e)
     cd_hmap_fini(&s->peers);
     cd_voters_fini(&s->beacons);
     cd_free(s->asked);
+    cd_arena_fini(&s->summary_arena);
     cd_kv_batch_fini(&s->batch);
     cd_buf_fini(&s->block);
     cd_free(s);
@@ -280,7 +306,23 @@ void cd_bootstrap_accepted(cd_engine *e, const cd_node_id *from, u32 request, co
 {
     bootstrap *s = bootstrap_of(e);
     if (is_awaited(s, CD_BOOTSTRAP_AGREES, request)) {
-        cd__boot_on_accepted(s, from, ids, cnt);
+        cd__boot_on_accepted(s, from, ids, cnt, false);
+    }
+}
+
+void cd_bootstrap_summary_frontier(cd_engine *e, const cd_node_id *from, u32 request, cd_bytes summary)
+{
+    bootstrap *s = bootstrap_of(e);
+    if (is_awaited(s, CD_BOOTSTRAP_SUMMARIES, request)) {
+        cd__boot_on_summary(s, from, summary, false);
+    }
+}
+
+void cd_bootstrap_summaries(cd_engine *e, const cd_node_id *from, u32 request, const cd_hash32 *ids, u32 cnt)
+{
+    bootstrap *s = bootstrap_of(e);
+    if (is_awaited(s, CD_BOOTSTRAP_WEIGHS, request)) {
+        cd__boot_on_accepted(s, from, ids, cnt, false);
     }
 }
 
@@ -299,8 +341,10 @@ void cd_bootstrap_failed(cd_engine *e, const cd_node_id *from, u32 request)
     bootstrap *s = bootstrap_of(e);
     if (is_awaited(s, CD_BOOTSTRAP_FRONTIER, request)) {
         cd__boot_on_frontier(s, from, NULL);
-    } else if (is_awaited(s, CD_BOOTSTRAP_AGREES, request)) {
-        cd__boot_on_accepted(s, from, NULL, 0);
+    } else if (is_awaited(s, CD_BOOTSTRAP_SUMMARIES, request)) {
+        cd__boot_on_summary(s, from, (cd_bytes){0}, true);
+    } else if (is_awaited(s, CD_BOOTSTRAP_AGREES, request) || is_awaited(s, CD_BOOTSTRAP_WEIGHS, request)) {
+        cd__boot_on_accepted(s, from, NULL, 0, true);
     } else if (s->vm != NULL && s->step == CD_BOOTSTRAP_FETCHES) {
         cd__boot_on_ancestors(s, from, request, NULL, 0);
     }

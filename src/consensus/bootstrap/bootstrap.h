@@ -4,6 +4,13 @@
  *     ▲        │          │         │        │          │
  *     └────────┴──────────┴─────────┴────────┴──────────┘  nobody agrees, or the network has gone on meanwhile
  *
+ *   Where the VM can be synced to a summary of its state, and wants to, this comes first:
+ *
+ *   wait ─► summaries ─► weigh ─► sync ─► wait …     no summary, or too few answers: blocks alone
+ *
+ *   summaries a sample of beacons shows the newest summaries of the state
+ *   weigh     all say which of those are theirs, too: more than half of the stake must
+ *   sync      the VM fetches the state, in state CD_VM_SYNCING
  *   wait      until three quarters of the beacons' stake are connected
  *   frontier  a sample of them says what each has accepted last
  *   agree     all say which of those they have accepted too: more than half of the stake must
@@ -14,7 +21,7 @@
  * Everything that is fetched is known by its hash before it is asked for, so that one block after the other is what the
  * beacons have agreed on. What a peer can make us keep is one answer. Fetched blocks survive a restart, which goes on
  * from them. Time, randomness and messages come in as arguments or through the configuration; nothing here waits.
- * Threading: confined to the chain's executor. [spec:p2p#10] */
+ * Threading: confined to the chain's executor. [spec:p2p#10] [spec:p2p#11] */
 #ifndef CD_CONSENSUS_BOOTSTRAP_H
 #define CD_CONSENSUS_BOOTSTRAP_H
 
@@ -37,7 +44,9 @@ typedef struct cd_bootstrap_cfg {
     const cd_bootstrap_net *net;
     bool has_beacons; /* true: the beacons below are asked, each with weight 1; false: the validators of subnet */
     const cd_node_id *beacons;
-    u32 beacon_cnt; /* 0: nobody is asked, the chain is as it stands */
+    u32 beacon_cnt;                 /* 0: nobody is asked, the chain is as it stands */
+    const cd_node_id *sync_beacons; /* who is asked for summaries, each with weight 1 */
+    u32 sync_beacon_cnt;            /* 0: the same as for blocks */
     const cd_vm_validators *validators;
     cd_hash32 subnet;
     cd_node_id self; /* this node, which counts as connected */
@@ -72,6 +81,10 @@ void cd_bootstrap_frontier(cd_engine *e, const cd_node_id *from, u32 request, co
 void cd_bootstrap_accepted(cd_engine *e, const cd_node_id *from, u32 request, const cd_hash32 *ids, u32 cnt);
 void cd_bootstrap_ancestors(cd_engine *e, const cd_node_id *from, u32 request, const cd_bytes *blocks, u32 cnt,
                             u64 now_ns);
+/* The same for summaries; an empty one says that there is none. */
+void cd_bootstrap_summary_frontier(cd_engine *e, const cd_node_id *from, u32 request, cd_bytes summary);
+void cd_bootstrap_summaries(cd_engine *e, const cd_node_id *from, u32 request, const cd_hash32 *ids, u32 cnt);
+
 /* cd_bootstrap_failed: a question, of whichever kind, was not answered in time. */
 void cd_bootstrap_failed(cd_engine *e, const cd_node_id *from, u32 request);
 
@@ -80,6 +93,9 @@ void cd_bootstrap_failed(cd_engine *e, const cd_node_id *from, u32 request);
 /* The steps of the catching up. */
 typedef enum cd_bootstrap_step {
     CD_BOOTSTRAP_WAITS,
+    CD_BOOTSTRAP_SUMMARIES,
+    CD_BOOTSTRAP_WEIGHS,
+    CD_BOOTSTRAP_SYNCS,
     CD_BOOTSTRAP_FRONTIER,
     CD_BOOTSTRAP_AGREES,
     CD_BOOTSTRAP_FETCHES,
@@ -96,7 +112,8 @@ typedef struct cd_bootstrap_progress {
     u64 executed;
     u64 to_fetch; /* this and to_execute: blocks that are known to be left */
     u64 to_execute;
-    u64 left_s; /* seconds until the step ends if it goes on at this speed; 0: not known */
+    cd_vm_sync_progress state; /* of the sync, while it runs */
+    u64 left_s;                /* seconds until the step ends if it goes on at this speed; 0: not known */
 } cd_bootstrap_progress;
 
 /* cd_bootstrap_progress_get tells the progress; cd_bootstrap_step_name gives a step's name. cd_bootstrap_vm gives the

@@ -2,6 +2,7 @@
  *
  *   bootstrap.c   the seat, the steps one after the other, what is known of it
  *   agree.c       what the network has accepted: frontier, agreement
+ *   summaries.c   the same for states, and the VM's sync
  *   fetch.c       blocks from peers into the store
  *   execute.c     blocks from the store into the chain
  *
@@ -62,6 +63,14 @@ typedef struct bootstrap {
     u32 open;      /* questions of the round that are not answered yet */
     candidate candidates[CD_BOOTSTRAP_SAMPLE];
     u32 candidate_cnt;
+    bool wants_state;                             /* summaries are asked for before blocks are */
+    cd_vm_summary summaries[CD_BOOTSTRAP_SAMPLE]; /* of the candidates */
+    cd_arena summary_arena;
+    u64 silent; /* stake that has not answered in the round */
+    u32 summary_rounds;
+    u32 syncs; /* that ended nowhere */
+    u64 sync_height;
+    bool is_sync_over;
     cd_fetched blocks;
     missing missing[MISSING_MAX];
     u32 missing_cnt;
@@ -101,7 +110,23 @@ void cd__boot_halt(bootstrap *s, const char *what, cd_err e, const cd_errinfo *w
 /* cd__boot_try_begin asks for frontiers once the beacons are known and enough of them are connected. */
 void cd__boot_try_begin(bootstrap *s);
 void cd__boot_on_frontier(bootstrap *s, const cd_node_id *from, const cd_hash32 *id); /* NULL: no answer */
-void cd__boot_on_accepted(bootstrap *s, const cd_node_id *from, const cd_hash32 *ids, u32 cnt);
+void cd__boot_on_accepted(bootstrap *s, const cd_node_id *from, const cd_hash32 *ids, u32 cnt, bool is_silent);
+
+/* cd__boot_answers gives the beacon that was asked and now answers, marked as answered; NULL: from is not awaited.
+ * cd__boot_begin_agreement asks all beacons about the candidates. */
+beacon *cd__boot_answers(bootstrap *s, const cd_node_id *from);
+void cd__boot_begin_agreement(bootstrap *s);
+
+/* --- summaries.c --- */
+
+/* cd__boot_wants_state tells whether the VM can be synced, and wants to. cd__boot_no_state goes on to blocks. */
+bool cd__boot_wants_state(const bootstrap *s);
+void cd__boot_no_state(bootstrap *s);
+
+/* What came: a summary (empty: none), all votes on summaries, the end of the VM's sync. */
+void cd__boot_on_summary(bootstrap *s, const cd_node_id *from, cd_bytes summary, bool is_silent);
+void cd__boot_end_summaries(bootstrap *s, u64 enough);
+void cd__boot_look_at_sync(bootstrap *s);
 
 /* --- fetch.c --- */
 

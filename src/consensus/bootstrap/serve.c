@@ -70,8 +70,9 @@ void cd_serve_summary_frontier(const cd_serve *s, const cd_node_id *to, u32 requ
     const cd_vm_sync_ops *sync = sync_of(s);
     cd_vm_summary newest;
     cd_arena a = {0};
-    if (sync != NULL && sync->last(s->vm, &newest, &a) == CD_OK) {
-        s->net->state_summary_frontier(s->net, to, request, newest.bytes);
+    cd_err e = sync == NULL ? CD_ENOENT : sync->last(s->vm, &newest, &a);
+    if (e == CD_OK || e == CD_ENOENT) {
+        s->net->state_summary_frontier(s->net, to, request, e == CD_OK ? newest.bytes : (cd_bytes){0});
     }
     cd_arena_fini(&a);
 }

@@ -31,8 +31,8 @@ void cd_serve_ancestors(const cd_serve *s, const cd_node_id *to, u32 request, co
 void cd_serve_get(const cd_serve *s, const cd_node_id *to, u32 request, const cd_hash32 *id);
 
 /* cd_serve_summary_frontier gives the newest summary of the state, cd_serve_summaries the IDs of those at some heights.
- * A VM whose state is not synced by summaries has none, and says so: the original's nodes do not go on to fetch blocks
- * as long as most of the stake is silent. */
+ * A VM that has none says so, by an empty one and no IDs: nodes do not go on to fetch blocks as long as most of the
+ * stake is silent. */
 void cd_serve_summary_frontier(const cd_serve *s, const cd_node_id *to, u32 request);
 void cd_serve_summaries(const cd_serve *s, const cd_node_id *to, u32 request, const u64 *heights, u32 cnt);
 

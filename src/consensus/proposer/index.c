@@ -3,6 +3,7 @@
  *   'b' id       ─► the VM's id (32), n (4), what stands before the VM's block (n), what stands behind it
  *   'h' height   ─► id
  *   'f'          ─► height of the first outer block
+ *   's'          ─► the summary that the VM was synced to last, or is being synced to
  *
  * The VM keeps its own block: it is not written twice. */
 #include "consensus/proposer/proposer_priv.h"
@@ -59,6 +60,16 @@ void cd__index_put(cd_kv_batch *batch, const proposer *p, const outer_block *o)
         cd__index_fork(batch, o->pub.height);
     }
     cd_buf_fini(&value);
+}
+
+void cd__index_put_summary(cd_kv_batch *batch, cd_bytes summary)
+{
+    cd_kv_batch_put(batch, cd_bytes_str("s"), summary);
+}
+
+cd_err cd__index_summary(proposer *p, cd_buf *out)
+{
+    return cd_kv_get(p->cfg.kv, out, cd_bytes_str("s"));
 }
 
 /* Makes a block from its record, which has the bytes before and behind the VM's block, and from the VM's block. */

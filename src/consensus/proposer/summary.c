@@ -39,8 +39,20 @@ static cd_err summary_ongoing(cd_vm *vm, cd_vm_summary *out, cd_arena *a)
 {
     proposer *p = (proposer *)(void *)vm;
     cd_vm_summary inner;
+    cd_outer_summary parts;
+    cd_buf kept = {0};
     CD_TRY(inner_sync(p)->ongoing(p->inner, &inner, a));
-    return around(p, out, a, &inner);
+    cd_err e = cd__index_summary(p, &kept);
+    if (e == CD_OK) {
+        e = cd_outer_summary_parse(&parts, cd_buf_bytes(&kept), NULL);
+    }
+    if (e == CD_OK && cd_bytes_eq(parts.inner, inner.bytes)) {
+        *out = (cd_vm_summary){.id = parts.id, .height = inner.height, .bytes = cd_arena_dup(a, cd_buf_bytes(&kept))};
+    } else if (e == CD_OK || e == CD_ENOENT) {
+        e = around(p, out, a, &inner);
+    }
+    cd_buf_fini(&kept);
+    return e;
 }
 
 static cd_err summary_last(cd_vm *vm, cd_vm_summary *out, cd_arena *a)
@@ -81,7 +93,7 @@ static cd_err summary_parse(cd_vm *vm, cd_vm_summary *out, cd_arena *a, cd_bytes
 
 /* Puts the outer block into the index now. That it is the last accepted one follows from the VM when the sync has
  * ended. */
-static cd_err put_block(proposer *p, const cd_outer_summary *parts, cd_errinfo *why)
+static cd_err put_block(proposer *p, const cd_outer_summary *parts, cd_bytes summary, cd_errinfo *why)
 {
     cd_vm_block *b;
     CD_TRY(cd_blocks_parse(&p->blocks, &b, parts->block, why));
@@ -93,6 +105,7 @@ static cd_err put_block(proposer *p, const cd_outer_summary *parts, cd_errinfo *
         cd__index_fork(&p->batch, parts->fork_height);
     }
     cd__index_put(&p->batch, p, outer_of(b));
+    cd__index_put_summary(&p->batch, summary);
     cd_err e = cd_kv_commit(p->cfg.kv, &p->batch, CD_KV_SYNC, why);
     p->fork_height = e == CD_OK ? p->fork_height : fork;
     cd_blocks_release(&p->blocks, b);
@@ -113,10 +126,18 @@ static cd_err summary_accept(cd_vm *vm, cd_vm_sync_mode *mode, const cd_vm_summa
         return CD_OK;
     }
     cd_err e = inner_sync(p)->parse(p->inner, &inner, &a, parts.inner, why);
-    e = e != CD_OK ? e : put_block(p, &parts, why);
+    e = e != CD_OK ? e : put_block(p, &parts, s->bytes, why);
     e = e != CD_OK ? e : inner_sync(p)->accept(p->inner, mode, &inner, why);
     cd_arena_fini(&a);
     return e;
+}
+
+static void summary_progress(cd_vm *vm, cd_vm_sync_progress *out)
+{
+    const proposer *p = (proposer *)(void *)vm;
+    if (inner_sync(p)->progress != NULL) {
+        inner_sync(p)->progress(p->inner, out);
+    }
 }
 
 const cd_vm_sync_ops cd__summary_ops = {
@@ -126,4 +147,5 @@ const cd_vm_sync_ops cd__summary_ops = {
     .at = summary_at,
     .parse = summary_parse,
     .accept = summary_accept,
+    .progress = summary_progress,
 };

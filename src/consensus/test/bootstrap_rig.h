@@ -35,13 +35,15 @@ typedef struct member {
     cd_kv *kv;
     toy *t;
     u32 gets;
+    bool is_stateless; /* silent when asked for states */
 } member;
 
 typedef struct ask {
-    enum { FRONTIER, ACCEPTED, ANCESTORS } kind;
+    enum { FRONTIER, ACCEPTED, ANCESTORS, SUMMARIES, WEIGHED } kind;
     cd_node_id to;
     u32 request;
     cd_hash32 ids[CD_BOOTSTRAP_SAMPLE];
+    u64 heights[CD_BOOTSTRAP_SAMPLE];
     u32 cnt;
 } ask;
 
@@ -66,7 +68,10 @@ typedef struct rig {
     u32 normal, synced, running;
     cd_vm_state state;
     bool may_begin, may_run, door_fails;
-    u64 fails_at; /* height of a block that does not verify here */
+    void (*answer_more)(struct rig *r, const ask *a); /* to questions for states */
+    const cd_vm_sync_ops *sync;                       /* of our VM */
+    u32 sync_beacons;                                 /* so many of the last peers */
+    u64 fails_at;                                     /* height of a block that does not verify here */
 } rig;
 
 static rig *the_rig;
@@ -181,6 +186,14 @@ CD_INLINE void answer(rig *r, const ask *a)
     r->answers = p;
     r->has_answered = false;
     p->gets += a->kind == ANCESTORS;
+    if (a->kind == SUMMARIES || a->kind == WEIGHED) {
+        if (p->is_stateless) {
+            cd_bootstrap_failed(r->e, &p->id, a->request);
+        } else {
+            r->answer_more(r, a);
+        }
+        return;
+    }
     if (p->manner == SILENT || (p->manner == EMPTY && a->kind == ANCESTORS)) {
         cd_bootstrap_failed(r->e, &p->id, a->request);
     } else if (p->manner == GARBAGE && a->kind == ANCESTORS) {
@@ -285,6 +298,7 @@ CD_INLINE void open_own(rig *r)
     r->ops = toy_ops;
     r->ops.verify = verify;
     r->ops.set_state = set_state;
+    r->ops.sync = r->sync;
     r->t->vm.ops = &r->ops;
     r->inner = cd_solo_new(&(cd_solo_cfg){.door = door, .name = "T"});
     const cd_bootstrap_cfg cfg = {
@@ -295,6 +309,8 @@ CD_INLINE void open_own(rig *r)
         .has_beacons = true,
         .beacons = r->beacons,
         .beacon_cnt = r->peer_cnt,
+        .sync_beacons = r->beacons + (r->peer_cnt - r->sync_beacons),
+        .sync_beacon_cnt = r->sync_beacons,
         .self = {.b = {99}},
         .rng = &r->rng,
         .may_begin = may_begin,

@@ -741,6 +741,10 @@ static void put_progress(cd_json_w *w, const cd_bootstrap_progress *p)
     cd_json_put_u64(w, "executed", p->executed);
     cd_json_put_u64(w, "fetched", p->fetched);
     cd_json_put_u64(w, "secondsLeft", p->left_s);
+    if (p->step == CD_BOOTSTRAP_SYNCS) {
+        cd_json_put_u64(w, "stateItems", p->state.items);
+        cd_json_put_u64(w, "statePermille", p->state.permille);
+    }
     cd_json_put_cstr(w, "step", cd_bootstrap_step_name(p->step));
     cd_json_put_u64(w, "toExecute", p->to_execute);
     cd_json_put_u64(w, "toFetch", p->to_fetch);
@@ -803,6 +807,8 @@ void cd_node_chain_metrics(cd_node_chain *c)
         {"snowman_bs_accepted", "Blocks accepted while catching up", progress.executed},
         {"snowman_bs_to_fetch", "Blocks that are known to be fetched yet", progress.to_fetch},
         {"snowman_bs_to_accept", "Blocks that are known to be accepted yet", progress.to_execute},
+        {"snowman_ss_items", "Leafs, codes and blocks that the sync of the state has fetched", progress.state.items},
+        {"snowman_ss_permille", "How much of the state is synced, while it is", progress.state.permille},
         {"snowman_bs_seconds_left", "Until the step of catching up ends; 0: not known", progress.left_s},
     };
     usize cnt = has_progress ? CD_COUNT(rows) : ALWAYS;

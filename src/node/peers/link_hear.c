@@ -24,6 +24,7 @@ bool cd__link_is_well_formed(u32 op, const cd_p2p_chain_msg *m)
     case CD_P2P_GET_STATE_SUMMARY_FRONTIER:
     case CD_P2P_GET_ACCEPTED_STATE_SUMMARY:
     case CD_P2P_ANCESTORS:
+    case CD_P2P_STATE_SUMMARY_FRONTIER:
         return true;
     case CD_P2P_PULL_QUERY:
     case CD_P2P_GET:
@@ -33,6 +34,7 @@ bool cd__link_is_well_formed(u32 op, const cd_p2p_chain_msg *m)
         return m->data.n == LINK_ID_LEN && (m->engine_type == LINEAR || m->engine_type == UNSAID);
     case CD_P2P_GET_ACCEPTED:
     case CD_P2P_ACCEPTED:
+    case CD_P2P_ACCEPTED_STATE_SUMMARY:
         return are_ids(&m->list);
     case CD_P2P_CHITS:
         return m->preferred_id.n == LINK_ID_LEN && m->accepted_id.n == LINK_ID_LEN &&
@@ -137,6 +139,12 @@ static void hear_catching_up(cd_link *l, const cd_node_id *from, u32 op, const c
         break;
     case CD_P2P_ACCEPTED:
         cd_bootstrap_accepted(e, from, m->request_id, ids, ids_of(ids, &m->list));
+        break;
+    case CD_P2P_STATE_SUMMARY_FRONTIER:
+        cd_bootstrap_summary_frontier(e, from, m->request_id, m->data);
+        break;
+    case CD_P2P_ACCEPTED_STATE_SUMMARY:
+        cd_bootstrap_summaries(e, from, m->request_id, ids, ids_of(ids, &m->list));
         break;
     case CD_P2P_ANCESTORS:
         cd_bootstrap_ancestors(e, from, m->request_id, m->list.v, m->list.cnt, cd_clock_mono_ns(l->cfg.clock));

@@ -4,7 +4,7 @@
 
 enum { PUT_BYTES_MAX = 16 << 20 };
 
-/* What the engine says. data: a block, an ID, IDs one behind the other, or blocks with their lengths. */
+/* What the engine says. data: a block, an ID, IDs or heights one behind the other, or blocks with their lengths. */
 typedef struct speech {
     cd_loop_task task; /* first */
     cd_link *link;
@@ -49,6 +49,18 @@ static cd_bytes *list_of(const speech *s, u32 *cnt)
     return list;
 }
 
+/* The heights of a question for summaries, in the place of its list; the caller frees them. */
+static u64 *heights_of(const speech *s, cd_p2p_chain_msg *m)
+{
+    u32 cnt = s->op == CD_P2P_GET_ACCEPTED_STATE_SUMMARY ? (u32)(s->data.n / 8) : 0;
+    u64 *heights = cnt == 0 ? NULL : cd_new_array(u64, cnt);
+    for (u32 i = 0; i < cnt; i++) {
+        heights[i] = cd_be64(s->data.p + 8 * (usize)i);
+    }
+    m->list = (cd_proto_list){.v = heights, .cnt = cnt, .cap = cnt};
+    return heights;
+}
+
 static void put_chits(cd_p2p_chain_msg *m, const cd_snow_chits *c)
 {
     m->preferred_id = cd_bytes_of(c->preferred.b, LINK_ID_LEN);
@@ -66,7 +78,10 @@ static void utter(cd_loop_task *t)
     cd_bytes *list = list_of(s, &list_cnt);
     for (u32 i = 0; i < s->cnt && !l->has_left; i++) {
         cd_p2p_chain_msg m = {.request_id = s->request, .height = s->height};
-        if (list != NULL) {
+        u64 *heights = heights_of(s, &m);
+        if (heights != NULL) {
+            m.data = (cd_bytes){0};
+        } else if (list != NULL) {
             m.list = (cd_proto_list){.v = list, .cnt = list_cnt, .cap = list_cnt};
         } else {
             m.data = cd_buf_bytes(&s->data);
@@ -80,6 +95,7 @@ static void utter(cd_loop_task *t)
         } else {
             cd_p2p_router_ask(l->cfg.router, &l->cfg.chain, &s->to[i], s->op, &m);
         }
+        cd_free(heights);
     }
     if (s->is_counted) {
         atomic_fetch_sub(&l->put_bytes, s->data.n);
@@ -210,6 +226,21 @@ static void ask_ancestors(const cd_bootstrap_net *n, const cd_node_id *to, u32 r
     say_ids(link_of_asks(n), CD_P2P_GET_ANCESTORS, to, 1, request, id, 1);
 }
 
+static void ask_summary_frontier(const cd_bootstrap_net *n, const cd_node_id *to, u32 cnt, u32 request)
+{
+    say_ids(link_of_asks(n), CD_P2P_GET_STATE_SUMMARY_FRONTIER, to, cnt, request, NULL, 0);
+}
+
+static void ask_summaries(const cd_bootstrap_net *n, const cd_node_id *to, u32 cnt, u32 request, const u64 *heights,
+                          u32 height_cnt)
+{
+    speech *s = speech_new(link_of_asks(n), CD_P2P_GET_ACCEPTED_STATE_SUMMARY, to, cnt, request);
+    for (u32 i = 0; i < height_cnt; i++) {
+        cd_put_be64(cd_buf_extend(&s->data, 8), heights[i]);
+    }
+    speak(s);
+}
+
 static cd_link *link_of_serves(const cd_serve_net *n)
 {
     return cd_list_of((void *)(usize)(const void *)n, cd_link, serves);
@@ -258,6 +289,8 @@ void cd__link_say_init(cd_link *l)
         .get_accepted_frontier = ask_frontier,
         .get_accepted = ask_accepted,
         .get_ancestors = ask_ancestors,
+        .get_summary_frontier = ask_summary_frontier,
+        .get_summaries = ask_summaries,
     };
     l->serves = (cd_serve_net){
         .accepted_frontier = tell_frontier,
