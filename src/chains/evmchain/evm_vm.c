@@ -29,7 +29,7 @@ typedef struct cd_evm_vm {
     cd_vm_ctx ctx;
     cd_evm_gossip gossip;
     cd_evm_warp warp;
-    cd_sync_server *sync; /* NULL until the chain is open */
+    cd_evm_sync sync;
     cd_vm_config config;
     cd_arena config_arena; /* memory of what config and pool borrow */
     cd_api api;            /* the methods' object, which knows the chain, its pool and its feed */
@@ -176,33 +176,88 @@ static cd_err vm_id_at_height(cd_vm *vm, cd_hash32 *id, u64 height)
 
 static void vm_request(cd_vm *vm, const cd_node_id *from, u32 request_id, u64 deadline_ns, cd_bytes msg)
 {
-    cd_evm_vm *e = self(vm);
-    if (e->ctx.sender == NULL || !cd_evm_sync_answer(e->sync, e->ctx.sender, from, request_id, deadline_ns, msg)) {
+    const cd_evm_vm *e = self(vm);
+    const cd_vm_sender *sender = e->ctx.sender;
+    if (sender == NULL || !cd_evm_sync_answer(e->sync.server, sender, from, request_id, deadline_ns, msg)) {
         cd_gossip_on_request(vm, from, request_id, deadline_ns, msg);
     }
 }
 
+static void vm_response(cd_vm *vm, const cd_node_id *from, u32 request_id, cd_bytes msg)
+{
+    cd_sync_client *c = self(vm)->sync.client;
+    if (c == NULL || !cd_sync_client_response(c, from, request_id, msg)) {
+        cd_gossip_on_response(vm, from, request_id, msg);
+    }
+}
+
+static void vm_failed(cd_vm *vm, const cd_node_id *from, u32 request_id, i32 code, cd_bytes message)
+{
+    cd_sync_client *c = self(vm)->sync.client;
+    if (c == NULL || !cd_sync_client_failed(c, from, request_id)) {
+        cd_gossip_on_failed(vm, from, request_id, code, message);
+    }
+}
+
+static void vm_connected(cd_vm *vm, const cd_node_id *peer, const cd_vm_peer_version *version)
+{
+    if (self(vm)->sync.client != NULL) {
+        cd_sync_client_connected(self(vm)->sync.client, peer);
+    }
+    cd_gossip_on_connected(vm, peer, version);
+}
+
+static void vm_disconnected(cd_vm *vm, const cd_node_id *peer)
+{
+    if (self(vm)->sync.client != NULL) {
+        cd_sync_client_disconnected(self(vm)->sync.client, peer);
+    }
+    cd_gossip_on_disconnected(vm, peer);
+}
+
+static bool vm_sync_is_enabled(cd_vm *vm)
+{
+    return cd_evm_sync_is_enabled(&self(vm)->sync);
+}
+
+static cd_err vm_summary_ongoing(cd_vm *vm, cd_vm_summary *out, cd_arena *a)
+{
+    return cd_evm_sync_ongoing(&self(vm)->sync, out, a);
+}
+
 static cd_err vm_summary_last(cd_vm *vm, cd_vm_summary *out, cd_arena *a)
 {
-    cd_sync_summary s;
-    CD_TRY(cd_sync_server_last(self(vm)->sync, &s));
-    return cd_evm_sync_summary(out, a, &s);
+    return cd_evm_sync_last(&self(vm)->sync, out, a);
 }
 
 static cd_err vm_summary_at(cd_vm *vm, cd_vm_summary *out, cd_arena *a, u64 height)
 {
-    cd_sync_summary s;
-    CD_TRY(cd_sync_server_at(self(vm)->sync, &s, height));
-    return cd_evm_sync_summary(out, a, &s);
+    return cd_evm_sync_at(&self(vm)->sync, out, a, height);
+}
+
+static cd_err vm_summary_parse(cd_vm *vm, cd_vm_summary *out, cd_arena *a, cd_bytes bytes, cd_errinfo *why)
+{
+    return cd_evm_sync_parse(&self(vm)->sync, out, a, bytes, why);
+}
+
+static cd_err vm_summary_accept(cd_vm *vm, cd_vm_sync_mode *mode, const cd_vm_summary *s, cd_errinfo *why)
+{
+    return cd_evm_sync_accept(&self(vm)->sync, mode, s, why);
+}
+
+static void vm_sync_progress(cd_vm *vm, cd_vm_sync_progress *out)
+{
+    cd_evm_sync_progress(&self(vm)->sync, out);
 }
 
 static const cd_vm_sync_ops sync_ops = {
-    .is_enabled = cd_evm_sync_is_enabled,
-    .ongoing = cd_evm_sync_ongoing,
+    .is_enabled = vm_sync_is_enabled,
+    .ongoing = vm_summary_ongoing,
     .last = vm_summary_last,
     .at = vm_summary_at,
-    .parse = cd_evm_sync_parse,
-    .accept = cd_evm_sync_accept,
+    .parse = vm_summary_parse,
+    .accept = vm_summary_accept,
+    .progress = vm_sync_progress,
 };
 
 static void vm_gossip(cd_vm *vm, const cd_node_id *from, cd_bytes msg)
@@ -215,11 +270,11 @@ static void vm_gossip(cd_vm *vm, const cd_node_id *from, cd_bytes msg)
 
 static const cd_vm_app_ops app_ops = {
     .request = vm_request,
-    .response = cd_gossip_on_response,
-    .failed = cd_gossip_on_failed,
+    .response = vm_response,
+    .failed = vm_failed,
     .gossip = vm_gossip,
-    .connected = cd_gossip_on_connected,
-    .disconnected = cd_gossip_on_disconnected,
+    .connected = vm_connected,
+    .disconnected = vm_disconnected,
 };
 
 /* --- service --- */
@@ -263,7 +318,7 @@ static u64 vm_wake(cd_vm *vm)
     u64 next = e->dev == NULL ? ask_again(e) : cd_dev_wake(e->dev);
     next = cd_min_u64(next, cd_gossip_wake(e->base.gossip));
     next = cd_min_u64(next, cd_warp_wake(e->warp.warp));
-    next = cd_min_u64(next, cd_sync_server_wake(e->sync));
+    next = cd_min_u64(next, cd_evm_sync_wake(&e->sync));
     return e->api.keystore == NULL ? next : cd_min_u64(next, cd_keystore_expire(e->api.keystore));
 }
 
@@ -300,7 +355,7 @@ static void vm_close(cd_vm *vm)
         cd_evm_blocks_fini(&e->blocks);
     }
     cd_txpool_free(e->api.pool);
-    cd_sync_server_free(e->sync);
+    cd_evm_sync_close(&e->sync);
     cd_api_close(&e->api);
     cd_evm_warp_close(&e->warp);
     if (e->api.chain != NULL) {
@@ -514,17 +569,6 @@ static bool offers_summaries(const cd_evm_vm *e)
     return !e->ctx.is_dev && e->atomic == NULL;
 }
 
-static void open_sync(cd_evm_vm *e)
-{
-    const cd_sync_server_cfg cfg = {
-        .chain = e->api.chain,
-        .clock = e->ctx.clock,
-        .family = e->atomic == NULL ? CD_SYNC_L1 : CD_SYNC_C,
-        .interval = offers_summaries(e) ? e->config.state_sync_commit_interval : 0,
-    };
-    e->sync = cd_sync_server_new(&cfg);
-}
-
 static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
 {
     const cd_vm_config *c = &e->config;
@@ -631,7 +675,6 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
     err = err != CD_OK ? err : cd_evm_warp_open(&e->warp, &e->ctx, e->base.gossip, &e->config, why);
     err = err != CD_OK ? err : open_chain(e, why);
     if (err == CD_OK) {
-        open_sync(e);
         e->blocks.chain = e->api.chain;
         e->blocks.clock = ctx->clock;
         e->blocks.accepted = on_accepted;
@@ -639,6 +682,10 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
         cd_evm_blocks_init(&e->blocks);
         cd_chain_source_init(&e->api.head, e->api.chain, NULL);
         err = open_dev(e);
+    }
+    if (err == CD_OK) {
+        err = cd_evm_sync_open(&e->sync, &e->api, &e->ctx, e->atomic == NULL ? CD_SYNC_L1 : CD_SYNC_C,
+                               offers_summaries(e) ? e->config.state_sync_commit_interval : 0, why);
     }
     err = err != CD_OK ? err : cd_api_follow(&e->api);
     if (err == CD_OK && ctx->lead == NULL) {

@@ -134,8 +134,8 @@ cd_err cd__index_repair(proposer *p, outer_block **last, cd_errinfo *why);
 /* cd__index_fork appends the height of the first outer block. */
 void cd__index_fork(cd_kv_batch *batch, u64 height);
 
-/* cd__index_put_summary appends the summary that the VM is synced to; cd__index_summary reads it. Errors: CD_ENOENT, the
- * store's. */
+/* cd__index_put_summary appends the summary that the VM is synced to; cd__index_summary reads it. Errors: CD_ENOENT,
+ * the store's. */
 void cd__index_put_summary(cd_kv_batch *batch, cd_bytes summary);
 cd_err cd__index_summary(proposer *p, cd_buf *out);
 

@@ -158,11 +158,11 @@ static void vm_config_findings(void **state)
     f = (cd_findings){0};
     cd_vm_config_check(&f, &a,
                        cd_bytes_str("{\n\"trie-clean-cache\": 64,\n\"snapshot-wait\": false,\n"
-                                    "\"db-type\": \"memdb\",\n\"state-sync-enabled\": true\n}"));
+                                    "\"db-type\": \"memdb\",\n\"skip-tx-indexing\": true\n}"));
     assert_int_equal(f.cnt, 3);
     assert_int_equal(f.errors, 0);
     expect(&f, 0, CD_FINDING_NOTE, 2, "trie-clean-cache", "share of --memory", "");
-    expect(&f, 1, CD_FINDING_NOTE, 5, "state-sync-enabled", "asks no peers", "");
+    expect(&f, 1, CD_FINDING_NOTE, 5, "skip-tx-indexing", "found by hash", "");
     expect(&f, 2, CD_FINDING_NOTE, 4, "db-type", "share the node's store", "");
     static const char *const moot[] = {
 #define X(key_, why_) key_,
