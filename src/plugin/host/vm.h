@@ -20,9 +20,11 @@ typedef struct cd_plugin_vm_cfg {
     cd_kv *store; /* the whole store, for changes of shared memory without a block; NULL: none */
     cd_plugin_names names;
     cd_plugin_signer signer;
-    cd_bytes bls_key; /* public key of this node, compressed */
-    u32 call_ms;      /* time for an answer about blocks; 0: 30000 */
-    u32 http_ms;      /* time for an answer of a route; 0: 40000 */
+    cd_bytes bls_key;   /* public key of this node, compressed */
+    bool has_own_store; /* the plugin keeps its blocks in a store of its own: it hears of a block's acceptance when the
+                         * block is in ours */
+    u32 call_ms;        /* time for an answer about blocks; 0: 30000 */
+    u32 http_ms;        /* time for an answer of a route; 0: 40000 */
     /* Called when the plugin has failed: the chain must be opened anew. Any thread; NULL allowed. */
     void (*failed)(void *ctx, const char *reason);
     void *ctx;

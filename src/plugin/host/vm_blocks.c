@@ -274,6 +274,9 @@ static cd_err ask_accept(cd__plugin_vm *v, const cd_vm_block *b, cd_errinfo *why
 static cd_err accept(void *owner, cd_vm_block *b, cd_kv_batch *batch, cd_errinfo *why)
 {
     cd__plugin_vm *v = owner;
+    if (v->cfg.has_own_store) {
+        return CD_OK; /* accepted tells it */
+    }
     if (v->is_pending && !cd_hash32_eq(&v->pending, &b->id)) {
         give_up(v, "it has accepted a block that was not committed");
         return cd_fail(why, CD_ECLOSED, "the plugin has accepted another block, which was not committed");
@@ -288,11 +291,26 @@ static cd_err accept(void *owner, cd_vm_block *b, cd_kv_batch *batch, cd_errinfo
     return e;
 }
 
+/* The block is in our store. A plugin that has not heard of it begins below it when it is opened anew, and what our
+ * store has above is cut off then: so a store of its own is never ahead of ours. */
+static void tell_accepted(cd__plugin_vm *v, const cd_vm_block *b)
+{
+    const cd_wire_vm_id ask = {.id = cd_bytes_of(b->id.b, sizeof b->id.b)};
+    cd_errinfo why = {0};
+    if (cd__pvm_call(v, "/vm.VM/BlockAccept", &cd_wire_vm_id_type, &ask, NULL, NULL, &why) != CD_OK) {
+        cd_plugin_fail(v->plugin, "it could not accept a block");
+    }
+}
+
 static cd_err accepted(void *owner, cd_vm_block *b, cd_errinfo *why)
 {
     cd__plugin_vm *v = owner;
     v->is_pending = false;
     note_decided(v, b);
+    if (v->cfg.has_own_store) {
+        tell_accepted(v, b);
+        return CD_OK;
+    }
     cd_err e = cd_plugin_db_landed(v->db, why);
     if (e != CD_OK) {
         cd_plugin_fail(v->plugin, "the store failed");
