@@ -176,14 +176,13 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
     }
     out->tracked.nets = nets;
     out->tracked.net_cnt = cnt;
-    out->has_tracked = cnt != 0;
     cd__l1s_load(&out->l1s, a, &out->tracked);
     out->tracked.l1s = &out->l1s.cfg;
     return true;
 }
 
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
-                      const cd_p2p_identity *self, cd_node_peers_cfg *peers)
+                      const cd_p2p_identity *self, cd_node_peers_cfg *peers, cd_node_chain_cfg *c_chain, bool has_pages)
 {
     *out = (cd__plugins){.args = a, .self = self, .signer = {.sign = sign_here}};
     memcpy(out->signer.key, self->bls_public, sizeof out->signer.key);
@@ -194,9 +193,12 @@ bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const c
         .signer = {.sign = sign, .ctx = (void *)(usize)self},
         .is_wrapped = !net->is_dev,
     };
-    if (!load_dir(out, a, mem) || !load_aliases(out, a, mem) || !load_nets(out, a, mem)) {
+    if (!load_dir(out, a, mem) || !load_aliases(out, a, mem) || !load_nets(out, a, mem) ||
+        !cd__evm_plugin_load(&out->evm, a, mem, net, &out->cfg, c_chain, has_pages)) {
         return false;
     }
+    out->tracked.own = out->evm.path == NULL ? NULL : &out->evm.own;
+    out->has_tracked = out->tracked.net_cnt != 0 || out->tracked.own != NULL;
     peers->nets = out->tracked.nets;
     peers->net_cnt = out->tracked.net_cnt;
     return true;

@@ -4,6 +4,7 @@
 #define CD_APPS_NODE_PLUGINS_H
 
 #include "config.h"
+#include "evm_plugin.h"
 #include "l1s.h"
 #include "node/node.h"
 
@@ -15,12 +16,14 @@ typedef struct cd__plugins {
     cd_plugins_cfg cfg;
     cd_tracked_cfg tracked;
     cd__l1s l1s;
-    bool has_tracked;
+    cd__evm_plugin evm;
+    bool has_tracked; /* there are chains that run with plugins */
 } cd__plugins;
 
-/* cd__plugins_load reads the flags; peers are told which nets are tracked. false: something is wrong, and was
- * reported. */
+/* cd__plugins_load reads the flags; peers are told which nets are tracked, and c_chain who is the C-Chain's VM
+ * (evm_plugin.h). false: something is wrong, and was reported. */
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
-                      const cd_p2p_identity *self, cd_node_peers_cfg *peers);
+                      const cd_p2p_identity *self, cd_node_peers_cfg *peers, cd_node_chain_cfg *c_chain,
+                      bool has_pages);
 
 #endif

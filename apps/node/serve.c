@@ -143,7 +143,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
     }
     chains.primary.peers = &peers;
     cd__plugins plugins;
-    if (!cd__plugins_load(&plugins, a, mem, net, self, &peers)) {
+    if (!cd__plugins_load(&plugins, a, mem, net, self, &peers, &chains.cfgs[0], has_pages)) {
         return 1;
     }
     plugins.cfg.log = log;

@@ -322,7 +322,11 @@ static void open_api(cd_node *n)
                                                     .store = n->kv,
                                                     .plugins = n->plugins});
         cd_api_add(n->api, "/admin", cd_admin_api_service(n->admin), !n->cfg.is_admin_remote);
-        n->backup = cd_backup_api_new(&(cd_backup_cfg){.store = n->kv, .dir = n->cfg.data_dir, .clock = n->clock});
+        const cd_tracked_own *own = n->cfg.tracked == NULL ? NULL : n->cfg.tracked->own;
+        n->backup = cd_backup_api_new(&(cd_backup_cfg){.store = n->kv,
+                                                       .dir = n->cfg.data_dir,
+                                                       .clock = n->clock,
+                                                       .is_apart = own == NULL ? NULL : &own->vm->has_own_store});
         cd_api_add(n->api, "/backup", cd_backup_api_service(n->backup), !n->cfg.is_admin_remote);
     }
 }
@@ -589,6 +593,23 @@ static cd_err open_finality(cd_node *n, cd_errinfo *why)
     return CD_OK;
 }
 
+/* Before chains are opened: one of them may be a plugin's. */
+static void begin_tracking(cd_node *n)
+{
+    const cd_tracked_env env = {
+        .chains = n->chains,
+        .plugins = n->plugins,
+        .front = n->front,
+        .health = n->health,
+        .store = n->kv,
+        .bls_key = n->cfg.bls_key,
+        .log = n->cfg.log,
+    };
+    if (n->plugins != NULL && n->cfg.tracked != NULL) {
+        n->tracked = cd_tracked_new(n->cfg.tracked, &env);
+    }
+}
+
 static cd_err open_chains(cd_node *n, cd_errinfo *why)
 {
     if (n->cfg.prepare != NULL) {
@@ -631,6 +652,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
         .ctx = n,
     };
     n->chains = cd_chains_new(&cfg);
+    begin_tracking(n);
     CD_TRY(open_finality(n, why));
     CD_TRY(cd_chains_open(n->chains, n->cfg.chains, n->cfg.chain_cnt, why));
     CD_TRY(give_aliases(n, why));
@@ -676,18 +698,6 @@ static cd_err open_plugins(cd_node *n, cd_errinfo *why)
     }
     CD_TRY(cd_thread_start(&n->loader, "plugins", load_plugins, n, why));
     n->has_loader = true;
-    if (n->cfg.tracked != NULL) {
-        const cd_tracked_env env = {
-            .chains = n->chains,
-            .plugins = n->plugins,
-            .front = n->front,
-            .health = n->health,
-            .store = n->kv,
-            .bls_key = n->cfg.bls_key,
-            .log = n->cfg.log,
-        };
-        n->tracked = cd_tracked_new(n->cfg.tracked, &env);
-    }
     return CD_OK;
 }
 
@@ -695,7 +705,8 @@ static cd_err open_plugins(cd_node *n, cd_errinfo *why)
 
 static void watch_l1s(cd_node *n)
 {
-    if (n->cfg.tracked == NULL || n->cfg.tracked->l1s == NULL || n->front == NULL || n->cfg.is_stepped) {
+    if (n->cfg.tracked == NULL || n->cfg.tracked->l1s == NULL || n->cfg.tracked->net_cnt == 0 || n->front == NULL ||
+        n->cfg.is_stepped) {
         return;
     }
     const cd_l1_watch_env env = {

@@ -314,7 +314,7 @@ def test_backup_and_restore(env):
     """A copy made between two transactions, taken back at the next start; the chains go on from there."""
     genesis, data = files_of_1337(env), env.dir()
     flags = ("--network-profile=upstream", f"--genesis-file={genesis}", "--sybil-protection-enabled=false",
-             "--api-admin-enabled")
+             "--api-admin-enabled", "--evm-in-process")
     node = env.start(*flags, data_dir=data, network="1337")
     issues = [x for x in recorded("net1337-flows") if ".issueTx" in (x["request"]["body"] or "") and
               "result" in read(x["response"]["body"])][:2]

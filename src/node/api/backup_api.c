@@ -69,6 +69,12 @@ cd_err cd__backup_create(cd_rpc_call *call)
         return cd_rpc_fail(call, CD_RPC_SERVER,
                            "since: a backup is whole, and shares with the store and others what has not changed");
     }
+    if (api->cfg.is_apart != NULL && *api->cfg.is_apart) {
+        return cd_rpc_fail(
+            call, CD_RPC_SERVER,
+            "a chain that runs as a plugin has a store of its own: stop the node and copy its directory, or "
+            "begin the network with --evm-in-process");
+    }
     if (!take(api)) {
         return cd_rpc_fail(call, CD_RPC_SERVER, "backup already in progress");
     }

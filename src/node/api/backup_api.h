@@ -13,6 +13,7 @@ typedef struct cd_backup_cfg {
     cd_kv *store;
     const char *dir; /* of the network; NULL: everything stays in memory */
     const cd_clock *clock;
+    const bool *is_apart; /* true there: a chain has a store of its own, beside the node's; NULL: none has */
 } cd_backup_cfg;
 
 /* cd_backup_api_new copies cfg; cd_backup_api_free: NULL is allowed. */

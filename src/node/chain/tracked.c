@@ -29,10 +29,12 @@ typedef struct chain {
     cd_tracked *all;
     cd_arena mem;
     cd_hash32 vm_id;
-    cd_node_chain_cfg row;
+    const cd_node_chain_cfg *row; /* made, or the program's */
+    cd_node_chain_cfg made;
     cd_plugin_vm_cfg vm;
     char path[CD_PLUGINS_PATH_MAX];
-    char alias[ALIAS_LEN + 1];
+    bool is_own; /* the program's: vm and path are not used */
+    char alias[CD_NODE_ALIAS_MAX + 1];
     const char *aliases[1];
     char id[64];
     state state;
@@ -151,7 +153,7 @@ static void on_opened(void *ctx, cd_err err, const cd_errinfo *why)
 
 static void open_chain(chain *c)
 {
-    if (!cd_plugins_path(c->all->env.plugins, c->path, &c->vm_id)) {
+    if (!c->is_own && !cd_plugins_path(c->all->env.plugins, c->path, &c->vm_id)) {
         cd_buf text = {0};
         cd_buf_str(&text, "no plugin for the VM ");
         cd_id_put(&text, &c->vm_id);
@@ -161,7 +163,7 @@ static void open_chain(chain *c)
     }
     c->state = OPENING;
     atomic_store(&c->is_failed, false);
-    cd_chains_order_open(c->all->env.chains, &c->row, on_opened, c);
+    cd_chains_order_open(c->all->env.chains, c->row, on_opened, c);
 }
 
 /* --- new ones --- */
@@ -184,6 +186,47 @@ static void list_names(void *ctx, cd_bytes **out, usize *cnt, cd_arena *a, const
     cd_node_names_list(ctx, out, cnt, a, id);
 }
 
+static void complete(chain *c, cd_plugin_vm_cfg *vm)
+{
+    const cd_tracked *t = c->all;
+    vm->store = t->env.store;
+    vm->names = (cd_plugin_names){.find = find_name, .list = list_names, .ctx = cd_chains_names(t->env.chains)};
+    vm->signer = t->cfg.signer;
+    vm->bls_key = t->env.bls_key;
+    vm->failed = on_failed;
+    vm->ctx = c;
+}
+
+static void add_own(cd_tracked *t, const cd_tracked_own *own)
+{
+    chain *c = cd_new(chain);
+    c->all = t;
+    c->is_own = true;
+    c->row = own->row;
+    c->state = RUNNING; /* or there is no node */
+    c->failed.fn = on_failed_task;
+    (void)snprintf(c->id, sizeof c->id, "%s", own->row->aliases[0]);
+    (void)snprintf(c->alias, sizeof c->alias, "%s", own->row->aliases[0]);
+    complete(c, own->vm);
+    t->chains[t->cnt++] = c;
+}
+
+/* What candela-evm understands by its own store; other plugins may be told of blocks in that order as well. */
+static bool wants_own_store(cd_bytes config)
+{
+    cd_arena mem = {0};
+    cd_json doc = {0};
+    cd_bytes type = {0};
+    bool is_own = false;
+    if (cd_json_parse(&doc, &mem, config, 0, NULL) == CD_OK) {
+        cd_err e = cd_json_str(&type, cd_json_get(doc, "database-type"), NULL);
+        is_own = e == CD_OK && cd_bytes_eq(type, cd_bytes_str("standalone"));
+        (void)!cd_json_bool(&is_own, cd_json_get(doc, "use-standalone-database"), NULL);
+    }
+    cd_arena_fini(&mem);
+    return is_own;
+}
+
 static void add_chain(cd_tracked *t, const cd_tracked_chain *f)
 {
     chain *c = cd_new(chain);
@@ -193,16 +236,10 @@ static void add_chain(cd_tracked *t, const cd_tracked_chain *f)
     id_text(c->id, sizeof c->id, &f->id);
     (void)snprintf(c->alias, sizeof c->alias, "%.*s", ALIAS_LEN, c->id);
     c->aliases[0] = c->alias;
-    c->vm = (cd_plugin_vm_cfg){
-        .path = c->path,
-        .store = t->env.store,
-        .names = {.find = find_name, .list = list_names, .ctx = cd_chains_names(t->env.chains)},
-        .signer = t->cfg.signer,
-        .bls_key = t->env.bls_key,
-        .failed = on_failed,
-        .ctx = c,
-    };
-    c->row = (cd_node_chain_cfg){
+    c->vm.path = c->path;
+    complete(c, &c->vm);
+    c->row = &c->made;
+    c->made = (cd_node_chain_cfg){
         .id = f->id,
         .has_id = true,
         .net_id = f->net_id,
@@ -215,7 +252,8 @@ static void add_chain(cd_tracked *t, const cd_tracked_chain *f)
         .dev = &c->vm,
     };
     if (t->cfg.files != NULL) {
-        t->cfg.files(t->cfg.ctx, &c->row.config, &c->row.upgrades, &c->mem, c->id);
+        t->cfg.files(t->cfg.ctx, &c->made.config, &c->made.upgrades, &c->mem, c->id);
+        c->vm.has_own_store = wants_own_store(c->made.config);
     }
     t->chains[t->cnt++] = c;
 }
@@ -223,7 +261,7 @@ static void add_chain(cd_tracked *t, const cd_tracked_chain *f)
 static bool is_known(const cd_tracked *t, const cd_hash32 *id)
 {
     for (usize i = 0; i < t->cnt; i++) {
-        if (cd_hash32_eq(&t->chains[i]->row.id, id)) {
+        if (cd_hash32_eq(&t->chains[i]->row->id, id)) {
             return true;
         }
     }
@@ -335,6 +373,9 @@ cd_tracked *cd_tracked_new(const cd_tracked_cfg *cfg, const cd_tracked_env *env)
     t->env = *env;
     t->ask = (asking){.job = {.run = run_ask}, .task = {.fn = on_told}, .all = t};
     cd_mutex_init(&t->lock);
+    if (cfg->own != NULL) {
+        add_own(t, cfg->own);
+    }
     t->timer = cd_timer_new(loop_of(t), on_timer, t);
     cd_timer_start(t->timer, 0, LOOK_MS);
     cd_health_add(env->health, "plugins", CD_HEALTH_HEALTH, check, t);

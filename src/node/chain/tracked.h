@@ -26,6 +26,13 @@ typedef struct cd_tracked_chain {
     cd_bytes genesis;
 } cd_tracked_chain;
 
+/* A chain among those that the node opens at its start, whose VM is a plugin all the same: it is opened anew like the
+ * others. vm is completed here, by cd_tracked_new, before the chain is opened. */
+typedef struct cd_tracked_own {
+    const cd_node_chain_cfg *row;
+    cd_plugin_vm_cfg *vm; /* path and has_own_store are set */
+} cd_tracked_own;
+
 /* What the program says. Borrowed as long as the node. */
 typedef struct cd_tracked_cfg {
     const cd_hash32 *nets; /* the primary network is not among them */
@@ -37,6 +44,7 @@ typedef struct cd_tracked_cfg {
     void (*files)(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id);
     void *ctx;
     cd_plugin_signer signer;
+    const cd_tracked_own *own;  /* NULL: there is none */
     const cd_l1_watch_cfg *l1s; /* how L1s among the nets are; NULL: nobody looks */
     bool is_wrapped;            /* blocks stand in those of proposers */
 } cd_tracked_cfg;

@@ -246,6 +246,9 @@ static cd_err read_settings(cd_guest *g, cd_errinfo *why)
     if (cd_json_has(own)) {
         CD_TRY(cd_json_bool(&s->is_standalone, own, why));
     }
+    if (cd_json_has(cd_json_get(doc, CD_GUEST_FINALITY))) {
+        CD_TRY(cd_json_bool(&s->has_finality, cd_json_get(doc, CD_GUEST_FINALITY), why));
+    }
     if (cd_json_has(cd_json_get(doc, "database-path"))) {
         CD_TRY(cd_json_str(&s->path, cd_json_get(doc, "database-path"), why));
     }
@@ -313,6 +316,7 @@ static void fill_ctx(cd_guest *g)
         .chain_id = hash_of(m->chain_id),
         .node_id = node_id,
         .name = g->cfg->name,
+        .has_finality = g->settings.has_finality,
         .metrics = g->vm_metrics,
         .dir = m->chain_data_dir.n == 0 ? NULL : cd_arena_str(&g->mem, m->chain_data_dir),
         .cache_bytes = g->budget.state,

@@ -3,8 +3,10 @@
 #include "base/mem/mem.h"
 #include "base/os/fileio.h"
 #include "base/thread/thread.h"
+#include "plugin/guest/guest.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* The node's database with a copy of it in memory, or a store of the guest's own with the node's shared memory. */
 typedef struct guest_kv {
@@ -172,7 +174,7 @@ static const cd_bytes key_changes = {(const u8 *)"\xff"
 static const cd_bytes key_told = {(const u8 *)"candela shared", 14};
 
 /* A mark in the node's database: the chain has a store of its own. */
-static const cd_bytes key_own = {(const u8 *)"candela store", 13};
+static const cd_bytes key_own = {(const u8 *)CD_GUEST_OWN_MARK, sizeof CD_GUEST_OWN_MARK - 1};
 
 /* Is there nothing in the node's database? */
 static cd_err is_empty(guest_kv *g, bool *empty, cd_errinfo *why)
@@ -383,13 +385,26 @@ cd_err cd__guest_db_open(cd_kv **out, cd_grpc_client *client, cd__guest_shared *
     return CD_OK;
 }
 
+/* Opens the own store. The process of a node that was killed a moment ago may still have it: it ends by itself. */
+static cd_err open_own(cd_kv **out, const cd_kv_cfg *cfg, cd_errinfo *why)
+{
+    enum { TRIES = 400 };
+    const struct timespec pause = {.tv_nsec = 25000000};
+    cd_err e = cd_kv_rocksdb_open(out, cfg, why);
+    for (u32 i = 0; i < TRIES && e == CD_EBUSY; i++) {
+        (void)nanosleep(&pause, NULL);
+        e = cd_kv_rocksdb_open(out, cfg, why);
+    }
+    return e;
+}
+
 cd_err cd__guest_own_open(cd_kv **out, cd_grpc_client *db, cd__guest_shared *shared, const char *dir, usize cache_bytes,
                           cd_errinfo *why)
 {
     enum { LAYOUT = 1 };
     const cd_kv_cfg cfg = {.dir = dir, .layout = LAYOUT, .cache_bytes = cache_bytes};
     cd_kv *local;
-    CD_TRY(cd_kv_rocksdb_open(&local, &cfg, why));
+    CD_TRY(open_own(&local, &cfg, why));
     guest_kv *g = kv_new(local, db, shared, true);
     cd_err err = claim(g, why);
     err = err != CD_OK ? err : catch_up(g, why);

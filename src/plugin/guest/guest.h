@@ -13,6 +13,13 @@
 #include "base/log/log.h"
 #include "vm/vm.h"
 
+/* Key in the node's database of a chain that has a store of its own: the data is elsewhere. */
+#define CD_GUEST_OWN_MARK "candela store"
+
+/* Key of the chain's configuration, true where the node hands certificates of final blocks over (cd_vm_ctx's
+ * has_finality). */
+#define CD_GUEST_FINALITY "finality-from-node"
+
 /* The VM that the process serves, and its surroundings; borrowed until cd_guest_run returns. */
 typedef struct cd_guest_cfg {
     cd_vm_factory vm;

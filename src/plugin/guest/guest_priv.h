@@ -43,6 +43,7 @@ typedef struct cd__guest_settings {
     bool is_standalone; /* a store of its own, in place of the node's database */
     cd_bytes path;      /* folder of that store; empty: in the chain's folder */
     cd_bytes profile;   /* family of networks; empty: not said */
+    bool has_finality;  /* the node tells which blocks are final */
 } cd__guest_settings;
 
 struct cd_guest {

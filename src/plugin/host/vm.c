@@ -280,15 +280,27 @@ static const cd_vm_ops pvm_ops = {
     .close = pvm_close,
 };
 
+static cd_wire_vm_time time_of(const cd_vm_ctx *c, u64 given, i64 usual)
+{
+    return (cd_wire_vm_time){.seconds = !c->upgrade_times.is_given ? usual
+                                        : given >= UNSCHEDULED_S   ? UNSCHEDULED_S
+                                                                   : (i64)given};
+}
+
 static cd_err initialize(cd__plugin_vm *v, cd_errinfo *why)
 {
     static const cd_hash32 none = {0};
     const cd_vm_ctx *c = &v->ctx;
     const cd_vm_primary *p = c->primary;
-    cd_wire_vm_time on = {.seconds = ACTIVE_S};
-    cd_wire_vm_time off = {.seconds = UNSCHEDULED_S};
-    cd_wire_vm_upgrades upgrades = {&on, &on, &on, &on, 0, &on, &on, &on, &on, &on, &on, cd_bytes_of(none.b, 32),
-                                    &on, &on, &on, &off};
+    const cd_vm_upgrade_times *t = &c->upgrade_times;
+    cd_wire_vm_time on = time_of(c, t->phases, ACTIVE_S);
+    cd_wire_vm_time durango = time_of(c, t->durango, ACTIVE_S);
+    cd_wire_vm_time etna = time_of(c, t->etna, ACTIVE_S);
+    cd_wire_vm_time fortuna = time_of(c, t->fortuna, ACTIVE_S);
+    cd_wire_vm_time granite = time_of(c, t->granite, UNSCHEDULED_S);
+    cd_wire_vm_upgrades upgrades = {&on,      &on,   &on,      &on,     0,   &on,
+                                    &on,      &on,   &on,      &on,     &on, cd_bytes_of(none.b, 32),
+                                    &durango, &etna, &fortuna, &granite};
     const cd_wire_vm_init ask = {
         .network_id = c->network_id,
         .subnet_id = cd_bytes_of(c->subnet_id.b, 32),
