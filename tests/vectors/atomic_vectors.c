@@ -172,9 +172,8 @@ static bool open_era(era *e, cd_json row, const cd_upgrade_times *times, cd_byte
     };
     cd_err err = cd_chain_open(&e->chain, &chain, &why);
     vec_check(e->v, err == CD_OK, "%s: %s", e->name, why.msg);
-    if (err == CD_OK) {
-        cd_atomic_use(e->atomic, e->chain);
-    }
+    err = err == CD_OK ? cd_atomic_use(e->atomic, e->chain, &why) : err;
+    vec_check(e->v, err == CD_OK, "%s: %s", e->name, why.msg);
     return err == CD_OK;
 }
 

@@ -528,6 +528,7 @@ static void open_atomic(cd_evm_vm *e)
             },
         .kv = e->ctx.kv,
         .shared = e->ctx.shared,
+        .trie_interval = e->config.commit_interval,
         .clock = e->ctx.clock,
         .users = e->ctx.users,
         .host = e->ctx.host,
@@ -563,10 +564,10 @@ static const cd_upgrade_times *times_of(cd_upgrade_times *out, const cd_vm_upgra
     return t->is_given ? out : NULL;
 }
 
-/* A development network goes back, and imports and exports need the atomic trie beside the state. */
+/* A development network goes back. */
 static bool offers_summaries(const cd_evm_vm *e)
 {
-    return !e->ctx.is_dev && e->atomic == NULL;
+    return !e->ctx.is_dev;
 }
 
 static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
@@ -616,7 +617,7 @@ static cd_err open_chain(cd_evm_vm *e, cd_errinfo *why)
     cd_evm_warp_use(&e->warp, e->api.chain);
     e->api.warp = e->warp.warp;
     if (e->atomic != NULL) {
-        cd_atomic_use(e->atomic, e->api.chain);
+        CD_TRY(cd_atomic_use(e->atomic, e->api.chain, why));
     }
     if (c->skip_log_indexing) {
         return cd_log_index_drop(e->ctx.kv, why);
@@ -684,7 +685,7 @@ cd_err cd_evm_vm_open(cd_vm **out, const cd_vm_ctx *ctx, cd_errinfo *why)
         err = open_dev(e);
     }
     if (err == CD_OK) {
-        err = cd_evm_sync_open(&e->sync, &e->api, &e->ctx, e->atomic == NULL ? CD_SYNC_L1 : CD_SYNC_C,
+        err = cd_evm_sync_open(&e->sync, &e->api, &e->ctx, e->atomic,
                                offers_summaries(e) ? e->config.state_sync_commit_interval : 0, why);
     }
     err = err != CD_OK ? err : cd_api_follow(&e->api);

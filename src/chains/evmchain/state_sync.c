@@ -61,7 +61,9 @@ cd_err cd_evm_sync_parse(const cd_evm_sync *x, cd_vm_summary *out, cd_arena *a, 
 
 bool cd_evm_sync_is_enabled(const cd_evm_sync *x)
 {
-    return x->client != NULL && x->api->config->state_sync == CD_ON;
+    cd_tri wish = x->api->config->state_sync;
+    bool is_fresh = x->atomic != NULL && cd_chain_head(x->api->chain)->header.number == 0;
+    return x->client != NULL && (wish == CD_ON || (wish == CD_UNSET && is_fresh));
 }
 
 cd_err cd_evm_sync_ongoing(const cd_evm_sync *x, cd_vm_summary *out, cd_arena *a)
@@ -99,7 +101,7 @@ void cd_evm_sync_progress(const cd_evm_sync *x, cd_vm_sync_progress *out)
         cd_sync_client_stats(x->client, &s);
     }
     *out = (cd_vm_sync_progress){
-        .items = s.accounts + s.slots + s.codes + s.blocks, .permille = s.permille, .left_s = s.left_s};
+        .items = s.accounts + s.slots + s.codes + s.blocks + s.requests, .permille = s.permille, .left_s = s.left_s};
 }
 
 /* The chain, its tree of blocks, pool and readers follow. */
@@ -142,13 +144,71 @@ static cd_gauge *gauge(const cd_evm_sync *x, const char *name, const char *help)
     return x->ctx->metrics == NULL ? NULL : cd_metrics_gauge(x->ctx->metrics, name, help, NULL, 0);
 }
 
-cd_err cd_evm_sync_open(cd_evm_sync *x, cd_api *api, const cd_vm_ctx *ctx, cd_sync_family family, u64 interval,
+/* --- imports and exports --- */
+
+static cd_atomic_trie *trie_of(void *ctx)
+{
+    return cd_atomic_trie_of(((const cd_evm_sync *)ctx)->atomic);
+}
+
+static cd_err side_root_at(void *ctx, cd_hash32 *root, u64 height)
+{
+    return cd_atomic_trie_root_at(trie_of(ctx), root, height);
+}
+
+static cd_err side_trie(void *ctx, cd_trie **out, const cd_hash32 *root)
+{
+    return cd_atomic_trie_at(trie_of(ctx), out, root);
+}
+
+static u64 side_first(void *ctx)
+{
+    return trie_of(ctx)->last + 1;
+}
+
+static cd_err side_take(void *ctx, cd_kv_batch *batch, const cd_trie_item *leaf, cd_errinfo *why)
+{
+    (void)ctx;
+    return cd_atomic_trie_take(batch, leaf, why);
+}
+
+static cd_err side_build(void *ctx, u64 height, const cd_hash32 *root, bool *more, cd_errinfo *why)
+{
+    const cd_evm_sync *x = ctx;
+    u64 own = cd_chain_head(x->api->chain)->header.number;
+    return cd_atomic_trie_build(trie_of(ctx), own, height, root, more, why);
+}
+
+static cd_err side_apply(void *ctx, u64 height, bool *more, cd_errinfo *why)
+{
+    const cd_evm_sync *x = ctx;
+    return cd_atomic_trie_apply(trie_of(ctx), cd_atomic_shared(x->atomic), height, more, why);
+}
+
+/* --- opening --- */
+
+cd_err cd_evm_sync_open(cd_evm_sync *x, cd_api *api, const cd_vm_ctx *ctx, cd_atomic *atomic, u64 interval,
                         cd_errinfo *why)
 {
+    const cd_sync_family family = atomic == NULL ? CD_SYNC_L1 : CD_SYNC_C;
     const cd_chain_rules *rules = cd_chain_rules_of(api->chain);
+    *x = (cd_evm_sync){.api = api, .ctx = ctx, .family = family, .atomic = atomic};
+    x->side = (cd_sync_side){
+        .root_at = side_root_at,
+        .trie = side_trie,
+        .first = side_first,
+        .take = side_take,
+        .build = side_build,
+        .apply = side_apply,
+        .ctx = x,
+    };
     const cd_sync_server_cfg server = {
-        .chain = api->chain, .clock = ctx->clock, .family = family, .interval = interval};
-    *x = (cd_evm_sync){.api = api, .ctx = ctx, .family = family};
+        .chain = api->chain,
+        .clock = ctx->clock,
+        .family = family,
+        .side = atomic == NULL ? NULL : &x->side,
+        .interval = interval,
+    };
     x->server = cd_sync_server_new(&server);
     CD_TRY(read_ids(x, api->config->state_sync_ids, why));
     /* Summaries are those of who offers some: without them nothing could be resumed or served from. */
@@ -163,6 +223,7 @@ cd_err cd_evm_sync_open(cd_evm_sync *x, cd_api *api, const cd_vm_ctx *ctx, cd_sy
         .clock = ctx->clock,
         .rng = ctx->rng,
         .sender = ctx->sender,
+        .side = server.side,
         .leafs_max = (u32)cd_min_u64(api->config->state_sync_request_size, CD_SYNC_LEAFS_MAX),
         .asks_max = (u32)cd_min_u64(api->config->max_outbound, 1024),
         .ids = x->ids,

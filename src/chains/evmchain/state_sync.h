@@ -6,6 +6,7 @@
 #define CD_CHAINS_EVMCHAIN_STATE_SYNC_H
 
 #include "base/log/metrics.h"
+#include "chains/evmchain/atomic/atomic.h"
 #include "chains/evmchain/rpc/api.h"
 #include "chains/evmchain/sync/client.h"
 #include "chains/evmchain/sync/serve.h"
@@ -19,6 +20,8 @@ typedef struct cd_evm_sync {
     cd_api *api; /* borrowed: the chain, its blocks and its configuration */
     const cd_vm_ctx *ctx;
     cd_sync_family family;
+    cd_atomic *atomic; /* NULL: there are no imports and exports */
+    cd_sync_side side;
     cd_sync_server *server; /* NULL until the chain is open */
     cd_sync_client *client; /* NULL: nobody can be asked */
     cd_node_id *ids;        /* who is asked, by the configuration */
@@ -31,9 +34,9 @@ typedef struct cd_evm_sync {
     cd_gauge *lies;
 } cd_evm_sync;
 
-/* cd_evm_sync_open: the chain is open; interval: blocks between two summaries, 0: there are none. Errors: CD_EINVAL for
- * "state-sync-ids". cd_evm_sync_close before the chain closes. */
-cd_err cd_evm_sync_open(cd_evm_sync *x, cd_api *api, const cd_vm_ctx *ctx, cd_sync_family family, u64 interval,
+/* cd_evm_sync_open: the chain is open; atomic: its imports and exports, or NULL; interval: blocks between two
+ * summaries, 0: there are none. Errors: CD_EINVAL for "state-sync-ids". cd_evm_sync_close before the chain closes. */
+cd_err cd_evm_sync_open(cd_evm_sync *x, cd_api *api, const cd_vm_ctx *ctx, cd_atomic *atomic, u64 interval,
                         cd_errinfo *why) CD_CHECK;
 void cd_evm_sync_close(cd_evm_sync *x);
 

@@ -169,18 +169,20 @@ static cd_err on_apply(void *ctx, const cd_chain_block *b, cd_state *st, cd_u256
 
 static cd_err on_put(void *ctx, cd_kv_batch *batch, const cd_chain_block *b, cd_errinfo *why)
 {
-    const cd_atomic *a = ctx;
+    cd_atomic *a = ctx;
     cd_arena arena = {0};
     cd_atomic_tx *txs;
     usize cnt = 0;
     CD_TRY(cd_atomic_parse_batch(&txs, &cnt, &arena, b->block.ext_data, why));
+    cd_atomic_trie_own(&a->trie, batch, b->block.header.number);
     cd_vm_shared_change *changes = cd_arena_array(&arena, cd_vm_shared_change, cnt);
     put_last(batch, b->block.header.number);
     for (usize i = 0; i < cnt; i++) {
         put_record(batch, &txs[i], b->block.header.number);
         cd_atomic_change(&changes[i], &arena, &txs[i]);
     }
-    cd_err e = a->cfg.shared->apply(a->cfg.shared, batch, changes, cnt);
+    cd_atomic_trie_log(batch, b->block.header.number, txs, cnt);
+    cd_err e = a->cfg.shared->apply(a->cfg.shared, batch, changes, cnt); /* widens the batch */
     if (e != CD_OK) {
         e = cd_fail(why, e, "shared memory does not take the block: %s", cd_err_str(e));
     }
@@ -200,6 +202,11 @@ static void on_accepted(void *ctx, const cd_chain_block *b)
         }
     }
     cd_arena_fini(&arena);
+    /* The block is accepted whatever comes of this: the next height, or start, makes the root. */
+    if (a->trie.kv != NULL) {
+        cd_atomic_trie_own(&a->trie, NULL, b->block.header.number);
+        (void)!cd_atomic_trie_advance(&a->trie, b->block.header.number, NULL);
+    }
     if (cd_atomic_pool_cnt(a->pool) != 0) {
         a->cfg.wanted(a->cfg.ctx);
     }
@@ -347,6 +354,7 @@ void cd_atomic_close(cd_atomic *a)
     }
     cd_rpc_table_free(a->table);
     cd_atomic_pool_free(a->pool);
+    cd_atomic_trie_close(&a->trie);
     cd_fx_free(a->fx);
     cd_free(a);
 }
@@ -356,9 +364,68 @@ const cd_chain_ext *cd_atomic_ext(const cd_atomic *a)
     return &a->ext;
 }
 
-void cd_atomic_use(cd_atomic *a, cd_chain *c)
+/* The log of a store that was made before there was one, from its blocks. */
+static cd_err log_all(cd_atomic *a, u64 head, cd_errinfo *why)
 {
+    enum { SOME = 1 << 20 };
+    cd_kv_batch batch = {0};
+    u64 last = 0;
+    cd_kv_batch_for(&batch, a->cfg.kv);
+    cd_err e = on_last(a, &last);
+    for (u64 n = 1; n <= cd_min_u64(head, last) && e == CD_OK; n++) {
+        cd_arena mem = {0};
+        cd_block b = {.has_ext_data = false};
+        cd_atomic_tx *txs;
+        usize cnt = 0;
+        e = cd_chain_block_at(a->chain, &b, NULL, &mem, n);
+        if (e == CD_OK && b.ext_data.n != 0) {
+            e = cd_atomic_parse_batch(&txs, &cnt, &mem, b.ext_data, why);
+            if (e == CD_OK) {
+                cd_atomic_trie_log(&batch, n, txs, cnt);
+            }
+        }
+        cd_arena_fini(&mem);
+        if (e == CD_OK && batch.rec.n > SOME) {
+            e = cd_kv_commit(a->cfg.kv, &batch, CD_KV_NOSYNC, why);
+            cd_kv_batch_clear(&batch);
+        }
+    }
+    if (e == CD_OK) {
+        cd_atomic_trie_logged(&batch);
+        e = cd_kv_commit(a->cfg.kv, &batch, CD_KV_NOSYNC, why);
+    }
+    cd_kv_batch_fini(&batch);
+    return e;
+}
+
+cd_err cd_atomic_use(cd_atomic *a, cd_chain *c, cd_errinfo *why)
+{
+    enum { INTERVAL = 4096 };
+    u64 head = cd_chain_head(c)->header.number;
+    bool is = true;
     a->chain = c;
+    CD_TRY(cd_atomic_trie_open(&a->trie, a->cfg.kv, a->cfg.trie_interval == 0 ? INTERVAL : a->cfg.trie_interval));
+    CD_TRY(cd_atomic_trie_is_logged(&a->trie, &is));
+    if (!is) {
+        CD_TRY(log_all(a, head, why));
+    }
+    /* A cursor behind which the chain does not stand is of a sync that came to nothing. */
+    bool more = a->trie.has_cursor && a->trie.cursor <= head;
+    while (more) {
+        CD_TRY(cd_atomic_trie_apply(&a->trie, a->cfg.shared, head, &more, why));
+    }
+    cd_atomic_trie_own(&a->trie, NULL, UINT64_MAX);
+    return cd_atomic_trie_advance(&a->trie, head, why);
+}
+
+cd_atomic_trie *cd_atomic_trie_of(cd_atomic *a)
+{
+    return &a->trie;
+}
+
+const cd_vm_shared *cd_atomic_shared(const cd_atomic *a)
+{
+    return a->cfg.shared;
 }
 
 void cd_atomic_bootstrapped(cd_atomic *a, bool is)

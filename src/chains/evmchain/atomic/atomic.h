@@ -10,6 +10,7 @@
 #define CD_CHAINS_EVMCHAIN_ATOMIC_ATOMIC_H
 
 #include "chains/evmchain/atomic/pool.h"
+#include "chains/evmchain/atomic/trie.h"
 #include "chains/evmchain/core/chain.h"
 #include "rpc/jsonrpc.h"
 #include "vm/vm.h"
@@ -21,6 +22,7 @@ typedef struct cd_atomic_cfg {
     cd_atomic_net net;          /* its network and place in it */
     cd_kv *kv;                  /* the chain's own part of the store */
     const cd_vm_shared *shared; /* borrowed */
+    u64 trie_interval;          /* heights between two roots of the atomic trie; 0: 4096 */
     const cd_clock *clock;      /* for the price of the next block */
     const cd_vm_users *users;   /* who has keys here; NULL: nobody */
     cd_vm_host *host;           /* by which methods on other threads reach the executor; NULL: there are none */
@@ -37,9 +39,14 @@ typedef struct cd_atomic_cfg {
 cd_atomic *cd_atomic_open(const cd_atomic_cfg *cfg) __attribute__((returns_nonnull));
 void cd_atomic_close(cd_atomic *a);
 
-/* cd_atomic_ext gives the chain's seat, for opening it; cd_atomic_use tells the chain then. */
+/* cd_atomic_ext gives the chain's seat, for opening it; cd_atomic_use tells the chain then: the atomic trie catches up
+ * with it, and so does shared memory after a sync that was stopped. Errors: the store's, CD_ECORRUPT. */
 const cd_chain_ext *cd_atomic_ext(const cd_atomic *a);
-void cd_atomic_use(cd_atomic *a, cd_chain *c);
+cd_err cd_atomic_use(cd_atomic *a, cd_chain *c, cd_errinfo *why) CD_CHECK;
+
+/* cd_atomic_trie_of borrows the atomic trie, once the chain is known; for state sync. cd_atomic_shared likewise. */
+cd_atomic_trie *cd_atomic_trie_of(cd_atomic *a);
+const cd_vm_shared *cd_atomic_shared(const cd_atomic *a);
 
 /* cd_atomic_bootstrapped: from now on what a block takes must be there; before, blocks were accepted by others and the
  * peer chain may be behind. */

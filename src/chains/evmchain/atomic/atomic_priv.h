@@ -10,6 +10,7 @@ struct cd_atomic {
     cd_chain_ext ext;
     cd_fx *fx;
     cd_atomic_pool *pool;
+    cd_atomic_trie trie;
     bool is_bootstrapped;
     cd_rpc_table *table;
     cd_rpc_service service;

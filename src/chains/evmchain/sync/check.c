@@ -1,16 +1,17 @@
 #include "chains/evmchain/sync/check.h"
 
 #include "chains/evmchain/core/block_exec.h"
+#include "chains/evmchain/sync/side.h"
 #include "codec/rlp.h"
 #include "crypto/hash/keccak.h"
 
 /* Bytes of the longest contract. [EIP-170] */
 enum { CODE_BYTES_MAX = 24576 };
 
-bool cd_sync_next_key(u8 out[32], const u8 key[32])
+bool cd_sync_next_key(u8 *out, const u8 *key, usize n)
 {
-    memcpy(out, key, 32);
-    for (usize i = 32; i-- > 0;) {
+    memcpy(out, key, n);
+    for (usize i = n; i-- > 0;) {
         if (++out[i] != 0) {
             return true;
         }
@@ -36,17 +37,18 @@ cd_err cd_sync_check_leafs(cd_sync_run *out, cd_arena *a, const cd_sync_ask_leaf
     if (got.keys.cnt == 0 && got.proof.cnt == 0) {
         return spoilt(why, "no leafs, and no proof that there are none");
     }
+    const usize key_n = ask->of == CD_SYNC_OF_ATOMIC ? CD_SYNC_SIDE_KEY : 32;
     const cd_bytes *keys = got.keys.v;
     const cd_bytes *values = got.values.v;
     cd_trie_item *items = cd_arena_array(a, cd_trie_item, got.keys.cnt);
     for (u32 i = 0; i < got.keys.cnt; i++) {
         items[i] = (cd_trie_item){.key = keys[i], .value = values[i]};
-        if (keys[i].n != 32) {
-            return spoilt(why, "a key that has not 32 bytes");
+        if (keys[i].n != key_n) {
+            return spoilt(why, "a key of another length");
         }
     }
-    static const u8 first[32];
-    const cd_bytes start = ask->start.n != 0 ? ask->start : cd_bytes_of(first, sizeof first);
+    static const u8 first[CD_SYNC_SIDE_KEY];
+    const cd_bytes start = ask->start.n != 0 ? ask->start : cd_bytes_of(first, key_n);
     const cd_trie_proof proof = {.node = got.proof.v, .cnt = got.proof.cnt};
     bool more = false;
     if (cd_trie_verify_range(&more, &ask->root, start, items, got.keys.cnt, &proof) != CD_OK) {

@@ -25,8 +25,8 @@ typedef struct cd_sync_run {
 cd_err cd_sync_check_leafs(cd_sync_run *out, cd_arena *a, const cd_sync_ask_leafs *ask, cd_bytes answer,
                            cd_errinfo *why) CD_CHECK;
 
-/* cd_sync_next_key gives the key behind key; false: there is none. */
-bool cd_sync_next_key(u8 out[32], const u8 key[32]);
+/* cd_sync_next_key gives the key of n bytes behind key; false: there is none. */
+bool cd_sync_next_key(u8 *out, const u8 *key, usize n);
 
 /* cd_sync_check_blocks checks the answer to a question for blocks: at least one, with their encodings in raw. Errors:
  * CD_EPROOF, CD_ELIMIT, those of cd_linear_parse and cd_block_dec. */

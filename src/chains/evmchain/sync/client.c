@@ -64,6 +64,8 @@ cd_err cd_sync_client_begin(cd_sync_client *c, const cd_sync_summary *s, cd_erri
     c->target = t;
     c->is_active = true;
     c->is_loaded = false;
+    c->is_applying = false;
+    c->is_side_built = false;
     c->phase = t.phase;
     c->good_ns = cd__sync_now(c);
     c->bad_cnt = 0;
@@ -76,6 +78,7 @@ static void end(cd_sync_client *c)
     void *val;
     c->is_active = false;
     c->is_loaded = false;
+    c->is_applying = false;
     c->open = 0;
     memset(c->tasks, 0, sizeof c->tasks);
     for (usize it = 0; cd_hmap_next(&c->peers, &it, NULL, &val);) {
@@ -117,6 +120,12 @@ static cd_err gather(cd_sync_client *c, cd_errinfo *why)
         begin_gathering(c);
     }
     CD_TRY(cd__work_fill(c));
+    if (cd__work_is_done(c) && c->cfg.side != NULL && !c->is_side_built) {
+        bool more = true;
+        CD_TRY(c->cfg.side->build(c->cfg.side->ctx, c->target.height, &c->target.atomic_root, &more, why));
+        c->is_side_built = !more;
+        return CD_OK;
+    }
     if (cd__work_is_done(c)) {
         return cd_adopt_gathered(c->adopt, why);
     }
@@ -137,6 +146,23 @@ static void tell_adopted(cd_sync_client *c)
         give_up(c, e, &why);
         return;
     }
+    c->is_applying = true;
+}
+
+/* What imports and exports did elsewhere; then it is over. */
+static void apply(cd_sync_client *c)
+{
+    cd_errinfo why = {0};
+    bool more = false;
+    const cd_sync_side *side = c->cfg.side;
+    cd_err e = side == NULL ? CD_OK : side->apply(side->ctx, c->target.height, &more, &why);
+    if (e != CD_OK) {
+        give_up(c, e, &why);
+        return;
+    }
+    if (more) {
+        return;
+    }
     cd_log_info(c->cfg.log, "the state is here", CD_F("chain", c->cfg.name), CD_F("height", c->target.height),
                 CD_F("accounts", c->stats.accounts), CD_F("slots", c->stats.slots), CD_F("codes", c->stats.codes),
                 CD_F("asked", c->stats.asked), CD_F("refused", c->stats.refused), CD_F("lies", c->stats.lies));
@@ -155,6 +181,10 @@ u64 cd_sync_client_wake(cd_sync_client *c)
         bool sweeps = cd_adopt_get(c->cfg.kv, &t) == CD_OK && t.phase == CD_ADOPT_SWEEPS;
         bool is_fine = sweeps && cd_adopt_step(c->adopt, &phase, &more, &why) == CD_OK;
         return is_fine && more ? now + LOOK_NS / 10 : UINT64_MAX;
+    }
+    if (c->is_applying) {
+        apply(c);
+        return now;
     }
     cd_err e = c->phase == CD_ADOPT_GATHERS ? gather(c, &why) : CD_OK;
     if (e == CD_OK) {

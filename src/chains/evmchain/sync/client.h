@@ -13,6 +13,7 @@
 
 #include "base/log/log.h"
 #include "base/os/rng.h"
+#include "chains/evmchain/sync/side.h"
 #include "chains/evmchain/sync/wire.h"
 #include "codec/ids.h"
 #include "store/kv.h"
@@ -36,9 +37,10 @@ typedef struct cd_sync_client_cfg {
     const cd_clock *clock;
     cd_rng *rng;
     const cd_vm_sender *sender;
-    u32 leafs_max;         /* asked for at a time; 0: CD_SYNC_LEAFS_MAX */
-    u32 asks_max;          /* questions at a time; 0: 16 */
-    const cd_node_id *ids; /* who is asked; none: every peer */
+    const cd_sync_side *side; /* NULL: nothing goes with the state */
+    u32 leafs_max;            /* asked for at a time; 0: CD_SYNC_LEAFS_MAX */
+    u32 asks_max;             /* questions at a time; 0: 16 */
+    const cd_node_id *ids;    /* who is asked; none: every peer */
     u32 id_cnt;
     cd_logger *log; /* NULL allowed */
     const char *name;
@@ -80,10 +82,11 @@ typedef struct cd_sync_stats {
     u64 slots;
     u64 codes;
     u64 blocks;
-    u64 asked;   /* questions */
-    u64 refused; /* without an answer */
-    u64 lies;    /* answers that do not prove themselves; each costs a peer its place */
-    u32 peers;   /* who may be asked */
+    u64 requests; /* of imports and exports: leafs of the trie beside */
+    u64 asked;    /* questions */
+    u64 refused;  /* without an answer */
+    u64 lies;     /* answers that do not prove themselves; each costs a peer its place */
+    u32 peers;    /* who may be asked */
     u32 permille;
     u64 left_s; /* seconds; 0: not known */
 } cd_sync_stats;

@@ -10,6 +10,7 @@
  *   'm' ‖ part u8    accounts of a sixteenth of the keys: next key 32 ‖ 1: all are there
  *   'q' ‖ account    storage to fetch: root 32 ‖ next slot 32
  *   'k' ‖ hash       code to fetch: 1
+ *   'x'              leafs beside the state (side.h): next key 40 ‖ 1: all are there
  *
  * Threading: confined. */
 #ifndef CD_CHAINS_EVMCHAIN_SYNC_CLIENT_PRIV_H
@@ -25,6 +26,7 @@ typedef enum cd__task_kind {
     CD__TASK_CODE,
     CD__TASK_STORAGE,
     CD__TASK_ACCOUNTS,
+    CD__TASK_SIDE,
 } cd__task_kind;
 
 /* A piece of work that is one question at a time. */
@@ -33,12 +35,12 @@ typedef struct cd__task {
     bool is_asked;
     cd_node_id from; /* this and request: who was asked */
     u32 request;
-    u32 part;          /* accounts: which sixteenth */
-    cd_hash32 account; /* storage: whose */
-    cd_hash32 root;    /* accounts, storage */
-    u8 next[32];       /* likewise: the first key that is not here */
-    u8 last[32];       /* accounts: the last key of the part */
-    cd_hash32 hash;    /* blocks: this, height and left */
+    u32 part;                  /* accounts: which sixteenth */
+    cd_hash32 account;         /* storage: whose */
+    cd_hash32 root;            /* accounts, storage */
+    u8 next[CD_SYNC_SIDE_KEY]; /* likewise, and beside the state: the first key that is not here */
+    u8 last[32];               /* accounts: the last key of the part */
+    cd_hash32 hash;            /* blocks: this, height and left */
     u64 height;
     u32 left;
     cd_hash32 hashes[CD_SYNC_CODE_MAX]; /* code: cnt of them */
@@ -52,7 +54,8 @@ enum {
     CD__AT_CODE = 1,
     CD__AT_STORAGE = 3,
     CD__AT_ACCOUNTS = 19,
-    CD__TASKS = CD__AT_ACCOUNTS + CD__PARTS,
+    CD__AT_SIDE = CD__AT_ACCOUNTS + CD__PARTS,
+    CD__TASKS,
 };
 
 /* A peer, or one that was and has lied. */
@@ -71,6 +74,8 @@ struct cd_sync_client {
     cd_kv *part; /* where the state is gathered */
     cd_adopt_target target;
     bool is_active;
+    bool is_applying;     /* the chain stands there; what its blocks did elsewhere is brought about */
+    bool is_side_built;   /* the trie beside the state stands */
     bool is_loaded;       /* the work in hand was read from the store */
     cd_adopt_phase phase; /* at the last look */
     cd_hmap peers;        /* cd_node_id -> cd__peer */

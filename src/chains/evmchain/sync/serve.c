@@ -67,8 +67,8 @@ static cd_err summary_in(const cd_sync_server *s, cd_view *v, cd_sync_summary *o
     u64 head = cd_view_head(v)->block.header.number;
     cd_arena a = {0};
     cd_header h;
-    if (s->cfg.family != CD_SYNC_L1 || step == 0 || height == 0 || height > head || height % step != 0 ||
-        head - height >= STATES * step || height < cd_view_oldest_state(v)) {
+    if ((s->cfg.family == CD_SYNC_C && s->cfg.side == NULL) || step == 0 || height == 0 || height > head ||
+        height % step != 0 || head - height >= STATES * step || height < cd_view_oldest_state(v)) {
         return CD_ENOENT;
     }
     *out = (cd_sync_summary){.height = height};
@@ -78,6 +78,9 @@ static cd_err summary_in(const cd_sync_server *s, cd_view *v, cd_sync_summary *o
     }
     if (e == CD_OK) {
         out->root = h.state_root;
+    }
+    if (e == CD_OK && s->cfg.family == CD_SYNC_C) {
+        e = s->cfg.side->root_at(s->cfg.side->ctx, &out->atomic_root, height);
     }
     cd_arena_fini(&a);
     return e;
@@ -210,9 +213,10 @@ static bool is_zero(const cd_hash32 *h)
 
 static bool is_proper(const cd_sync_ask_leafs *q)
 {
-    return q->of == CD_SYNC_OF_STATE && q->limit != 0 && !is_zero(&q->root) &&
-           !cd_hash32_eq(&q->root, &CD_TRIE_EMPTY_ROOT) && (q->start.n == 0 || q->start.n == 32) &&
-           (q->end.n == 0 || (q->end.n == 32 && cd_bytes_cmp(q->start, q->end) <= 0));
+    usize n = q->of == CD_SYNC_OF_ATOMIC ? CD_SYNC_SIDE_KEY : 32;
+    return (q->of == CD_SYNC_OF_STATE || q->of == CD_SYNC_OF_ATOMIC) && q->limit != 0 && !is_zero(&q->root) &&
+           !cd_hash32_eq(&q->root, &CD_TRIE_EMPTY_ROOT) && (q->start.n == 0 || q->start.n == n) &&
+           (q->end.n == 0 || (q->end.n == n && cd_bytes_cmp(q->start, q->end) <= 0));
 }
 
 static void put_leafs(cd_buf *out, cd_arena *a, const cd_trie_range *r)
@@ -231,6 +235,37 @@ static void put_leafs(cd_buf *out, cd_arena *a, const cd_trie_range *r)
     cd_linear_put(out, &cd_sync_leafs_table, &doc);
 }
 
+/* Requests may be long: as many leafs as make a message. Roots of the two summaries alone are looked at. */
+static cd_err give_side(cd_sync_server *s, cd_buf *out, cd_arena *a, const cd_sync_ask_leafs *ask)
+{
+    const cd_sync_side *side = s->cfg.side;
+    cd_trie *t = NULL;
+    cd_trie_range r;
+    cd_err e = CD_ENOENT;
+    for (u64 back = 0; back < STATES && side != NULL && e != CD_OK; back++) {
+        cd_sync_summary which;
+        bool is =
+            cd_sync_server_at(s, &which, height_of(s, back)) == CD_OK && cd_hash32_eq(&which.atomic_root, &ask->root);
+        e = is ? CD_OK : CD_ENOENT;
+    }
+    CD_TRY(e);
+    CD_TRY(side->trie(side->ctx, &t, &ask->root));
+    usize start = out->n;
+    usize most = cd_min_u64(ask->limit, CD_SYNC_LEAFS_MAX);
+    e = cd_trie_prove_range(t, &r, a, ask->start, ask->end, most);
+    while (e == CD_OK) {
+        put_leafs(out, a, &r);
+        if (out->n - start <= CD_SYNC_MESSAGE_MAX || most == 1) {
+            break;
+        }
+        out->n = start;
+        most /= 2;
+        e = cd_trie_prove_range(t, &r, a, ask->start, ask->end, most);
+    }
+    cd_trie_close(t);
+    return e;
+}
+
 /* An account is at most some hundred bytes and a slot 33: even CD_SYNC_LEAFS_MAX of them are a small message. */
 static cd_err give_leafs(cd_sync_server *s, cd_buf *out, cd_arena *a, const cd_sync_ask_leafs *ask)
 {
@@ -239,6 +274,9 @@ static cd_err give_leafs(cd_sync_server *s, cd_buf *out, cd_arena *a, const cd_s
     bool is_storage = !is_zero(&ask->account);
     if (!is_proper(ask)) {
         return CD_ENOENT;
+    }
+    if (ask->of == CD_SYNC_OF_ATOMIC) {
+        return give_side(s, out, a, ask);
     }
     CD_TRY(is_storage ? storage_with(s, &x, ask) : accounts_with(s, &x, &ask->root));
     cd_trie *t = is_storage ? x->storage : cd_world_past_trie(x->past);

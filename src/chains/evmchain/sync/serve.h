@@ -13,6 +13,7 @@
 
 #include "base/os/clock.h"
 #include "chains/evmchain/core/chain.h"
+#include "chains/evmchain/sync/side.h"
 #include "chains/evmchain/sync/wire.h"
 #include "codec/ids.h"
 
@@ -29,7 +30,8 @@ typedef struct cd_sync_server_cfg {
     cd_chain *chain;
     const cd_clock *clock;
     cd_sync_family family;
-    u64 interval; /* blocks between two summaries; 0: there are none */
+    const cd_sync_side *side; /* NULL: nothing goes with the state */
+    u64 interval;             /* blocks between two summaries; 0: there are none */
 } cd_sync_server_cfg;
 
 /* cd_sync_server_new copies cfg; cd_sync_server_free ends it. */

@@ -46,8 +46,8 @@ typedef struct cd_sync_ask_blocks {
 typedef struct cd_sync_ask_leafs {
     cd_hash32 root;
     cd_hash32 account; /* whose storage: hash of the address; zero: the accounts */
-    cd_bytes start;    /* 32 bytes, or none: from the first */
-    cd_bytes end;      /* 32 bytes, or none: to the last; inclusive */
+    cd_bytes start;    /* 32 bytes (atomic: 40), or none: from the first */
+    cd_bytes end;      /* likewise, or none: to the last; inclusive */
     u16 limit;
     u8 of; /* CD_SYNC_OF_*; not written for the L1 family */
 } cd_sync_ask_leafs;

@@ -4,7 +4,7 @@
 #include "chains/evmchain/sync/check.h"
 #include "chains/evmchain/sync/client_priv.h"
 
-enum { BLOCKS = 'b', PART = 'm', QUEUE = 'q', CODE = 'k' };
+enum { BLOCKS = 'b', PART = 'm', QUEUE = 'q', CODE = 'k', SIDE = 'x' };
 
 /* --- records --- */
 
@@ -105,6 +105,24 @@ static cd_err load_part(cd_sync_client *c, u32 part)
     return e == CD_ENOENT ? CD_OK : e;
 }
 
+static cd_err load_side(cd_sync_client *c)
+{
+    key k;
+    u8 v[CD_SYNC_SIDE_KEY + 1] = {0};
+    cd__task *t = &c->tasks[CD__AT_SIDE];
+    *t = (cd__task){.kind = CD__TASK_NONE, .root = c->target.atomic_root};
+    if (c->cfg.side == NULL || cd_hash32_eq(&t->root, &CD_TRIE_EMPTY_ROOT)) {
+        return CD_OK;
+    }
+    cd_err e = read(c, v, sizeof v, key_of(&k, SIDE, NULL, 0));
+    if (e == CD_ENOENT) {
+        cd_put_be64(v, c->cfg.side->first(c->cfg.side->ctx));
+    }
+    memcpy(t->next, v, CD_SYNC_SIDE_KEY);
+    t->kind = v[CD_SYNC_SIDE_KEY] != 0 ? CD__TASK_NONE : CD__TASK_SIDE;
+    return e == CD_ENOENT ? CD_OK : e;
+}
+
 cd_err cd__work_load(cd_sync_client *c)
 {
     memset(c->tasks, 0, sizeof c->tasks);
@@ -117,7 +135,7 @@ cd_err cd__work_load(cd_sync_client *c)
     for (u32 i = 0; i < CD__PARTS && e == CD_OK; i++) {
         e = load_part(c, i);
     }
-    return e;
+    return e != CD_OK ? e : load_side(c);
 }
 
 static bool is_in_hand(const cd_sync_client *c, u8 table, const cd_hash32 *hash)
@@ -255,10 +273,11 @@ static void question(const cd_sync_client *c, cd_sync_ask *out, cd__task *t)
         *out = (cd_sync_ask){.kind = CD_SYNC_CODE, .code = {.hashes = {.v = t->hashes, .cnt = t->cnt}}};
     } else {
         *out = (cd_sync_ask){.kind = CD_SYNC_LEAFS, .leafs = {.root = t->root, .account = t->account}};
-        out->leafs.start = cd_bytes_of(t->next, 32);
+        bool is_side = t->kind == CD__TASK_SIDE;
+        out->leafs.start = cd_bytes_of(t->next, is_side ? CD_SYNC_SIDE_KEY : 32);
         out->leafs.end = t->kind == CD__TASK_ACCOUNTS ? cd_bytes_of(t->last, 32) : (cd_bytes){0};
         out->leafs.limit = (u16)cd_min_u64(most, CD_SYNC_LEAFS_MAX);
-        out->leafs.of = CD_SYNC_OF_STATE;
+        out->leafs.of = is_side ? CD_SYNC_OF_ATOMIC : CD_SYNC_OF_STATE;
     }
 }
 
@@ -392,7 +411,7 @@ static cd_err take_leafs(cd_sync_client *c, cd__task *t, cd_arena *a, const cd_s
         }
     }
     *items = run.cnt;
-    bool goes_on = run.more && cd_sync_next_key(t->next, run.items[run.cnt - 1].key.p);
+    bool goes_on = run.more && cd_sync_next_key(t->next, run.items[run.cnt - 1].key.p, 32);
     if (t->kind == CD__TASK_ACCOUNTS) {
         c->stats.accounts += run.cnt;
         put_part(&c->batch, t, !goes_on);
@@ -404,6 +423,36 @@ static cd_err take_leafs(cd_sync_client *c, cd__task *t, cd_arena *a, const cd_s
             drop(&c->batch, QUEUE, &t->account);
         }
     }
+    t->kind = goes_on ? t->kind : CD__TASK_NONE;
+    return CD_OK;
+}
+
+static cd_err take_side(cd_sync_client *c, cd__task *t, cd_arena *a, const cd_sync_ask *ask, cd_bytes msg, usize *items,
+                        bool *is_lie, cd_errinfo *why)
+{
+    cd_sync_run run;
+    key k;
+    u8 v[CD_SYNC_SIDE_KEY + 1];
+    cd_err e = cd_sync_check_leafs(&run, a, &ask->leafs, msg, why);
+    if (e == CD_OK && run.more && run.cnt == 0) {
+        e = cd_fail(why, CD_EPROOF, "no leafs, and more of them");
+    }
+    if (e != CD_OK) {
+        return lie(is_lie, e);
+    }
+    for (usize i = 0; i < run.cnt; i++) {
+        /* What is above the summary's height cannot be in its trie. */
+        if (cd_be64(run.items[i].key.p) > c->target.height) {
+            return cd_fail(why, CD_ECORRUPT, "the atomic trie goes beyond its height");
+        }
+        CD_TRY(c->cfg.side->take(c->cfg.side->ctx, &c->batch, &run.items[i], why));
+    }
+    *items = run.cnt;
+    c->stats.requests += run.cnt;
+    bool goes_on = run.more && cd_sync_next_key(t->next, run.items[run.cnt - 1].key.p, CD_SYNC_SIDE_KEY);
+    memcpy(v, t->next, CD_SYNC_SIDE_KEY);
+    v[CD_SYNC_SIDE_KEY] = !goes_on;
+    cd_adopt_add(&c->batch, key_of(&k, SIDE, NULL, 0), cd_bytes_of(v, sizeof v));
     t->kind = goes_on ? t->kind : CD__TASK_NONE;
     return CD_OK;
 }
@@ -421,6 +470,8 @@ cd_err cd__work_take(cd_sync_client *c, cd__task *t, cd_bytes msg, usize *items,
         e = take_blocks(c, t, &a, &ask, msg, items, is_lie, why);
     } else if (t->kind == CD__TASK_CODE) {
         e = take_code(c, t, &a, &ask, msg, items, is_lie, why);
+    } else if (t->kind == CD__TASK_SIDE) {
+        e = take_side(c, t, &a, &ask, msg, items, is_lie, why);
     } else {
         e = take_leafs(c, t, &a, &ask, msg, items, is_lie, why);
     }

@@ -95,7 +95,7 @@ static usize fetch(fixture *f, const cd_hash32 *want, const cd_hash32 *account)
             }
         }
         cnt += run.cnt;
-        more = run.more && cd_sync_next_key(next, run.items[run.cnt - 1].key.p);
+        more = run.more && cd_sync_next_key(next, run.items[run.cnt - 1].key.p, 32);
         q.leafs.start = cd_bytes_of(next, 32);
     }
     cd_trie_build_root(b, &got);

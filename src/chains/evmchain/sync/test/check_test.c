@@ -109,7 +109,7 @@ static void pages(void **state)
         more = run.more;
         assert_int_equal(more, cnt != LEAFS);
         if (more) {
-            assert_true(cd_sync_next_key(next, run.items[run.cnt - 1].key.p));
+            assert_true(cd_sync_next_key(next, run.items[run.cnt - 1].key.p, 32));
             ask.start = cd_bytes_of(next, 32);
         }
     }
