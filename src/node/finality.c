@@ -147,11 +147,11 @@ static void note_signed(cd_node_finality *f, const cd_hash32 *chain, const cd_no
     cd_mutex_unlock(&f->lock);
 }
 
-/* The certificate as the chain's VM is told; without bytes: that there will be some. */
-static void put_told(cd_buf *out, const cd_hash32 *chain, const cd_fin_msg *msg, cd_bytes bytes)
+/* The certificate as the chain's VM is told. */
+static void put_told(cd_buf *out, const cd_fin_cert *cert, cd_bytes bytes)
 {
     cd_buf body = {0};
-    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = *chain, .msg = *msg, .bytes = bytes};
+    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = cert->chain, .msg = cert->msg, .bytes = bytes};
     cd_fin_says_put(&body, &says);
     cd_p2p_app_put(out, CD_FIN_HANDLER, cd_buf_bytes(&body));
     cd_buf_fini(&body);
@@ -170,7 +170,7 @@ static void tell_chain(cd_node_finality *f, const cd_fin_cert *cert, cd_bytes by
     for (u32 i = 0; i < f->listener_cnt; i++) {
         listener *l = &f->listeners[i];
         if (l->hear != NULL && cd_hash32_eq(&l->chain, &cert->chain)) {
-            put_told(&message, &cert->chain, &cert->msg, bytes);
+            put_told(&message, cert, bytes);
             l->is_owed = !l->hear(l->ctx, cd_buf_bytes(&message));
         }
     }
@@ -491,15 +491,10 @@ cd_err cd_node_finality_last(cd_node_finality *f, cd_buf *message, const cd_hash
     cd_fin_cert cert;
     cd_err e = last_told(f, &bytes, &cert, NULL, chain);
     if (e == CD_OK) {
-        put_told(message, chain, &cert.msg, cd_buf_bytes(&bytes));
+        put_told(message, &cert, cd_buf_bytes(&bytes));
     }
     cd_buf_fini(&bytes);
     return e;
-}
-
-void cd_node_finality_promise(cd_buf *message, const cd_hash32 *chain)
-{
-    put_told(message, chain, &(cd_fin_msg){.height = 0}, (cd_bytes){0});
 }
 
 /* --- what is known --- */

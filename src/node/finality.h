@@ -68,12 +68,10 @@ void cd_node_finality_block(cd_node_finality *f, const cd_hash32 *chain, u64 hei
 /* cd_node_finality_hear has hear(ctx, …) told each further final block of a chain, as an app message of kind 5
  * (decisions.md D 22); on the thread, so that it must be quick. False: it could not take it, and is told the newest
  * again soon. NULL: nobody is told any more, when this returns. cd_node_finality_last appends the message about the
- * newest one that is known, cd_node_finality_promise one without a certificate: some will come. Errors: CD_ENOENT, the
- * store's. */
+ * newest one that is known. Errors: CD_ENOENT, the store's. */
 typedef bool cd_node_finality_told(void *ctx, cd_bytes message);
 void cd_node_finality_hear(cd_node_finality *f, const cd_hash32 *chain, cd_node_finality_told *hear, void *ctx);
 cd_err cd_node_finality_last(cd_node_finality *f, cd_buf *message, const cd_hash32 *chain) CD_CHECK;
-void cd_node_finality_promise(cd_buf *message, const cd_hash32 *chain);
 
 /* --- what is known --- */
 

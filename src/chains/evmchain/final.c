@@ -26,14 +26,9 @@ bool cd_evm_final_hear(cd_api *api, const cd_vm_ctx *ctx, const cd_node_id *from
         memcmp(from->b, ctx->node_id.b, sizeof from->b) != 0) {
         return false;
     }
-    bool is_ours = cd_fin_says_read(&says, body) == CD_OK && says.kind == CD_FIN_SAYS_CERT &&
-                   cd_hash32_eq(&says.chain, &ctx->chain_id);
-    bool is_promise = is_ours && says.bytes.n == 0;
-    bool is_good = is_ours && !is_promise && cd_fin_cert_parse(&cert, says.bytes) == CD_FLAW_NONE &&
-                   cd_fin_is_final(cert.type) && cd_hash32_eq(&cert.chain, &ctx->chain_id);
-    if (is_promise) {
-        atomic_store(&api->has_finality, true);
-    }
+    bool is_good = cd_fin_says_read(&says, body) == CD_OK && says.kind == CD_FIN_SAYS_CERT &&
+                   cd_fin_cert_parse(&cert, says.bytes) == CD_FLAW_NONE && cd_fin_is_final(cert.type) &&
+                   cd_hash32_eq(&cert.chain, &ctx->chain_id);
     if (is_good && cd_chain_block_by_hash(api->chain, &b, NULL, &a, &cert.msg.block) == CD_OK) {
         rise(api, b.header.number);
     }

@@ -297,8 +297,7 @@ static bool on_final(void *ctx, cd_bytes message)
     return is_taken;
 }
 
-/* What was final when the node stopped is so from the first answer on; without any such block, none but genesis is.
- * What is said meanwhile comes behind it, for this runs where that does. */
+/* What was final when the node stopped is so from the first answer on. What is said meanwhile comes behind it, for this runs where that does. */
 static void tell_final(cd_node_chain *c)
 {
     cd_buf message = {0};
@@ -306,10 +305,7 @@ static void tell_final(cd_node_chain *c)
         return;
     }
     cd_node_finality_hear(c->env->finality, &c->id, on_final, c);
-    if (cd_node_finality_last(c->env->finality, &message, &c->id) == CD_ENOENT && has_finality(c)) {
-        cd_node_finality_promise(&message, &c->id);
-    }
-    if (message.n != 0) {
+    if (cd_node_finality_last(c->env->finality, &message, &c->id) == CD_OK) {
         hand_final(c, cd_buf_bytes(&message));
     }
     cd_buf_fini(&message);

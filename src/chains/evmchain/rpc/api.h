@@ -74,8 +74,7 @@ struct cd_api {
     void (*news)(void *ctx); /* after every change of the head; NULL: nobody watches it */
     void *news_ctx;
 
-    /* The node tells which blocks are final: before the first, none but genesis is. The executor alone writes it. */
-    _Atomic bool has_finality;
+    bool has_finality; /* the node tells which blocks are final: before the first, none but genesis is */
     _Atomic u64 final; /* 1 and the height of the highest that it has told; 0: none yet */
 
     bool is_dev;
@@ -97,7 +96,7 @@ struct cd_api {
 CD_INLINE u64 cd_api_final(const cd_api *api, u64 head)
 {
     u64 told = atomic_load(&api->final);
-    u64 height = told != 0 ? told - 1 : atomic_load(&api->has_finality) ? 0 : head;
+    u64 height = told != 0 ? told - 1 : api->has_finality ? 0 : head;
     return cd_min_u64(height, head);
 }
 

@@ -82,19 +82,6 @@ static void say(rpc_node *n, const cd_node_id *from, const saying *s)
     cd_buf_fini(&cert_bytes);
 }
 
-/* Says that certificates will come: of this chain, or of another one. */
-static void promise(rpc_node *n, const cd_node_id *from, u8 other)
-{
-    cd_buf body = {0};
-    cd_buf message = {0};
-    const cd_fin_says says = {.kind = CD_FIN_SAYS_CERT, .chain = {{other}}};
-    cd_fin_says_put(&body, &says);
-    cd_p2p_app_put(&message, CD_FIN_HANDLER, cd_buf_bytes(&body));
-    n->vm->ops->app->gossip(n->vm, from, cd_buf_bytes(&message));
-    cd_buf_fini(&message);
-    cd_buf_fini(&body);
-}
-
 /* A host that never tells anything: every accepted block counts as final, until it tells the first. */
 static void nobody_tells(void **state)
 {
@@ -106,25 +93,6 @@ static void nobody_tells(void **state)
     mine(&n, 5);
     expect(&n, 5);
     say(&n, &own, &(saying){.height = 2, .type = CD_FIN_MLDSA});
-    expect(&n, 2);
-    rpc_node_close(&n);
-}
-
-/* A host that has promised certificates: none but genesis is final until the first, and nobody else can promise. */
-static void promised(void **state)
-{
-    (void)state;
-    rpc_node n;
-    rpc_node_has_finality = false;
-    rpc_node_open(&n, true, NULL);
-    mine(&n, 5);
-    promise(&n, &peer, 0);
-    promise(&n, &own, 1);
-    expect(&n, 5);
-    promise(&n, &own, 0);
-    expect(&n, 0);
-    say(&n, &own, &(saying){.height = 2, .type = CD_FIN_MLDSA});
-    promise(&n, &own, 0);
     expect(&n, 2);
     rpc_node_close(&n);
 }
@@ -182,7 +150,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_tells),
-        cmocka_unit_test(promised),
         cmocka_unit_test(as_the_node_tells),
         cmocka_unit_test(whom_nobody_believes),
     };
