@@ -297,7 +297,8 @@ static bool on_final(void *ctx, cd_bytes message)
     return is_taken;
 }
 
-/* What was final when the node stopped is so from the first answer on. What is said meanwhile comes behind it, for this runs where that does. */
+/* What was final when the node stopped is so from the first answer on. What is said meanwhile comes behind it, for this
+ * runs where that does. */
 static void tell_final(cd_node_chain *c)
 {
     cd_buf message = {0};
