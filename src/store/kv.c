@@ -41,6 +41,16 @@ void cd_kv_batch_for(cd_kv_batch *b, const cd_kv *kv)
     }
 }
 
+void cd_kv_batch_narrow(cd_kv_batch *b, const cd_kv *kv)
+{
+    cd_bytes prefix = prefix_of(kv);
+    CD_ASSERT(prefix.n <= sizeof b->prefix);
+    b->prefix_n = (u8)prefix.n;
+    if (prefix.n != 0) {
+        memcpy(b->prefix, prefix.p, prefix.n);
+    }
+}
+
 void cd_kv_batch_widen(cd_kv_batch *b)
 {
     b->prefix_n = 0; /* records hold whole keys */

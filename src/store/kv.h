@@ -66,6 +66,10 @@ void cd_kv_batch_del2(cd_kv_batch *b, cd_bytes prefix, cd_bytes key);
  * stay. */
 void cd_kv_batch_widen(cd_kv_batch *b);
 
+/* cd_kv_batch_narrow makes a batch for the whole store one that is committed through kv, a part of it: for who has that
+ * alone. Its records stay as they are. */
+void cd_kv_batch_narrow(cd_kv_batch *b, const cd_kv *kv);
+
 /* cd_kv_batch_append appends all records of other, which is for the same kv, or for a part of it when b is for the
  * whole store. */
 void cd_kv_batch_append(cd_kv_batch *b, const cd_kv_batch *other);

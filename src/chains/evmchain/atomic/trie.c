@@ -420,6 +420,7 @@ static cd_err apply_next(cd_atomic_trie *t, const cd_vm_shared *shared, u64 heig
                        : cd_fail(why, e, "shared memory does not take what block %llu did: %s", (unsigned long long)at,
                                  cd_err_str(e));
     }
+    cd_kv_batch_narrow(&t->batch, t->kv);
     e = e == CD_OK ? cd_kv_commit(t->kv, &t->batch, *more ? CD_KV_NOSYNC : CD_KV_SYNC, why) : e;
     if (e == CD_OK) {
         t->cursor = at + 1;

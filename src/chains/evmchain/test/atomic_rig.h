@@ -81,6 +81,7 @@ typedef struct pair_rig {
     cd_clock_virtual *clock;
     cd_rng rng;
     const char *genesis;
+    const char *config; /* NULL: the defaults */
     cd_vm *vm;
     const cd_vm_sender *sender; /* NULL: it is alone */
 } pair_rig;
@@ -96,6 +97,7 @@ CD_INLINE void rig_open_vm(pair_rig *r)
         .sender = r->sender,
         .name = "C",
         .genesis = cd_bytes_str(r->genesis),
+        .config = r->config == NULL ? (cd_bytes){0} : cd_bytes_str(r->config),
         .network_id = RIG_NETWORK,
         .chain_id = rig_primary.c_chain_id,
         .shared = &r->of_c.shared,

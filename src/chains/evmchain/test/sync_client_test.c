@@ -36,6 +36,8 @@ typedef struct client {
     u32 head, tail;
     u32 done;     /* how often the sync was over */
     u32 answered; /* honestly */
+    cd_sync_family family;
+    pair_rig pair; /* of the C-Chain; kv is its part of the store then */
     const char *config;
 } client;
 
@@ -68,6 +70,17 @@ static void c_notify(cd_vm_host *host, cd_vm_event event)
     the->done += event == CD_VM_SYNC_DONE;
 }
 
+/* The chain syncs, and every peer is there. */
+static void meet(client *c)
+{
+    const cd_vm_peer_version version = {.major = 1};
+    assert_int_equal(c->vm->ops->set_state(c->vm, CD_VM_SYNCING, NULL), CD_OK);
+    for (u32 i = 0; i < c->peer_cnt; i++) {
+        const cd_node_id id = {{(u8)(i + 1)}};
+        c->vm->ops->app->connected(c->vm, &id, &version);
+    }
+}
+
 static void open_client(client *c)
 {
     cd_errinfo why = {0};
@@ -87,12 +100,16 @@ static void open_client(client *c)
     if (cd_evm_vm_open(&c->vm, &ctx, &why) != CD_OK) {
         fail_msg("%s", why.msg);
     }
-    const cd_vm_peer_version version = {.major = 1};
-    assert_int_equal(c->vm->ops->set_state(c->vm, CD_VM_SYNCING, NULL), CD_OK);
-    for (u32 i = 0; i < c->peer_cnt; i++) {
-        const cd_node_id id = {{(u8)(i + 1)}};
-        c->vm->ops->app->connected(c->vm, &id, &version);
-    }
+    meet(c);
+}
+
+/* On a store with shared memory: the chain has imports and exports. */
+static void open_c_client(client *c)
+{
+    rig_open_vm(&c->pair);
+    c->pair.host.host.notify = c_notify;
+    c->vm = c->pair.vm;
+    meet(c);
 }
 
 static void close_client(client *c)
@@ -113,6 +130,7 @@ static void begin(client *c, fixture *f, const manner *peers, u32 cnt)
                   .f = f,
                   .kv = cd_kv_mem_open(),
                   .rng = cd_rng_seeded(3),
+                  .family = CD_SYNC_L1,
                   .peer_cnt = cnt,
                   .config = "{\"commit-interval\":4,\"state-sync-commit-interval\":4,\"state-history\":2,"
                             "\"state-sync-enabled\":true,\"state-sync-min-blocks\":8,\"state-sync-request-size\":3,"
@@ -145,7 +163,7 @@ static cd_bytes honest(client *c, cd_bytes msg, cd_arena *a)
 static cd_bytes honest_to(client *c, const cd_sync_ask *q, cd_arena *a)
 {
     cd_buf msg = {0};
-    cd_sync_ask_put(&msg, CD_SYNC_L1, q);
+    cd_sync_ask_put(&msg, c->family, q);
     cd_bytes out = honest(c, cd_buf_bytes(&msg), a);
     cd_buf_fini(&msg);
     return out;
@@ -157,7 +175,7 @@ static cd_bytes lied(client *c, manner m, cd_bytes msg, cd_arena *a)
     cd_sync_leafs leafs;
     cd_buf out = {0};
     cd_bytes good = honest(c, msg, a);
-    assert_int_equal(cd_sync_ask_parse(&q, a, CD_SYNC_L1, msg, NULL), CD_OK);
+    assert_int_equal(cd_sync_ask_parse(&q, a, c->family, msg, NULL), CD_OK);
     if (m == EMPTY) {
         const cd_sync_leafs none = {.keys = {0}};
         const cd_sync_items no = {.items = {0}};
@@ -512,6 +530,169 @@ static void few_blocks(void **state)
     end(&c);
 }
 
+/* --- imports and exports --- */
+
+enum { MONEY = 24 };
+
+static const char c_config[] = "{\"commit-interval\":4,\"state-sync-commit-interval\":4,\"state-history\":2,"
+                               "\"state-sync-min-blocks\":8,\"state-sync-request-size\":3}";
+
+/* A block with one transaction of the pool. */
+static void c_block(pair_rig *r, cd_clock_virtual *clock)
+{
+    cd_vm *vm = r->vm;
+    cd_vm_block *b;
+    cd_kv_batch batch = {0};
+    cd_errinfo why = {0};
+    const cd_vm_block_ctx ctx = {0};
+    cd_clock_virtual_advance(clock, 10 * CD_NS_PER_SEC);
+    assert_int_equal(vm->ops->build(vm, &b, &ctx, &why), CD_OK);
+    assert_int_equal(vm->ops->verify(vm, b, &ctx, &why), CD_OK);
+    cd_kv_batch_for(&batch, r->own);
+    assert_int_equal(vm->ops->accept(vm, b, &batch, &why), CD_OK);
+    cd_kv_batch_widen(&batch);
+    assert_int_equal(cd_kv_commit(r->store, &batch, CD_KV_NOSYNC, &why), CD_OK);
+    assert_int_equal(vm->ops->accepted(vm, b, &why), CD_OK);
+    vm->ops->release(vm, b);
+    cd_kv_batch_fini(&batch);
+}
+
+static void issue(pair_rig *r, rig_tx *t)
+{
+    cd_buf reply = {0};
+    if (rig_issue(r, &reply, t->tx.bytes) != NULL) {
+        fail_msg("%s", cd_buf_cstr(&reply));
+    }
+    cd_buf_fini(&reply);
+    cd_arena_fini(&t->arena);
+}
+
+/* What shared memory holds, as a hash. */
+static cd_hash32 memory_of(const pair_rig *r)
+{
+    cd_buf all = {0};
+    cd_hash32 hash;
+    cd_kv_iter *it;
+    assert_int_equal(cd_kv_iter_new(&it, r->part, &(cd_kv_range){0}), CD_OK);
+    while (cd_kv_iter_next(it)) {
+        cd_buf_put(&all, cd_kv_iter_key(it));
+        cd_buf_put(&all, cd_kv_iter_value(it));
+    }
+    cd_kv_iter_free(it);
+    cd_keccak256(&hash, cd_buf_bytes(&all));
+    cd_buf_fini(&all);
+    return hash;
+}
+
+/* The chain of the fixture becomes a C-Chain: imports, every third block an export. */
+static void c_begin(client *c, fixture *f, const manner *peers, u32 cnt)
+{
+    f->rig.vm->ops->close(f->rig.vm);
+    cd_kv_close(f->rig.store);
+    rig_open_on(&f->rig, cd_kv_mem_open(), "C", rig_genesis_c, &f->clock);
+    f->rig.vm->ops->close(f->rig.vm);
+    f->rig.config = c_config;
+    f->rig.sender = &f->asker.sender;
+    rig_open_vm(&f->rig);
+    *c = (client){.sender = {c_request, c_response, c_error, on_gossip},
+                  .f = f,
+                  .family = CD_SYNC_C,
+                  .rng = cd_rng_seeded(3),
+                  .peer_cnt = cnt};
+    the = c;
+    memcpy(c->peers, peers, cnt * sizeof *peers);
+    rig_open_on(&c->pair, cd_kv_mem_open(), "C", rig_genesis_c, &f->clock);
+    c->pair.vm->ops->close(c->pair.vm);
+    c->pair.config = c_config;
+    c->pair.sender = &c->sender;
+    c->kv = c->pair.own;
+    for (u64 i = 0; i < MONEY; i++) {
+        /* X of the newcomer is behind: of the last outputs it knows nothing yet. */
+        assert_int_equal(rig_x_export(&f->rig, &f->keys.shorts[0], i, RIG_UNIT), CD_OK);
+        if (i < MONEY - 5) {
+            assert_int_equal(rig_x_export(&c->pair, &f->keys.shorts[0], i, RIG_UNIT), CD_OK);
+        }
+    }
+    for (u64 i = 0; i < MONEY; i++) {
+        rig_tx t;
+        rig_import_many(&t, &f->keys, 0, i, 1, RIG_UNIT, 1000, &f->keys.eth[0]);
+        issue(&f->rig, &t);
+        c_block(&f->rig, &f->clock);
+        if (i % 3 == 2) {
+            rig_export(&t, &f->keys, 0, i / 3, 1000 + i, 1000);
+            issue(&f->rig, &t);
+            c_block(&f->rig, &f->clock);
+        }
+    }
+    open_c_client(c);
+}
+
+static void c_end(client *c)
+{
+    fixture *f = c->f;
+    for (; c->head != c->tail; c->head++) {
+        cd_buf_fini(&c->queue[c->head % QUEUE_MAX].msg);
+    }
+    cd_kv *store = c->pair.store;
+    rig_close_on(&c->pair);
+    cd_kv_close(store);
+    store = f->rig.store;
+    f->rig.vm->ops->close(f->rig.vm);
+    cd_kv_close(f->rig.part);
+    cd_kv_close(f->rig.own);
+    cd_kv_close(store);
+    f->rig.store = cd_kv_mem_open(); /* for the teardown */
+    open_vm(f);
+}
+
+static void imports_and_exports(void **state)
+{
+    static const manner all[] = {HONEST, LEAVES_OUT, SPOILS, HONEST};
+    client c;
+    fixture *f = *state;
+    c_begin(&c, f, all, CD_COUNT(all));
+    assert_true(c.vm->ops->sync->is_enabled(c.vm)); /* by itself: it is at its genesis */
+    u64 height = accept_summary(&c, 0);
+    assert_int_equal(height, MONEY + MONEY / 3);
+    u32 kills = 0;
+    for (u32 i = 1; c.done == 0 && !is_at(&c, height); i++) {
+        run(&c, 4 + i);
+        if (c.done == 0) {
+            for (; c.head != c.tail; c.head++) {
+                cd_buf_fini(&c.queue[c.head % QUEUE_MAX].msg);
+            }
+            c.pair.vm->ops->close(c.pair.vm);
+            open_c_client(&c);
+            kills++;
+            if (!is_at(&c, height)) {
+                accept_summary(&c, height);
+            }
+        }
+    }
+    assert_true(kills > 2);
+    assert_true(is_at(&c, height));
+    is_whole(&c);
+    /* What X has left since comes, and what was taken before it came is gone. */
+    for (u64 i = MONEY - 5; i < MONEY; i++) {
+        (void)!rig_x_export(&c.pair, &f->keys.shorts[0], i, RIG_UNIT);
+    }
+    static const char left[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_getBlockByNumber\",\"params\":[\"latest\",true]}";
+    same_answer(&c, left);
+    const cd_hash32 ours = memory_of(&c.pair);
+    const cd_hash32 theirs = memory_of(&f->rig);
+    assert_true(cd_hash32_eq(&ours, &theirs));
+    /* It serves the same summary, and goes on. */
+    cd_arena mem = {0};
+    cd_vm_summary s;
+    cd_vm_summary t;
+    assert_int_equal(c.vm->ops->sync->last(c.vm, &s, &mem), CD_OK);
+    assert_int_equal(f->rig.vm->ops->sync->last(f->rig.vm, &t, &mem), CD_OK);
+    assert_true(cd_hash32_eq(&s.id, &t.id));
+    cd_arena_fini(&mem);
+    c_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +701,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(killed, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_helps, setup, teardown),
         cmocka_unit_test_setup_teardown(few_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(imports_and_exports, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
