@@ -296,25 +296,65 @@ typedef struct cd__move {
     cd_addr20 from;
     cd_addr20 to;
     cd_u256 amount;
-    const cd__token *token; /* NULL: the native one */
-    cd_token_kind kind;     /* of the token */
-    cd_u256 id;             /* ERC-721 and 1155 */
+    const cd__token *token; /* NULL: the native one, or one that is not asked yet */
+    bool is_token;
+    cd_addr20 token_addr; /* of a token */
+    cd_token_kind kind;   /* of the token */
+    cd_u256 id;           /* ERC-721 and 1155 */
 } cd__move;
 
-enum { CD__MOVES_MAX = 64, CD__TOKENS_MAX = 8 };
+enum { CD__MOVES_PAGE = 64, CD__TOKENS_MAX = 8, CD__SUMS_MAX = 16 };
 
+/* What the sender gave and got of one asset, all movements together. */
+typedef struct cd__sum {
+    bool is_token; /* false: native */
+    cd_addr20 token;
+    cd_u256 out;
+    cd_u256 in;
+} cd__sum;
+
+/* What was made or ended within a transaction, the first of each and how many. */
+typedef struct cd__inside {
+    cd_addr20 made;
+    usize made_cnt;
+    cd_addr20 ended; /* ran SELFDESTRUCT */
+    cd_addr20 heir;
+    cd_u256 left; /* wei that it held */
+    usize ended_cnt;
+} cd__inside;
+
+/* All that moved is counted and added up; a page of it is kept. */
 typedef struct cd__moves {
-    cd__move v[CD__MOVES_MAX];
+    cd__move v[CD__MOVES_PAGE];
     usize cnt;
-    usize total; /* how many were found; v has those that are shown */
+    usize first; /* number of v[0] */
+    usize total;
+    cd__move one;  /* the first of all */
+    cd_addr20 who; /* the sender */
+    cd__sum sums[CD__SUMS_MAX];
+    usize sums_cnt;
+    bool is_more_than_sums; /* the sender moved ids, or more than can be added up */
+    struct cd__sheet *net;
+    cd__inside inside;
     cd__token tokens[CD__TOKENS_MAX];
     usize tokens_cnt;
 } cd__moves;
 
-/* cd__moves_find reads what moved from value, logs and trace; cd__moves_write shows it with the net change of each
- * account. */
+/* cd__moves_find reads what moved from value, logs and trace, keeping those from number first on ("?moves=");
+ * cd__moves_write shows them with the net change of each account. */
 void cd__moves_find(cd__xp *p, cd__moves *m, const cd_accepted *b, usize idx, cd_json trace);
-void cd__moves_write(cd__xp *p, const cd__moves *m, const cd_tx *tx, const cd_u256 *fee);
+void cd__moves_write(cd__xp *p, cd__moves *m, const cd_tx *tx, const cd_u256 *fee);
+
+/* cd__moves_swap gives what the sender gave and got, net of what came back, when it is one asset each. The tokens of
+ * both are asked. */
+bool cd__moves_swap(cd__xp *p, cd__moves *m, const cd_accepted *b, cd__move *gave, cd__move *got);
+
+/* cd__xp_from reads the number that a list begins with out of the query; 0 when it is not below cnt. */
+usize cd__xp_from(cd__xp *p, const char *name, usize cnt);
+
+/* cd__xp_pages writes the foot of a list of cnt things, of which those from first to before end are shown; more
+ * stands behind the numbers. Its pages are "?name=number" and go to the anchor. */
+void cd__xp_pages(cd__xp *p, const char *name, const char *anchor, usize first, usize end, usize cnt, const char *more);
 
 /* cd__xp_token gives a token as it is behind the newest block, asked once a page; NULL when the page shows too many. */
 const cd__token *cd__xp_token(cd__xp *p, const cd_addr20 *addr);

@@ -1,4 +1,5 @@
 #include "base/hex.h"
+#include "base/num_text.h"
 #include "explorer/explorer_priv.h"
 #include "types/addr_text.h"
 #include "web/chart.h"
@@ -81,6 +82,24 @@ cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx)
     return tx->data.n == 0   ? cd_bytes_str("transfer")
            : tx->data.n >= 4 ? cd__xp_hex(p, cd_bytes_sub(tx->data, 0, 4))
                              : cd_bytes_str("call");
+}
+
+usize cd__xp_from(cd__xp *p, const char *name, usize cnt)
+{
+    u64 at = 0;
+    cd_bytes typed = cd__xp_query(p, name, CD_U64_TEXT_MAX);
+    return typed.n != 0 && cd_u64_parse(&at, typed) == CD_OK && at < cnt ? (usize)at : 0;
+}
+
+void cd__xp_pages(cd__xp *p, const char *name, const char *anchor, usize first, usize end, usize cnt, const char *more)
+{
+    const char *begin = cd_arena_fmt(&p->a, "?%s=0#%s", name, anchor);
+    const char *next = cd_arena_fmt(&p->a, "?%s=%zu#%s", name, end, anchor);
+    cd_html_put(&p->h, "<footer><span>{} to {} of {}{}</span>", cd_fmt_count(&p->a, first),
+                cd_fmt_count(&p->a, end - 1), cd_fmt_count(&p->a, cnt), more);
+    cd_ui_pager(&p->h, first == 0 ? (cd_bytes){0} : cd_bytes_str(begin),
+                end >= cnt ? (cd_bytes){0} : cd_bytes_str(next));
+    cd_html_put(&p->h, "</footer>");
 }
 
 /* --- tables --- */

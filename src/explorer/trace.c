@@ -3,8 +3,8 @@
 #include "web/chart.h"
 
 enum {
-    CALLS_MAX = 300,  /* at most so many calls are shown; the rest are counted */
-    DEPTH_MAX = 24,   /* calls nested deeper are not shown */
+    CALLS_MAX = 300,  /* calls of one page */
+    DEPTH_MAX = 24,   /* calls nested deeper are not in the graph */
     STACK_MAX = 1100, /* calls nest at most 1025 deep */
     DATA_SHOWN = 36,  /* bytes of input and output of an unknown call */
     TIMEOUT_S = 5,
@@ -131,6 +131,7 @@ typedef struct call {
 
 typedef struct calls {
     call *v;
+    usize first; /* number of v[0] */
     usize cnt;
     usize total;
     u32 deepest;
@@ -146,7 +147,9 @@ static void collect(cd__xp *p, calls *out, cd_json root)
     usize depth = 0;
     u64 all = cd_max_u64(cd__trace_gas(root, "gasUsed"), 1);
     out->v = cd_arena_array(&p->a, call, CALLS_MAX);
-    out->v[out->cnt++] = (call){.v = root, .size = 1000000};
+    if (out->first == 0) {
+        out->v[out->cnt++] = (call){.v = root, .size = 1000000};
+    }
     out->total = 1;
     stack[depth++].it = cd_json_iter(cd_json_get(root, "calls"));
     stack[0].next = 0;
@@ -160,9 +163,8 @@ static void collect(cd__xp *p, calls *out, cd_json root)
                                    1000000 - cd_min_u64(stack[depth - 1].next, 1000000));
         u32 begin = stack[depth - 1].next;
         stack[depth - 1].next += size;
-        out->total++;
         out->deepest = depth > out->deepest ? (u32)depth : out->deepest;
-        if (out->cnt < CALLS_MAX && depth <= DEPTH_MAX) {
+        if (out->total++ >= out->first && out->cnt < CALLS_MAX) {
             out->v[out->cnt++] = (call){.v = v, .depth = (u32)depth, .begin = begin, .size = size};
         }
         if (depth < STACK_MAX) {
@@ -197,9 +199,13 @@ static cd_bytes label_of(cd__xp *p, const call *c)
 static void flame(cd__xp *p, const calls *all)
 {
     cd_flame *bars = cd_arena_array(&p->a, cd_flame, all->cnt);
+    usize cnt = 0;
     for (usize i = 0; i < all->cnt; i++) {
         const call *c = &all->v[i];
-        bars[i] = (cd_flame){
+        if (c->depth > DEPTH_MAX) {
+            continue;
+        }
+        bars[cnt++] = (cd_flame){
             .depth = c->depth,
             .begin = c->begin,
             .size = c->size,
@@ -207,8 +213,11 @@ static void flame(cd__xp *p, const calls *all)
             .is_bad = cd_json_has(cd_json_get(c->v, "error")),
         };
     }
+    if (cnt == 0) {
+        return;
+    }
     cd_html_put(&p->h, "<div class=\"flamebox body\">");
-    cd_chart_flame(&p->h, bars, all->cnt, "Gas of each call within its caller");
+    cd_chart_flame(&p->h, bars, cnt, "Gas of each call within its caller");
     cd_html_put(&p->h, "</div>");
 }
 
@@ -263,16 +272,23 @@ static void row(cd__xp *p, const call *c)
 
 void cd__trace_write(cd__xp *p, cd_json trace)
 {
-    calls all = {0};
+    calls all = {.first = cd__xp_from(p, "calls", SIZE_MAX)};
     collect(p, &all, trace);
+    if (all.cnt == 0) { /* it ends before */
+        all = (calls){.first = 0};
+        collect(p, &all, trace);
+    }
     flame(p, &all);
     cd_html_put(&p->h, "<ol class=\"tree\">");
     for (usize i = 0; i < all.cnt; i++) {
         row(p, &all.v[i]);
     }
-    cd_html_put(&p->h, "</ol><footer><span>{} {}, depth {}{}</span></footer>", cd_fmt_count(&p->a, all.total),
-                all.total == 1 ? "call" : "calls", all.deepest,
-                all.cnt < all.total ? "; not all are shown: debug_traceTransaction with callTracer "
-                                      "has them"
-                                    : "");
+    cd_html_put(&p->h, "</ol>");
+    if (all.total > CALLS_MAX) {
+        const char *more = cd_arena_fmt(&p->a, " calls, depth %u", all.deepest);
+        cd__xp_pages(p, "calls", "trace", all.first, all.first + all.cnt, all.total, more);
+    } else {
+        cd_html_put(&p->h, "<footer><span>{} {}, depth {}</span></footer>", cd_fmt_count(&p->a, all.total),
+                    all.total == 1 ? "call" : "calls", all.deepest);
+    }
 }

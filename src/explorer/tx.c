@@ -1,31 +1,10 @@
 #include "base/hex.h"
-#include "base/num_text.h"
 #include "explorer/explorer_priv.h"
 #include "web/chart.h"
 
 enum { LOGS_SHOWN = 50, DATA_SHOWN = 4096 };
 
 /* --- in a sentence --- */
-
-/* The token that the sender gave and the one he got, when it is one each: a swap. */
-static bool is_swap(const cd__moves *m, const cd_addr20 *who, const cd__move **gave, const cd__move **got)
-{
-    *gave = NULL;
-    *got = NULL;
-    for (usize i = 0; i < m->cnt; i++) {
-        const cd__move *v = &m->v[i];
-        bool is_out = cd_addr20_eq(&v->from, who);
-        bool is_in = cd_addr20_eq(&v->to, who);
-        if (is_out == is_in) {
-            continue;
-        }
-        if ((v->token != NULL && v->kind != CD_TOKEN_ERC20) || (is_out ? *gave : *got) != NULL) {
-            return false;
-        }
-        *(is_out ? gave : got) = v;
-    }
-    return *gave != NULL && *got != NULL && (*gave)->token != (*got)->token && m->cnt == m->total;
-}
 
 static void say_move(cd__xp *p, const cd__move *v, const cd_addr20 *who)
 {
@@ -44,60 +23,99 @@ static void say_move(cd__xp *p, const cd__move *v, const cd_addr20 *who)
     }
 }
 
-static void sentence(cd__xp *p, const cd_tx *tx, const cd_receipt *r, const cd__moves *m, const cd__reason *reason)
+/* "called deposit on 0x… with 5 LUX" */
+static void say_call(cd__xp *p, const cd_tx *tx)
 {
     cd_html *h = &p->h;
-    const cd__move *gave;
-    const cd__move *got;
+    cd_html_put(h, " called <b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
+    cd__xp_addr(p, &tx->to, 0);
+    if (!cd_u256_is_zero(&tx->value)) {
+        cd_html_put(h, " with <b>");
+        cd__xp_lux(p, &tx->value, true);
+        cd_html_put(h, "</b>");
+    }
+}
+
+static void say_more(cd__xp *p, usize cnt)
+{
+    if (cnt > 1) {
+        cd_html_put(&p->h, " and {} more", cd_fmt_count(&p->a, cnt - 1));
+    }
+}
+
+/* What became of contracts meanwhile. That a contract ran SELFDESTRUCT does not mean that it is gone. */
+static void say_inside(cd__xp *p, const cd__inside *in)
+{
+    cd_html *h = &p->h;
+    if (in->made_cnt != 0) {
+        cd_html_put(h, ", which created the contract ");
+        cd__xp_addr(p, &in->made, 0);
+        say_more(p, in->made_cnt);
+    }
+    if (in->ended_cnt != 0) {
+        cd_html_put(h, "; ");
+        cd__xp_addr(p, &in->ended, 0);
+        say_more(p, in->ended_cnt);
+        cd_html_put(h, " ran SELFDESTRUCT");
+        if (in->ended_cnt == 1) {
+            cd_html_put(h, " and gave <b>");
+            cd__xp_lux(p, &in->left, true);
+            cd_html_put(h, "</b> to ");
+            cd__xp_addr(p, &in->heir, 0);
+        }
+    }
+}
+
+static void say_failed(cd__xp *p, const cd_tx *tx, const cd__reason *reason)
+{
+    cd_html *h = &p->h;
+    cd_html_put(h, " tried to {} ", tx->is_create ? "deploy a contract" : "call");
+    if (!tx->is_create) {
+        cd_html_put(h, "<b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
+        cd__xp_addr(p, &tx->to, 0);
+    }
+    cd_html_put(h, ", but it failed{}", reason->text.n == 0 ? "" : ": ");
+    if (reason->text.n != 0) {
+        cd_html_put(h, "<b>");
+        cd__reason_write(p, reason);
+        cd_html_put(h, "</b>");
+    }
+}
+
+static void sentence(cd__xp *p, const cd_accepted *b, usize idx, cd__moves *m, const cd__reason *reason)
+{
+    const cd_tx *tx = &b->block.txs[idx];
+    const cd_receipt *r = &b->receipts[idx];
+    cd_html *h = &p->h;
+    cd__move gave;
+    cd__move got;
     cd_html_put(h, "<p class=\"say\">");
     cd__xp_addr(p, &tx->sender, 0);
     if (!r->ok) {
-        cd_html_put(h, " tried to {} ", tx->is_create ? "deploy a contract" : "call");
-        if (!tx->is_create) {
-            cd_html_put(h, "<b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
-            cd__xp_addr(p, &tx->to, 0);
-        }
-        cd_html_put(h, ", but it failed{}", reason->text.n == 0 ? "." : ": ");
-        if (reason->text.n != 0) {
-            cd_html_put(h, "<b>");
-            cd__reason_write(p, reason);
-            cd_html_put(h, "</b>.");
-        }
+        say_failed(p, tx, reason);
     } else if (tx->is_create) {
         cd_html_put(h, " deployed the contract ");
         cd__xp_addr(p, &r->created, 0);
-        cd_html_put(h, ".");
-    } else if (is_swap(m, &tx->sender, &gave, &got)) {
+    } else if (tx->data.n != 0 && cd__moves_swap(p, m, b, &gave, &got)) {
         cd_html_put(h, " swapped <b>");
-        cd__move_amount(p, gave);
+        cd__move_amount(p, &gave);
         cd_html_put(h, "</b> for <b>");
-        cd__move_amount(p, got);
+        cd__move_amount(p, &got);
         cd_html_put(h, "</b> on ");
         cd__xp_addr(p, &tx->to, 0);
-        cd_html_put(h, ".");
-    } else if (m->total == 1 && m->cnt == 1 && m->v[0].token == NULL && tx->data.n != 0 &&
-               !cd_u256_is_zero(&tx->value)) {
-        /* The value is what the call was given, not what it is for: deposit() of 5. */
-        cd_html_put(h, " called <b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
-        cd__xp_addr(p, &tx->to, 0);
-        cd_html_put(h, " with <b>");
-        cd__move_amount(p, &m->v[0]);
-        cd_html_put(h, "</b>.");
-    } else if (m->total == 1 && m->cnt == 1) {
-        say_move(p, &m->v[0], &tx->sender);
-        cd_html_put(h, ".");
-    } else if (tx->data.n == 0) {
+    } else if (m->total == 1 && m->one.is_token && m->inside.made_cnt + m->inside.ended_cnt == 0) {
+        say_move(p, &m->one, &tx->sender);
+    } else if (tx->data.n == 0 && m->inside.made_cnt + m->inside.ended_cnt == 0) {
         cd_html_put(h, " sent <b>");
         cd__xp_lux(p, &tx->value, true);
         cd_html_put(h, "</b> to ");
         cd__xp_addr(p, &tx->to, 0);
-        cd_html_put(h, ".");
     } else {
-        cd_html_put(h, " called <b>{}</b> on ", cd_foreign_of(cd__xp_method(p, tx)));
-        cd__xp_addr(p, &tx->to, 0);
-        cd_html_put(h, ".");
+        /* The value is what the call was given, not what it is for: deposit() of 5. */
+        say_call(p, tx);
     }
-    cd_html_put(h, "</p>");
+    say_inside(p, &m->inside);
+    cd_html_put(h, ".</p>");
 }
 
 /* --- side panels --- */
@@ -198,14 +216,6 @@ void cd__log_write(cd__xp *p, const cd_log *log, u64 nr)
     cd_html_put(h, "</div>");
 }
 
-/* The log that the page begins with: "?logs=50". */
-static usize first_log(cd__xp *p, usize cnt)
-{
-    u64 at = 0;
-    cd_bytes typed = cd__xp_query(p, "logs", CD_U64_TEXT_MAX);
-    return typed.n != 0 && cd_u64_parse(&at, typed) == CD_OK && at < cnt ? (usize)at : 0;
-}
-
 static void logs(cd__xp *p, const cd_receipt *r)
 {
     cd_html *h = &p->h;
@@ -216,19 +226,14 @@ static void logs(cd__xp *p, const cd_receipt *r)
                 "<section class=\"panel\" id=\"logs\"><header><h2>Logs</h2><div "
                 "class=\"end\">{}</div></header><div class=\"body stack\">",
                 cd_fmt_count(&p->a, r->log_cnt));
-    usize first = first_log(p, r->log_cnt);
+    usize first = cd__xp_from(p, "logs", r->log_cnt);
     usize end = cd_min_u64(first + LOGS_SHOWN, r->log_cnt);
     for (usize i = first; i < end; i++) {
         cd__log_write(p, &r->logs[i], i);
     }
     cd_html_put(h, "</div>");
     if (r->log_cnt > LOGS_SHOWN) {
-        cd_bytes next = cd_bytes_str(cd_arena_fmt(&p->a, "?logs=%zu#logs", end));
-        cd_html_put(h, "<footer><span>{} to {} of {}</span>", cd_fmt_count(&p->a, first), cd_fmt_count(&p->a, end - 1),
-                    cd_fmt_count(&p->a, r->log_cnt));
-        cd_ui_pager(h, first == 0 ? (cd_bytes){0} : cd_bytes_str("?logs=0#logs"),
-                    end == r->log_cnt ? (cd_bytes){0} : next);
-        cd_html_put(h, "</footer>");
+        cd__xp_pages(p, "logs", "logs", first, end, r->log_cnt, "");
     }
     cd_html_put(h, "</section>");
 }
@@ -351,7 +356,7 @@ void cd__xp_tx(cd__xp *p, cd_bytes rest)
     p->title = cd_bytes_str("Transaction");
     head_of(p, b, idx);
     cd__reason reason = cd__trace_reason(p, trace);
-    sentence(p, tx, r, m, &reason);
+    sentence(p, b, idx, m, &reason);
     cd_html_put(h, "<div class=\"cols side\"><div class=\"stack\">");
     if (!r->ok) {
         revert_data(p, trace, &reason);
