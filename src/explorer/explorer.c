@@ -49,6 +49,7 @@ cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
     x->cfg.rpc = cfg->rpc != NULL ? cfg->rpc : "/";
     make_site(x);
     cd__known_init(x);
+    x->holders = cd__holders_new();
     x->live = cfg->loop == NULL ? NULL : cd__live_new(x);
     cd__atomic_enter(x);
     return x;
@@ -81,6 +82,7 @@ void cd_explorer_free(cd_explorer *x)
         return;
     }
     cd__live_free(x->live);
+    cd__holders_free(x->holders);
     cd_arena_fini(&x->mem);
     cd_free(x);
 }

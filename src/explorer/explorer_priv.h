@@ -36,6 +36,7 @@ typedef struct cd__xp {
     cd_ui_final final;
     struct cd__token *tokens; /* tokens that were looked up so far (cd__xp_token) */
     usize tokens_cnt;
+    const cd_accepted *last; /* cd__xp_block_at's; NULL: none yet */
 } cd__xp;
 
 /* cd__xp_open begins on the newest view, r NULL for rows without a page; cd__xp_close ends it. */
@@ -159,6 +160,34 @@ cd_index_at cd__xp_before(cd__xp *p);
 /* cd__xp_holds asks a token's contract how much of it an account has now; false when it does not say. */
 bool cd__xp_holds(cd__xp *p, cd_u256 *out, const cd_index_holding *h);
 
+/* cd__xp_block_at gives a block; the last one is kept, as rows of lists often are of one. Errors: as cd_view_block. */
+cd_err cd__xp_block_at(cd__xp *p, const cd_accepted **out, u64 height) CD_CHECK;
+
+/* --- who holds a token (holders.c) --- */
+
+typedef struct cd__held {
+    cd_index_holding at;
+    cd_u256 amount;
+} cd__held;
+
+/* The holders of a token behind a block, most first. */
+typedef struct cd__roll {
+    cd_hash32 block;
+    cd_addr20 token;
+    u32 refs;
+    u64 used;
+    usize asked; /* accounts that got it once, and whose balance was asked for */
+    bool is_cut; /* there are more who were not asked */
+    usize cnt;
+    cd__held v[];
+} cd__roll;
+
+/* cd__holders_get gives them behind the newest block, to be ended with cd__holders_end. Errors: the store's. */
+struct cd__holders *cd__holders_new(void);
+void cd__holders_free(struct cd__holders *h); /* NULL is allowed */
+cd_err cd__holders_get(cd__xp *p, cd__roll **out, const cd_addr20 *token) CD_CHECK;
+void cd__holders_end(cd__xp *p, cd__roll *r);
+
 /* --- signatures that everybody uses (known.c) --- */
 
 typedef enum cd__known_kind {
@@ -202,6 +231,7 @@ struct cd_explorer {
     cd__known known[CD__KNOWN_MAX];
     usize known_cnt;
     struct cd__live *live; /* NULL: no live rows */
+    struct cd__holders *holders;
 };
 
 /* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its

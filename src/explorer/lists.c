@@ -26,11 +26,20 @@ cd_index_at cd__xp_before(cd__xp *p)
     return cd_index_at_parse(&at, text) == CD_OK ? at : CD_INDEX_NEWEST;
 }
 
+cd_err cd__xp_block_at(cd__xp *p, const cd_accepted **out, u64 height)
+{
+    if (p->last == NULL || p->last->block.header.number != height) {
+        CD_TRY(cd_view_block(p->view, &p->last, &p->a, height));
+    }
+    *out = p->last;
+    return CD_OK;
+}
+
 /* The transaction of a place with its age; nothing when its block cannot be read. */
 static void write_place(cd__xp *p, const cd_index_at *at)
 {
     const cd_accepted *b;
-    if (cd_view_block(p->view, &b, &p->a, at->height) == CD_OK && at->tx < b->block.tx_cnt) {
+    if (cd__xp_block_at(p, &b, at->height) == CD_OK && at->tx < b->block.tx_cnt) {
         cd__xp_tx_hash(p, &b->block.txs[at->tx].hash, 0);
         cd_html_put(&p->h, "<span class=\"sub\">");
         cd_ui_time(&p->h, &p->a, b->block.header.time, p->now_s);

@@ -4,10 +4,6 @@
 #include "types/addr_text.h"
 #include "web/chart.h"
 
-#include <stdlib.h>
-
-enum { ASKED_MAX = 50 /* candidates whose balance is asked for on one page */ };
-
 static const char *const kind_names[] = {
     [CD_TOKEN_ERC20] = "ERC-20",
     [CD_TOKEN_ERC721] = "ERC-721",
@@ -130,16 +126,24 @@ void cd__xp_tokens(cd__xp *p)
 
 /* --- one token --- */
 
-static cd_err moves(cd__xp *p, const token *t, usize *cnt, const char **more)
+/* A page of a list that was written. */
+typedef struct shown {
+    usize cnt;
+    bool is_first;
+    const char *more; /* query of the next page, or "" */
+    const char *foot;
+} shown;
+
+static cd_err moves(cd__xp *p, const token *t, shown *s)
 {
     cd_token_move v[CD__XP_PAGE];
     const cd_index_at before = cd__xp_before(p);
-    CD_TRY(cd_index_moves_of_token(p->view, v, cnt, CD__XP_PAGE, &t->addr, &before));
-    if (*cnt != 0) {
-        cd__xp_token_moves(p, v, *cnt);
+    CD_TRY(cd_index_moves_of_token(p->view, v, &s->cnt, CD__XP_PAGE, &t->addr, &before));
+    if (s->cnt != 0) {
+        cd__xp_token_moves(p, v, s->cnt);
     }
-    if (*cnt == CD__XP_PAGE) {
-        *more = cd_arena_fmt(&p->a, "?%s", next_of(p, &v[*cnt - 1].at));
+    if (s->cnt == CD__XP_PAGE) {
+        s->more = cd_arena_fmt(&p->a, "?%s", next_of(p, &v[s->cnt - 1].at));
     }
     return CD_OK;
 }
@@ -167,16 +171,6 @@ static const char *after_text(cd__xp *p, const char *tab, const cd_index_holding
     return cd_arena_fmt(&p->a, "?tab=%s&after=%.*s", tab, (int)hex.n, (const char *)hex.p);
 }
 
-typedef struct held {
-    cd_index_holding at;
-    cd_u256 amount;
-} held;
-
-static int by_amount(const void *x, const void *y)
-{
-    return cd_u256_cmp(&((const held *)y)->amount, &((const held *)x)->amount);
-}
-
 /* Shares are of millionths, so that they fit. */
 static void share(cd__xp *p, const token *t, const cd_u256 *v)
 {
@@ -190,51 +184,54 @@ static void share(cd__xp *p, const token *t, const cd_u256 *v)
     cd_chart_meter(&p->h, part.w[0], whole.w[0], 1);
 }
 
-static cd_err holders(cd__xp *p, const token *t, usize *cnt, const char **more)
+static void holder_row(cd__xp *p, const token *t, const cd__held *one, const cd_ui_col *share_col)
+{
+    cd_html_put(&p->h, "<tr><td>");
+    cd__xp_addr(p, &one->at.holder, 0);
+    cd_html_put(&p->h, "</td><td class=\"num\">");
+    if (t->kind == CD_TOKEN_ERC20) {
+        amount(p, t, &one->amount);
+    } else {
+        cd_html_put(&p->h, "{} of #{}", cd_fmt_exact(&p->a, &one->amount, 0), cd_fmt_exact(&p->a, &one->at.id, 0));
+    }
+    cd_html_put(&p->h, "</td>");
+    cd_ui_cell(&p->h, share_col);
+    if (t->kind == CD_TOKEN_ERC20 && t->has_supply && !cd_u256_is_zero(&t->supply)) {
+        share(p, t, &one->amount);
+    } else {
+        cd_html_put(&p->h, CD_FMT_NONE);
+    }
+    cd_html_put(&p->h, "</td></tr>");
+}
+
+static cd_err holders(cd__xp *p, const token *t, shown *s)
 {
     static const cd_ui_col cols[] = {
         {.name = "Account"},
         {.name = "Amount", .flags = CD_COL_NUM},
         {.name = "Share", .flags = CD_COL_NUM | CD_COL_P2},
     };
-    cd_index_holding v[ASKED_MAX];
-    cd_index_holding after;
-    held *all = cd_arena_array(&p->a, held, ASKED_MAX);
-    usize asked = 0;
-    bool has_after = read_after(p, &after, t);
-    CD_TRY(cd_index_holders(p->view, v, &asked, ASKED_MAX, &t->addr, has_after ? &after : NULL));
-    for (usize i = 0; i < asked; i++) {
-        held *one = &all[*cnt];
-        one->at = v[i];
-        *cnt += cd__xp_holds(p, &one->amount, &v[i]) && !cd_u256_is_zero(&one->amount) ? 1 : 0;
-    }
-    if (*cnt != 0) {
-        qsort(all, *cnt, sizeof *all, by_amount);
+    cd__roll *roll;
+    CD_TRY(cd__holders_get(p, &roll, &t->addr));
+    usize first = cd__xp_from(p, "from", roll->cnt);
+    s->cnt = cd_min_u64(roll->cnt - first, CD__XP_PAGE);
+    s->is_first = first == 0;
+    if (s->cnt != 0) {
         cd_ui_table_begin(&p->h, "Holders", cols, CD_COUNT(cols), NULL, NULL);
-        for (usize i = 0; i < *cnt; i++) {
-            cd_html_put(&p->h, "<tr><td>");
-            cd__xp_addr(p, &all[i].at.holder, 0);
-            cd_html_put(&p->h, "</td><td class=\"num\">");
-            if (t->kind == CD_TOKEN_ERC20) {
-                amount(p, t, &all[i].amount);
-            } else {
-                cd_html_put(&p->h, "{} of #{}", cd_fmt_exact(&p->a, &all[i].amount, 0),
-                            cd_fmt_exact(&p->a, &all[i].at.id, 0));
-            }
-            cd_html_put(&p->h, "</td>");
-            cd_ui_cell(&p->h, &cols[2]);
-            if (t->kind == CD_TOKEN_ERC20 && t->has_supply && !cd_u256_is_zero(&t->supply)) {
-                share(p, t, &all[i].amount);
-            } else {
-                cd_html_put(&p->h, CD_FMT_NONE);
-            }
-            cd_html_put(&p->h, "</td></tr>");
+        for (usize i = first; i < first + s->cnt; i++) {
+            holder_row(p, t, &roll->v[i], &cols[2]);
         }
         cd_ui_table_end(&p->h);
+        s->foot = cd_arena_fmt(&p->a, "%zu to %zu of %zu, most first", first + 1, first + s->cnt, roll->cnt);
     }
-    if (asked == ASKED_MAX) {
-        *more = after_text(p, "holders", &v[asked - 1]);
+    if (roll->is_cut) {
+        s->foot = cd_arena_fmt(&p->a, "%s; of those who got it once the first %zu by address were asked", s->foot,
+                               roll->asked);
     }
+    if (first + s->cnt < roll->cnt) {
+        s->more = cd_arena_fmt(&p->a, "?tab=holders&from=%zu", first + s->cnt);
+    }
+    cd__holders_end(p, roll);
     return CD_OK;
 }
 
@@ -269,17 +266,17 @@ static void owner(cd__xp *p, const token *t, const cd_u256 *id)
     }
 }
 
-static cd_err ids(cd__xp *p, const token *t, usize *cnt, const char **more)
+static cd_err ids(cd__xp *p, const token *t, shown *s)
 {
     static const cd_ui_col cols[] = {
         {.name = "Id"}, {.name = "Owner"}, {.name = "Address of its description", .flags = CD_COL_P2}};
     cd_index_holding v[CD__XP_PAGE];
     cd_index_holding after;
     bool has_after = read_after(p, &after, t);
-    CD_TRY(cd_index_ids(p->view, v, cnt, CD__XP_PAGE, &t->addr, has_after ? &after : NULL));
-    if (*cnt != 0) {
+    CD_TRY(cd_index_ids(p->view, v, &s->cnt, CD__XP_PAGE, &t->addr, has_after ? &after : NULL));
+    if (s->cnt != 0) {
         cd_ui_table_begin(&p->h, "Ids", cols, CD_COUNT(cols), NULL, NULL);
-        for (usize i = 0; i < *cnt; i++) {
+        for (usize i = 0; i < s->cnt; i++) {
             cd_html_put(&p->h, "<tr><td class=\"any\">#{}</td><td>", cd_fmt_exact(&p->a, &v[i].id, 0));
             owner(p, t, &v[i].id);
             cd_html_put(&p->h, "</td>");
@@ -288,13 +285,13 @@ static cd_err ids(cd__xp *p, const token *t, usize *cnt, const char **more)
         }
         cd_ui_table_end(&p->h);
     }
-    if (*cnt == CD__XP_PAGE) {
-        *more = after_text(p, "ids", &v[*cnt - 1]);
+    if (s->cnt == CD__XP_PAGE) {
+        s->more = after_text(p, "ids", &v[s->cnt - 1]);
     }
     return CD_OK;
 }
 
-typedef cd_err list_fn(cd__xp *p, const token *t, usize *cnt, const char **more);
+typedef cd_err list_fn(cd__xp *p, const token *t, shown *s);
 
 static const struct {
     const char *name;
@@ -312,11 +309,11 @@ static void list(cd__xp *p, const token *t)
     cd_ui_link links[CD_COUNT(lists)];
     cd_index_state state;
     cd_bytes word = cd__xp_query(p, "tab", 16);
-    usize shown = t->kind == CD_TOKEN_ERC20 ? 2 : CD_COUNT(lists);
+    usize cnt = t->kind == CD_TOKEN_ERC20 ? 2 : CD_COUNT(lists);
     usize at = 0;
-    usize cnt = 0;
-    const char *more = "";
-    for (usize i = 0; i < shown; i++) {
+    shown s = {.more = "", .foot = ""};
+    s.is_first = cd__xp_query(p, "before", 4).n + cd__xp_query(p, "after", 4).n == 0;
+    for (usize i = 0; i < cnt; i++) {
         bool is_plain = lists[i].word[0] == '\0';
         links[i] = (cd_ui_link){
             .name = lists[i].name,
@@ -324,20 +321,18 @@ static void list(cd__xp *p, const token *t)
         at = !is_plain && cd_bytes_eq(word, cd_bytes_str(lists[i].word)) ? i : at;
     }
     cd_html_put(&p->h, "<section class=\"panel\"><header><h2>{}</h2><div class=\"end\">", lists[at].name);
-    cd_ui_seg(&p->h, "Lists", links, shown, at);
+    cd_ui_seg(&p->h, "Lists", links, cnt, at);
     cd_html_put(&p->h, "</div></header>");
     if (cd__xp_index_state(p, &state)) {
-        cd_err e = lists[at].write(p, t, &cnt, &more);
+        cd_err e = lists[at].write(p, t, &s);
         if (e != CD_OK) {
             unreadable(p, e);
-        } else if (cnt == 0) {
+        } else if (s.cnt == 0) {
             cd_ui_empty(&p->h, "Nothing on this page", lists[at].none, (cd_markup){0});
         }
-        bool is_first = cd__xp_query(p, "before", 4).n + cd__xp_query(p, "after", 4).n == 0;
-        cd_html_put(&p->h, "<footer><span>{}</span>",
-                    at == 1 ? "Of those who got it once, by address; the most first on each page" : "");
-        cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : links[at].href,
-                    more[0] == '\0' ? (cd_bytes){0} : token_href(p, &t->addr, more));
+        cd_html_put(&p->h, "<footer><span>{}</span>", s.foot);
+        cd_ui_pager(&p->h, s.is_first ? (cd_bytes){0} : links[at].href,
+                    s.more[0] == '\0' ? (cd_bytes){0} : token_href(p, &t->addr, s.more));
         cd_html_put(&p->h, "</footer>");
     }
     cd_html_put(&p->h, "</section>");
@@ -421,13 +416,15 @@ void cd__xp_token_page(cd__xp *p, cd_bytes rest)
 
 /* --- by name --- */
 
+enum { SEARCHED_MAX = 50 /* tokens whose names are looked at */ };
+
 usize cd__token_find(cd__xp *p, cd_addr20 *out, cd_bytes text)
 {
-    cd_index_token v[ASKED_MAX];
+    cd_index_token v[SEARCHED_MAX];
     const cd_index_at newest = CD_INDEX_NEWEST;
     usize cnt = 0;
     usize found = 0;
-    if (p->x->cfg.index == NULL || cd_index_tokens(p->view, v, &cnt, ASKED_MAX, &newest) != CD_OK) {
+    if (p->x->cfg.index == NULL || cd_index_tokens(p->view, v, &cnt, SEARCHED_MAX, &newest) != CD_OK) {
         return 0;
     }
     for (usize i = 0; i < cnt && found < CD__FOUND_MAX; i++) {

@@ -143,9 +143,43 @@ static void test_nft(void **state)
     rig_says(rig_get(path_of(token, "?tab=holders")), "1 of #7");
 }
 
+/* balanceOf(a) is what the last two bytes of a say; anything else is Transfer(nobody, first argument, 1). */
+#define BY_ADDRESS                                                                                                     \
+    "\x36\x60\x24\x14\x60\x35\x57\x60\x01\x5f\x52\x60\x04\x35\x5f\x7f" TOPIC                                           \
+    "\x60\x20\x5f\xa3\x00\x5b\x60\x04\x35\x61\xff\xff\x16\x5f\x52\x60\x20\x5f\xf3"
+
+enum { HOLDERS = 60, PAGE = 25 };
+
+/* The order is one over all pages, whatever the order of the addresses. */
+static void test_holders_most_first(void **state)
+{
+    (void)state;
+    const char *token = rig_deploy(NULL, 0, cd_bytes_of(BY_ADDRESS, sizeof BY_ADDRESS - 1));
+    for (u32 i = 1; i <= HOLDERS; i++) { // the larger, the later in the order of addresses, or the other way round
+        (void)rig_send(cd_arena_fmt(&g.node.arena, ",\"to\":\"%s\",\"data\":\"0x01020304%024u%02x%034x%04x%064u\"",
+                                    token, 0, (i * 37) % 251, 0, i * 10, 0));
+    }
+    const char *query = "?tab=holders";
+    for (u32 first = 0; first < HOLDERS; first += PAGE) {
+        u32 end = first + PAGE < HOLDERS ? first + PAGE : HOLDERS;
+        const char *html = rig_html(path_of(token, query), "200");
+        const char *at = html;
+        for (u32 i = first; i < end; i++) {
+            at = strstr(at, cd_arena_fmt(&g.node.arena, "\"any\">%u units<", (HOLDERS - i) * 10));
+            assert_non_null(at);
+        }
+        rig_says(rig_plain(html), cd_arena_fmt(&g.node.arena, "%u to %u of %d, most first", first + 1, end, HOLDERS));
+        query = cd_arena_fmt(&g.node.arena, "?tab=holders&from=%u", end);
+        assert_int_equal(strstr(html, cd_arena_fmt(&g.node.arena, "?tab=holders&amp;from=%u", end)) != NULL,
+                         end < HOLDERS);
+    }
+    rig_says(rig_get(path_of(token, "?tab=holders&from=99999999999999999999")), "1 to 25 of 60");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_erc20), cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_large), cmocka_unit_test(test_nft)};
+                                       cmocka_unit_test(test_large), cmocka_unit_test(test_nft),
+                                       cmocka_unit_test(test_holders_most_first)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }
