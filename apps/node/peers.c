@@ -10,31 +10,40 @@ static bool refuse(cd_arena *mem, const char *text)
     return false;
 }
 
-static bool load_beacons(cd_node_peers_cfg *out, const cd_args *a, cd_arena *mem)
+/* A list of addresses and one of node IDs, which the original calls by a name. */
+static bool load_list(const cd_node_beacon **out, usize *cnt, const cd_args *a, cd_arena *mem, usize ips_id,
+                      usize ids_id, const char *name)
 {
     const char *const *ips;
     const char *const *ids;
-    usize ip_cnt = cd_args_list(a, OPT_BOOTSTRAP_IPS, &ips);
-    usize id_cnt = cd_args_list(a, OPT_BOOTSTRAP_IDS, &ids);
+    bool is_boot = ips_id == OPT_BOOTSTRAP_IPS;
+    usize ip_cnt = cd_args_list(a, ips_id, &ips);
+    usize id_cnt = cd_args_list(a, ids_id, &ids);
     if (ip_cnt != id_cnt) {
         return refuse(mem, cd_arena_fmt(mem,
-                                        "expected the number of bootstrapIPs (%zu) to match the number of "
-                                        "bootstrapIDs (%zu)",
-                                        ip_cnt, id_cnt));
+                                        "expected the number of %sIPs (%zu) to match the number of "
+                                        "%sIDs (%zu)",
+                                        is_boot ? "bootstrap" : "stateSync", ip_cnt,
+                                        is_boot ? "bootstrap" : "stateSync", id_cnt));
     }
     cd_node_beacon *beacons = cd_arena_zalloc(mem, (ip_cnt + 1) * sizeof *beacons);
     for (usize i = 0; i < ip_cnt; i++) {
         if (cd_p2p_ip_parse(&beacons[i].ip, cd_bytes_str(ips[i])) != CD_OK) {
-            return refuse(mem, cd_arena_fmt(mem, "couldn't parse bootstrap ip %.100s: IP:PORT is needed", ips[i]));
+            return refuse(mem, cd_arena_fmt(mem, "couldn't parse %s ip %.100s: IP:PORT is needed", name, ips[i]));
         }
         if (cd_node_id_parse(&beacons[i].node, cd_bytes_str(ids[i]), NULL) != CD_OK) {
-            return refuse(mem,
-                          cd_arena_fmt(mem, "couldn't parse bootstrap peer id %.100s: a NodeID is needed", ids[i]));
+            return refuse(mem, cd_arena_fmt(mem, "couldn't parse %s peer id %.100s: a NodeID is needed", name, ids[i]));
         }
     }
-    out->beacons = beacons;
-    out->beacon_cnt = ip_cnt;
+    *out = beacons;
+    *cnt = ip_cnt;
     return true;
+}
+
+static bool load_beacons(cd_node_peers_cfg *out, const cd_args *a, cd_arena *mem)
+{
+    return load_list(&out->beacons, &out->beacon_cnt, a, mem, OPT_BOOTSTRAP_IPS, OPT_BOOTSTRAP_IDS, "bootstrap") &&
+           load_list(&out->sync_beacons, &out->sync_beacon_cnt, a, mem, OPT_SYNC_IPS, OPT_SYNC_IDS, "state sync");
 }
 
 /* Chooses the address that peers are told: --public-ip, else the address that we listen on if it is a single one, else

@@ -171,6 +171,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
                            : NULL,
         .config = cd__effective_config(a, mem),
         .is_admin_remote = cd_args_bool(a, OPT_ADMIN_REMOTE),
+        .serves_early = cd_args_bool(a, OPT_SERVE_EARLY),
         .memory = cd_args_u64(a, OPT_MEMORY),
         .workers = (u32)cd_args_u64(a, OPT_WORKERS),
         .log = log,

@@ -647,6 +647,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
         .health = n->health,
         .max = max + light + (n->cfg.tracked == NULL ? 0 : CD_TRACKED_MAX),
         .is_admin_remote = n->cfg.is_admin_remote,
+        .serves_early = n->cfg.serves_early,
         .pages_root = n->cfg.pages_root,
         .state = put_state,
         .ctx = n,

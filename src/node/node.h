@@ -65,6 +65,7 @@ typedef struct cd_node_cfg {
     const char *profile_dir; /* where admin.* writes profiles; NULL: nowhere */
     cd_bytes config;         /* what admin.getConfig tells, a JSON object without secrets; empty: nothing */
     bool is_admin_remote;    /* admin routes, the node's and the chains', answer clients on other machines too */
+    bool serves_early;       /* chains that have not caught up answer, too */
     u64 memory;              /* the budget, bytes; at least 64 MiB */
     u32 workers;             /* threads for signatures and hashing; 0 = as many as CPUs, less one */
     cd_logger *log;

@@ -127,6 +127,7 @@ def test_beacons_that_are_none(env):
         ([f"--bootstrap-ids={node_id}"], r"expected the number of bootstrapIPs \(0\) to match the number of bootstrapIDs \(1\)"),
         (["--bootstrap-ips=127.0.0.1", f"--bootstrap-ids={node_id}"], "couldn't parse bootstrap ip 127.0.0.1"),
         (["--bootstrap-ips=127.0.0.1:1", "--bootstrap-ids=NodeID-x"], "couldn't parse bootstrap peer id NodeID-x"),
+        (["--state-sync-ips=127.0.0.1:1"], r"expected the number of stateSyncIPs \(1\) to match the number of stateSyncIDs \(0\)"),
     ):
         code, out, err = env.run("--network-id=local", "--in-memory", "--http-port=0", *flags)
         same((code, out), (1, ""))
@@ -224,6 +225,16 @@ def test_numbers_of_the_operator(env):
     alone = members[0].start([], "--skip-bootstrap", "--network-health-max-time-since-msg-received=1m30s", decides="true")
     wait_for("it has not asked", lambda: is_bootstrapped(alone))
     same(c_chain(alone, "eth_getBalance", "0x000000000000000000000000000000000000dEaD", "latest"), "0x1")
+
+
+def test_answers_before_it_has_caught_up(env):
+    a = Member(env, stakers()[0]).start([], "--api-serve-while-bootstrapping", decides="true")
+    same([is_bootstrapped(a, [c]) for c in "XC"], [False, False])
+    conn = http.client.HTTPConnection(a.node.host, a.node.port, timeout=30)
+    ask = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+    conn.request("POST", "/ext/bc/C/rpc", ask, {"Content-Type": "application/json"})
+    reply = conn.getresponse()
+    same((reply.status, reply.getheader("X-Bootstrapping"), json.loads(reply.read())["result"]), (200, "true", "0x0"))
 
 
 def test_a_chain_that_is_not_there_yet(env):

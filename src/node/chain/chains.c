@@ -104,7 +104,7 @@ static void row_opened(row *r)
         }
         return;
     }
-    r->service = cd_service_new(cfg->front, r->chain, cfg->is_admin_remote, cfg->env.share.ws_out);
+    r->service = cd_service_new(cfg->front, r->chain, cfg->is_admin_remote, cfg->serves_early, cfg->env.share.ws_out);
     r->stage = r->stage == OPENING ? OPEN : r->stage;
     if (cfg->health != NULL) {
         r->has_health = true;

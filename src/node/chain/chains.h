@@ -25,6 +25,7 @@ typedef struct cd_chains_cfg {
     cd_health *health; /* NULL: nobody asks */
     u32 max;           /* so many chains may be open at a time */
     bool is_admin_remote;
+    bool serves_early;      /* a chain that has not caught up answers, too */
     const char *pages_root; /* pages of chains are here or below; NULL: there are none */
     /* Appends what the node knows of itself, for pages. */
     void (*state)(void *ctx, cd_buf *out);

@@ -15,6 +15,7 @@ struct cd_decider {
     cd_link *link;
     cd_catchup_chain *place;
     cd_node_id *beacons;
+    cd_node_id *sync_beacons;
     char wrong[160]; /* what the health check says */
 };
 
@@ -46,7 +47,9 @@ static cd_err make_bootstrap(cd_decider *d, cd_errinfo *why)
     u32 cnt = 0;
     bool skips = cd_node_peers_tuning(cfg->peers)->skip_bootstrap;
     d->place = cd_catchup_join(cfg->catchup, &cfg->subnet, cfg->is_first);
+    u32 sync_cnt = 0;
     d->beacons = cd_node_peers_beacons(cfg->peers, &cnt);
+    d->sync_beacons = cd_node_peers_sync_beacons(cfg->peers, &sync_cnt);
     cd_bootstrap_cfg bootstrap = {
         .engine = d->engine,
         .door = cfg->door,
@@ -55,6 +58,8 @@ static cd_err make_bootstrap(cd_decider *d, cd_errinfo *why)
         .has_beacons = cfg->is_first || skips,
         .beacons = d->beacons,
         .beacon_cnt = skips ? 0 : cnt,
+        .sync_beacons = d->sync_beacons,
+        .sync_beacon_cnt = skips ? 0 : sync_cnt,
         .validators = cfg->validators,
         .subnet = cfg->subnet,
         .self = cfg->self,
@@ -131,6 +136,7 @@ void cd_decider_free(cd_decider *d)
     }
     cd_catchup_leave(d->place);
     cd_free(d->beacons);
+    cd_free(d->sync_beacons);
     cd_free(d);
 }
 

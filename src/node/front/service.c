@@ -20,6 +20,7 @@ struct cd_service {
     cd_node_chain *chain;
     const cd_node_pages *pages;
     bool is_admin_remote;
+    bool serves_early; /* although the chain has not caught up */
     route *routes;
     usize cnt;
     cd_service *next;     /* of the chain's next validator in this process; NULL: there is none */
@@ -173,11 +174,17 @@ void cd_service_serve(cd_service *s, cd_http_req *req, cd_bytes path)
     const route *r = route_of(s, path);
     if (r == NULL) {
         cd_http_reply_not_found(req);
-    } else if (!cd_node_chain_is_bootstrapped(s->chain)) {
-        refuse_early(req);
-    } else {
-        serve_route(s, r, req, over_of(r->handler->over));
+        return;
     }
+    bool is_early = !cd_node_chain_is_bootstrapped(s->chain);
+    if (is_early && !s->serves_early) {
+        refuse_early(req);
+        return;
+    }
+    if (is_early) {
+        cd_http_req_add_header(req, "X-Bootstrapping", "true");
+    }
+    serve_route(s, r, req, over_of(r->handler->over));
 }
 
 void cd_service_serve_main(cd_service *s, cd_http_req *req)
@@ -270,7 +277,8 @@ static void open_index(cd_service *s)
     s->none_endpoint = cd_api_endpoint(s->front, cd_index_api_service(s->none), false);
 }
 
-static cd_service *service_new(cd_front *f, cd_node_chain *chain, cd_vm *vm, bool is_admin_remote, usize share)
+static cd_service *service_new(cd_front *f, cd_node_chain *chain, cd_vm *vm, bool is_admin_remote, bool serves_early,
+                               usize share)
 {
     cd_service *s = cd_new(cd_service);
     usize cnt = 0;
@@ -278,6 +286,7 @@ static cd_service *service_new(cd_front *f, cd_node_chain *chain, cd_vm *vm, boo
     s->front = f;
     s->chain = chain;
     s->is_admin_remote = is_admin_remote;
+    s->serves_early = serves_early;
     s->routes = cd_new_array(route, cnt + 1);
     for (; s->cnt < cnt; s->cnt++) {
         open_route(s, s->cnt, &handlers[s->cnt], share);
@@ -285,15 +294,15 @@ static cd_service *service_new(cd_front *f, cd_node_chain *chain, cd_vm *vm, boo
     return s;
 }
 
-cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, usize share)
+cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, bool serves_early, usize share)
 {
     cd_service *next = NULL;
     for (u32 i = cd_node_chain_validators(chain); i-- > 1;) {
-        cd_service *s = service_new(f, chain, cd_node_chain_validator(chain, i), is_admin_remote, share);
+        cd_service *s = service_new(f, chain, cd_node_chain_validator(chain, i), is_admin_remote, serves_early, share);
         s->next = next;
         next = s;
     }
-    cd_service *s = service_new(f, chain, cd_node_chain_vm(chain), is_admin_remote, share);
+    cd_service *s = service_new(f, chain, cd_node_chain_vm(chain), is_admin_remote, serves_early, share);
     s->next = next;
     s->pages = cd_node_chain_cfg_of(chain)->pages;
     open_index(s);

@@ -13,8 +13,9 @@
 typedef struct cd_service cd_service;
 
 /* cd_service_new makes the endpoints of a chain that is open. f: NULL: requests come by cd_service_ask alone. share is
- * for waiting answers, bytes. cd_service_free: when it is idle; NULL is allowed. */
-cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, usize share);
+ * for waiting answers, bytes. serves_early: it answers before the chain has caught up, with a header that says so.
+ * cd_service_free: when it is idle; NULL is allowed. */
+cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remote, bool serves_early, usize share);
 void cd_service_free(cd_service *s);
 
 /* cd_service_validator gives what validator idx of the chain answers, of those in this process: it belongs to s, which

@@ -310,6 +310,16 @@ cd_node_peers *cd_node_peers_new(const cd_node_peers_cfg *cfg, const cd_node_pee
     return p;
 }
 
+/* Nodes that are known from the start are dialled; this one may be among them. */
+static void add_known(const cd_node_peers *p, cd_p2p_net *net, const cd_node_beacon *beacons, usize cnt)
+{
+    for (usize i = 0; i < cnt; i++) {
+        if (memcmp(&beacons[i].node, &p->cfg.id->node_id, sizeof(cd_node_id)) != 0) {
+            cd_p2p_net_add(net, &beacons[i].node, &beacons[i].ip);
+        }
+    }
+}
+
 cd_err cd_node_peers_open(cd_node_peers *p, cd_errinfo *why)
 {
     const cd_node_peers_cfg *cfg = &p->cfg;
@@ -317,11 +327,8 @@ cd_err cd_node_peers_open(cd_node_peers *p, cd_errinfo *why)
     CD_TRY(open_tcp(p, why));
     cd_p2p_net *net = cd_p2p_tcp_net(p->tcp);
     cd_p2p_router_bind(p->router, net);
-    for (usize i = 0; i < cfg->beacon_cnt; i++) {
-        if (memcmp(&cfg->beacons[i].node, &cfg->id->node_id, sizeof(cd_node_id)) != 0) {
-            cd_p2p_net_add(net, &cfg->beacons[i].node, &cfg->beacons[i].ip);
-        }
-    }
+    add_known(p, net, cfg->beacons, cfg->beacon_cnt);
+    add_known(p, net, cfg->sync_beacons, cfg->sync_beacon_cnt);
     cd_node_peers_reload(p);
     cd_p2p_tcp_wake(p->tcp);
     cd_timer_start(p->timer, LOOK_MS, LOOK_MS);
@@ -450,21 +457,30 @@ usize cd_node_peers_list(cd_node_peers *p, cd_json_w *w, const cd_node_id *ids, 
     return l.cnt;
 }
 
-cd_node_id *cd_node_peers_beacons(const cd_node_peers *p, u32 *cnt)
+static cd_node_id *ids_of(const cd_node_beacon *beacons, usize beacon_cnt, u32 *cnt)
 {
-    const cd_node_peers_cfg *cfg = &p->cfg;
-    cd_node_id *ids = cd_new_array(cd_node_id, cfg->beacon_cnt);
+    cd_node_id *ids = cd_new_array(cd_node_id, beacon_cnt);
     *cnt = 0;
-    for (usize i = 0; i < cfg->beacon_cnt; i++) {
+    for (usize i = 0; i < beacon_cnt; i++) {
         bool is_new = true;
         for (u32 k = 0; k < *cnt && is_new; k++) {
-            is_new = memcmp(&ids[k], &cfg->beacons[i].node, sizeof *ids) != 0;
+            is_new = memcmp(&ids[k], &beacons[i].node, sizeof *ids) != 0;
         }
         if (is_new) {
-            ids[(*cnt)++] = cfg->beacons[i].node;
+            ids[(*cnt)++] = beacons[i].node;
         }
     }
     return ids;
+}
+
+cd_node_id *cd_node_peers_beacons(const cd_node_peers *p, u32 *cnt)
+{
+    return ids_of(p->cfg.beacons, p->cfg.beacon_cnt, cnt);
+}
+
+cd_node_id *cd_node_peers_sync_beacons(const cd_node_peers *p, u32 *cnt)
+{
+    return ids_of(p->cfg.sync_beacons, p->cfg.sync_beacon_cnt, cnt);
 }
 
 static u32 millionths(double percent)

@@ -32,6 +32,8 @@ typedef struct cd_node_peers_cfg {
     cd_p2p_ip own;    /* where others reach this node; port 0: that of the listener */
     const cd_node_beacon *beacons;
     usize beacon_cnt;
+    const cd_node_beacon *sync_beacons; /* who alone is asked for summaries of states; none: as for blocks */
+    usize sync_beacon_cnt;
     const cd_hash32 *nets; /* that are tracked besides the primary network, at most CD_P2P_SUBNETS_MAX */
     usize net_cnt;
     bool allow_private;     /* private addresses are dialled */
@@ -73,6 +75,9 @@ void cd_node_peers_unlink(cd_node_peers *p, cd_link *l);
 
 /* cd_node_peers_beacons gives the nodes that are known from the start, each once, as an array that is the caller's. */
 cd_node_id *cd_node_peers_beacons(const cd_node_peers *p, u32 *cnt);
+
+/* cd_node_peers_sync_beacons gives those who are asked for summaries, likewise. */
+cd_node_id *cd_node_peers_sync_beacons(const cd_node_peers *p, u32 *cnt);
 
 /* cd_node_peers_tuning gives the numbers, defaults filled in. */
 const cd_node_tuning *cd_node_peers_tuning(const cd_node_peers *p);

@@ -1,15 +1,15 @@
 /* State summaries, as vm.VM asks for them. Where there are none the answer says so. */
 #include "plugin/guest/guest_priv.h"
 
+/* Summaries are served whether or not this VM wants to be synced itself. */
 static const cd_vm_sync_ops *sync_of(const cd_guest *g)
 {
-    const cd_vm_sync_ops *sync = g->vm->ops->sync;
-    return sync != NULL && sync->is_enabled(g->vm) ? sync : NULL;
+    return g->vm->ops->sync;
 }
 
 cd_err cd__guest_sync_enabled(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_errinfo *why)
 {
-    const cd_wire_vm_sync_enabled answer = {.enabled = sync_of(g) != NULL};
+    const cd_wire_vm_sync_enabled answer = {.enabled = sync_of(g) != NULL && sync_of(g)->is_enabled(g->vm)};
     (void)mem;
     (void)msg;
     (void)why;

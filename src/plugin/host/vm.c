@@ -55,7 +55,7 @@ static cd_err pvm_set_state(cd_vm *vm, cd_vm_state state, cd_errinfo *why)
         cd_blocks_restart(&v->blocks, &last, said.height);
     }
     v->state = state;
-    if (state == CD_VM_NORMAL && v->listen_at_ns == UINT64_MAX) {
+    if ((state == CD_VM_NORMAL || state == CD_VM_SYNCING) && v->listen_at_ns == UINT64_MAX) {
         v->listen_at_ns = 0;
         if (v->ctx.host != NULL && v->ctx.host->stir != NULL) {
             v->ctx.host->stir(v->ctx.host);
@@ -178,6 +178,8 @@ static void tell_event(cd__plugin_vm *v, u32 heard, u64 now)
     if (host != NULL && (heard & 0xff) == CD_WIRE_BUILD_BLOCK) {
         host->notify(host, CD_VM_WANTS_BLOCK);
     } else if (host != NULL && (heard & 0xff) == CD_WIRE_SYNC_FINISHED) {
+        /* What follows tells where it stands now; an error shows there, too. */
+        (void)!pvm_set_state(&v->vm, CD_VM_BOOTSTRAPPING, NULL);
         host->notify(host, CD_VM_SYNC_DONE);
     }
 }
