@@ -169,6 +169,7 @@ static cd_err tell_new(cd_feed *f, cd_view *view, u64 head)
     if (cd_list_is_empty(&f->live)) {
         f->next.height = head + 1; /* a listener that comes now begins where it wants to */
     }
+    f->next.height = cd_max_u64(f->next.height, cd_view_floor(view));
     for (usize n = 0; n < BLOCKS_MAX && f->next.height <= head; n++) {
         const cd_accepted *acc;
         CD_TRY(block_at(&f->blocks, &acc, view, f->next.height));
@@ -322,6 +323,10 @@ static void catch_up(cd_feed *f, cd__stream *s)
 cd_err cd_feed_follow(cd_cursor *at, cd_view *view)
 {
     u64 cut;
+    if (at->height < cd_view_floor(view)) {
+        /* Of blocks before the state that came from peers there is nothing to tell. */
+        *at = (cd_cursor){.epoch = at->epoch, .height = cd_view_floor(view)};
+    }
     if (at->epoch >= cd_view_epoch(view)) {
         return CD_OK;
     }
