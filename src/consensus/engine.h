@@ -13,7 +13,7 @@
 
 typedef struct cd_engine cd_engine;
 
-/* What an engine has done since it started; processing is the number of the moment. */
+/* What an engine has done since it started; processing, asked and pending are numbers of the moment. */
 typedef struct cd_engine_stats {
     u64 built;
     u64 verified;
@@ -21,6 +21,15 @@ typedef struct cd_engine_stats {
     u64 rejected;
     u64 rewound;      /* how often the chain went back to an earlier block */
     usize processing; /* blocks that are verified and not decided */
+    /* Where others are asked, too: polls in which enough voted for some block, and those in which not. */
+    u64 polls_ok;
+    u64 polls_failed;
+    u64 accepted_bytes; /* this and the next: of blocks */
+    u64 rejected_bytes;
+    u64 verified_max;  /* the highest block that was found to be valid */
+    u64 accepted_time; /* of the last accepted block: Unix seconds; 0: none since the start */
+    usize asked;       /* blocks that were asked for and have not come; of the moment, */
+    usize pending;     /* as those that wait for their parents */
 } cd_engine_stats;
 
 /* What an engine implements; engine.h's functions of the same names call it. */

@@ -219,6 +219,7 @@ static bool verify_and_add(snowman *s, cd_vm_block *b)
     }
     if (e == CD_OK && (b->status == CD_VM_VERIFIED || CD_MUTANT(SKIPS_VERIFY))) {
         s->engine.stats.verified++;
+        s->engine.stats.verified_max = cd_max_u64(s->engine.stats.verified_max, b->height);
         (void)cd_lru_del(s->invalid, &b->id);
         e = cd_snow_tree_add(s->tree, &b->id, &b->parent, b->height, b, &why);
         CD_ASSERT(e == CD_OK);

@@ -228,6 +228,8 @@ static void accept_block(snowman *s, cd_vm_block *b)
         return;
     }
     s->engine.stats.accepted += b->span;
+    s->engine.stats.accepted_bytes += b->bytes.n;
+    s->engine.stats.accepted_time = b->time;
     if (e != CD_OK) {
         cd_log_error(s->cfg.log, "a block is accepted, and the VM reports", CD_F("chain", s->cfg.name),
                      CD_F("error", why.msg[0] != '\0' ? (const char *)why.msg : cd_err_str(e)));
@@ -241,6 +243,7 @@ static void reject_block(snowman *s, cd_vm_block *b)
     }
     cd_err e = s->vm->ops->reject(s->vm, b);
     s->engine.stats.rejected++;
+    s->engine.stats.rejected_bytes += b->bytes.n;
     if (e != CD_OK) {
         cd_log_error(s->cfg.log, "the VM keeps a rejected block", CD_F("chain", s->cfg.name));
     }
@@ -259,12 +262,24 @@ static void apply(snowman *s, const cd_snow_decision *made, u32 cnt)
     }
 }
 
+/* Every vote counts for the child of the last accepted block, too: with fewer than a quorum no block has one. */
+static void count_poll(snowman *s, const cd_snow_vote *votes, u32 cnt)
+{
+    u32 sum = 0;
+    for (u32 i = 0; i < cnt; i++) {
+        sum += votes[i].cnt;
+    }
+    s->engine.stats.polls_ok += sum >= s->cfg.params.alpha_preference;
+    s->engine.stats.polls_failed += sum < s->cfg.params.alpha_preference;
+}
+
 static bool end_polls(snowman *s)
 {
     const cd_snow_vote *votes;
     u32 cnt;
     bool any = false;
     while (!s->is_halted && cd_snow_polls_next(s->polls, &votes, &cnt)) {
+        count_poll(s, votes, cnt);
         const cd_snow_decision *made = cd_snow_tree_poll(s->tree, &cnt, votes, cnt);
         apply(s, made, cnt);
         any = true;
@@ -293,5 +308,7 @@ void cd__snowman_settle(snowman *s)
         }
     }
     s->engine.stats.processing = cd_snow_tree_cnt(s->tree);
+    s->engine.stats.asked = cd_hmap_cnt(&s->fetches);
+    s->engine.stats.pending = cd_hmap_cnt(&s->pending);
     tell_preference(s);
 }

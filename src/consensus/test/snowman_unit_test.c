@@ -209,6 +209,10 @@ static void test_decision(void **state)
     assert_int_equal(r.t->blocks.last_height, 1);
     assert_int_equal(r.s.pulls, 3); /* nothing is undecided: nobody is asked */
     assert_int_equal(r.e->stats.accepted, 1);
+    assert_int_equal(r.e->stats.polls_ok, 3);
+    assert_int_equal(r.e->stats.polls_failed, 1);
+    assert_int_equal(r.e->stats.accepted_bytes, TOY_SIZE);
+    assert_int_equal(r.e->stats.verified_max, 1);
     close_rig(&r);
 }
 

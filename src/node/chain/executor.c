@@ -143,6 +143,7 @@ static void tip_follow(cd_executor *ex)
         .verified = stats->verified,
         .rejected = stats->rejected,
         .processing = stats->processing,
+        .stats = *stats,
         .waiting_ns = stats->processing == 0 ? 0
                       : goes_on              ? ex->tip.waiting_ns
                                              : cd_max_u64(now, 1),

@@ -63,8 +63,9 @@ typedef struct cd_executor_tip {
     u64 built;    /* by this node */
     u64 verified;
     u64 rejected;
-    usize processing; /* blocks that are verified and not decided */
-    u64 waiting_ns;   /* monotonic: since when the lowest of them waits; 0: there is none */
+    usize processing;      /* blocks that are verified and not decided */
+    cd_engine_stats stats; /* the engine's, which has those above, too */
+    u64 waiting_ns;        /* monotonic: since when the lowest of them waits; 0: there is none */
 } cd_executor_tip;
 /* cd_executor_tip_get reads it. */
 void cd_executor_tip_get(cd_executor *ex, cd_executor_tip *out);
