@@ -72,11 +72,61 @@
   const listen = (x, f) => {
     const [path, name] = x.dataset.live.split('#');
     if (!name) return;
-    if (!streams[path]) on('gap', () => location.reload(), streams[path] = new EventSource(path));
+    if (!streams[path]) {
+      const s = streams[path] = new EventSource(path);
+      on('gap', () => location.reload(), s);
+      on('open', () => live(true), s);
+      on('error', () => {
+        live(false);
+        if (s.readyState === 2) setTimeout(() => location.reload(), 30000);
+      }, s);
+    }
     on(name, (e) => f(JSON.parse(e.data)), streams[path]);
   };
+  // "Live" stands there while the node is
+  const live = (is) => {
+    for (const x of all('.pill.live')) {
+      if (is) x.hidden = false;
+      x.classList.toggle('lost', !is);
+      x.textContent = is ? 'Live' : 'No connection';
+    }
+  };
   const isBusy = (x) => x.matches(':hover') || x.contains(document.activeElement);
-  for (const part of all('[data-live]:not(table)')) listen(part, (d) => { if (!isBusy(part)) part.innerHTML = d.html; });
+  const atRest = (part, f) => {
+    const calm = () => setTimeout(() => { if (!isBusy(part)) f(); });
+    on('pointerleave', calm, part);
+    on('focusout', calm, part);
+    return calm;
+  };
+  for (const part of all('[data-live]:not(table)')) {
+    let next = null;
+    const calm = atRest(part, () => {
+      if (next !== null) part.innerHTML = next;
+      next = null;
+    });
+    listen(part, (d) => { next = d.html; calm(); });
+  }
+
+  // What waits is read again; a page that is another one by now is shown as such
+  for (const part of all('[data-fresh]')) {
+    let is = true, busy = false;
+    const read = async () => {
+      if (is || busy) return;
+      is = busy = true;
+      try {
+        const r = await fetch(location.href);
+        const next = r.ok && one('[data-fresh]', new DOMParser().parseFromString(await r.text(), 'text/html'));
+        if (r.ok && !next) location.reload();
+        if (next) part.innerHTML = next.innerHTML;
+      } catch { /* the stream says when the node is back */ }
+      setTimeout(() => { busy = false; calm(); }, 500);
+    };
+    const calm = atRest(part, read), changed = () => { is = false; calm(); };
+    part.dataset.live = part.dataset.fresh;
+    listen(part, changed);
+    const name = part.dataset.live.replace(/#.*/, '#height');
+    listen({ dataset: { live: name } }, changed);
+  }
 
   // Rows wait while someone is at their table
   for (const table of all('table[data-live]')) {
@@ -87,7 +137,6 @@
     count.hidden = true;
     const end = one('.end', table.closest('.panel'));
     if (end) end.prepend(count);
-    all('.pill.live', end || table).forEach((x) => { x.hidden = false; });
     const flush = () => {
       for (const row of waiting.splice(0)) {
         const t = make('template');
@@ -100,10 +149,8 @@
       }
       count.hidden = true;
     };
-    const calm = () => setTimeout(() => { if (!isBusy(table)) flush(); });
     on('click', flush, count);
-    on('pointerleave', calm, table);
-    on('focusout', calm, table);
+    atRest(table, flush);
     listen(table, (row) => {
       waiting.push(row);
       while (waiting.length > 50) waiting.shift();

@@ -125,10 +125,17 @@ cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx);
 #define CD__LIVE_HEIGHT "height"
 #define CD__LIVE_BLOCKS "blocks"
 #define CD__LIVE_TXS    "txs"
+#define CD__LIVE_POOL   "pool" /* what waits has changed: the page is to be read again */
 enum { CD__LIVE_ROWS = 12 };
 
 /* cd__xp_live gives where something of these is told, for data-live; NULL where nothing is. */
 const char *cd__xp_live(cd__xp *p, const char *what);
+
+/* cd__xp_live_pill writes what the script shows while news come; without scripts it is a link to the page again. */
+void cd__xp_live_pill(cd__xp *p, const char *here);
+
+/* cd__pool_mark gives a number that changes with what waits; 0: the pool does not answer. */
+u64 cd__pool_mark(cd__xp *p);
 
 /* cd__xp_top and cd__xp_bar_height write what stands in an element that is shown live. */
 void cd__xp_top(cd__xp *p);

@@ -99,15 +99,6 @@ static void figures(cd__xp *p, const recent *r)
     cd_ui_figs(&p->h, figs, CD_COUNT(figs));
 }
 
-/* The script shows it where rows come by themselves. */
-static void live_pill(cd__xp *p)
-{
-    cd_html_put(&p->h,
-                "<span class=\"pill live\" hidden>Live</span><noscript><a "
-                "href=\"{}\">Refresh</a></noscript>",
-                p->x->root);
-}
-
 /* Without rows the table is not shown (candela.css), but live ones find it. */
 static void newest_txs(cd__xp *p, u64 head)
 {
@@ -115,7 +106,7 @@ static void newest_txs(cd__xp *p, u64 head)
     usize shown = 0;
     u32 runs = 0;
     cd_html_put(&p->h, "<section class=\"panel\"><header><h2>Transactions</h2><div class=\"end\">");
-    live_pill(p);
+    cd__xp_live_pill(p, p->x->root);
     cd_html_put(&p->h, "<a href=\"{}\">All transactions</a></div></header>", p->x->tabs[CD__TAB_TXS].href);
     cd__xp_txs_begin(p, cd__xp_live(p, CD__LIVE_TXS));
     const cd_accepted *b[CD__XP_PAGE];
@@ -188,7 +179,7 @@ void cd__xp_home(cd__xp *p)
     cd__xp_top(p);
     cd_html_put(&p->h, "</div><div class=\"cols\"><section "
                        "class=\"panel\"><header><h2>Blocks</h2><div class=\"end\">");
-    live_pill(p);
+    cd__xp_live_pill(p, p->x->root);
     cd_html_put(&p->h, "<a href=\"{}/blocks\">All blocks</a></div></header>", p->x->root);
     cd__xp_blocks_table(p, head, CD__LIVE_ROWS, cd__xp_live(p, CD__LIVE_BLOCKS));
     cd_html_put(&p->h, "</section>");

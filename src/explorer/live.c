@@ -11,10 +11,14 @@
 
 #include <stdatomic.h>
 
-enum { LISTENERS_MAX = 1000, EVENTS_MAX = 2 * CD__LIVE_ROWS + 3 };
+enum { LISTENERS_MAX = 1000, EVENTS_MAX = 2 * CD__LIVE_ROWS + 4, POOL_MS = 1000 };
+
+/* Topics: everybody hears of blocks, who looks at what waits of that too. */
+enum { TOPIC_BLOCKS, TOPIC_POOL };
 
 typedef struct event {
     const char *name;
+    u64 topic;
     cd_buf data;
 } event;
 
@@ -25,6 +29,8 @@ struct cd__live {
     cd_loop_task news;
     atomic_bool has_news; /* news was posted and has not run yet */
     cd_loop_task done;
+    cd_timer *pool_timer; /* from the first listener to the pool on; stops when nobody listens to anything */
+    bool is_pool_due;     /* what waits is to be looked at */
     bool is_rendering;
     bool is_stale; /* a block came since the rendering began */
     u64 told;      /* the height up to which everybody was told; during a rendering those who have come since */
@@ -32,6 +38,8 @@ struct cd__live {
     /* The rendering's; its thread and the loop take turns. */
     u64 from;
     u64 from_epoch;
+    bool with_pool;
+    u64 pool_mark; /* cd__pool_mark when it was told last */
     u64 seen;
     u64 seen_epoch;
     event events[EVENTS_MAX];
@@ -46,6 +54,7 @@ static void tell(struct cd__live *l, cd__xp *p, const char *name, cd_bytes id)
     event *e = &l->events[l->cnt++];
     cd_json_w w = {.out = &e->data};
     e->name = name;
+    e->topic = TOPIC_BLOCKS;
     cd_json_w_obj(&w);
     cd_json_put_str(&w, "id", id);
     cd_json_put_str(&w, "html", cd_buf_bytes(&p->body));
@@ -90,6 +99,17 @@ static void tell_txs(struct cd__live *l, cd__xp *p, u64 from, u64 head)
     }
 }
 
+/* That something of it changed is enough: its pages are read again. */
+static void tell_pool(struct cd__live *l, cd__xp *p)
+{
+    u64 mark = cd__pool_mark(p);
+    if (mark != 0 && mark != l->pool_mark) {
+        tell(l, p, CD__LIVE_POOL, (cd_bytes){0});
+        l->events[l->cnt - 1].topic = TOPIC_POOL;
+        l->pool_mark = mark;
+    }
+}
+
 /* Renders the rows, on a reader's thread. */
 static void render(void *arg)
 {
@@ -107,6 +127,9 @@ static void render(void *arg)
         tell(l, p, CD__LIVE_TOP, (cd_bytes){0});
         cd__xp_bar_height(p, &p->h);
         tell(l, p, CD__LIVE_HEIGHT, (cd_bytes){0});
+    }
+    if (l->with_pool) {
+        tell_pool(l, p);
     }
     cd__xp_close(p);
     cd_loop_post(l->x->cfg.loop, &l->done);
@@ -128,6 +151,8 @@ static void begin(struct cd__live *l)
         l->from = l->told;
         l->from_epoch = l->epoch;
         l->told = UINT64_MAX;
+        l->with_pool = l->is_pool_due;
+        l->is_pool_due = false;
         l->is_rendering = true;
         if (l->x->cfg.run(l->x->cfg.ctx, render, l) != CD_OK) {
             l->told = l->from;
@@ -148,7 +173,7 @@ static void on_done(cd_loop_task *t)
     struct cd__live *l = of_task(t, offsetof(struct cd__live, done));
     for (usize i = 0; i < l->cnt; i++) {
         if (l->sse != NULL) {
-            cd_sse_send(l->sse, 0, l->events[i].name, cd_buf_bytes(&l->events[i].data));
+            cd_sse_send(l->sse, l->events[i].topic, l->events[i].name, cd_buf_bytes(&l->events[i].data));
         }
         cd_buf_fini(&l->events[i].data);
     }
@@ -156,9 +181,44 @@ static void on_done(cd_loop_task *t)
     l->told = cd_min_u64(l->told, l->seen);
     l->epoch = l->seen_epoch;
     l->is_rendering = false;
-    if (l->is_stale || l->told < l->seen) {
+    if (l->is_stale || l->is_pool_due || l->told < l->seen) {
         begin(l);
     }
+}
+
+static void on_pool_timer(void *ctx)
+{
+    struct cd__live *l = ctx;
+    if (l->sse == NULL || cd_sse_cnt(l->sse) == 0) {
+        cd_timer_stop(l->pool_timer);
+        return;
+    }
+    l->is_pool_due = true;
+    if (!l->is_rendering) {
+        begin(l);
+    }
+}
+
+/* Somebody listens to what waits: he is told once, and whenever it changes. */
+static void look_at_pool(struct cd__live *l)
+{
+    if (l->pool_timer == NULL) {
+        l->pool_timer = cd_timer_new(l->x->cfg.loop, on_pool_timer, l);
+    }
+    cd_timer_start(l->pool_timer, POOL_MS, POOL_MS);
+}
+
+static bool wants(const void *ctx, u64 topic)
+{
+    return topic == TOPIC_BLOCKS || *(const bool *)ctx;
+}
+
+static bool asks_for_pool(cd_http_req *r)
+{
+    cd_buf text = {0};
+    bool is = cd_web_query(&text, cd_http_req_query(r), "pool", 1);
+    cd_buf_fini(&text);
+    return is;
 }
 
 /* The height that the listener's page shows ("?at="), the present one without. */
@@ -194,7 +254,11 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
         l->epoch = cd_view_epoch(view);
         cd_view_unref(view);
     }
-    if (l->sse == NULL || !cd_sse_listen(l->sse, r, NULL, NULL)) {
+    bool *with_pool = cd_new(bool);
+    *with_pool = asks_for_pool(r);
+    bool is_pool = *with_pool;
+    if (l->sse == NULL || !cd_sse_listen(l->sse, r, wants, with_pool)) {
+        cd_free(with_pool);
         cd_http_req_add_header(r, "Retry-After", "10");
         cd_http_reply_error(r, 503, "too many listen already; the page shows the present state");
         return;
@@ -202,6 +266,9 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
     /* What came between its page and now is told to everybody once more: rows that stand there already are known by
      * id. */
     l->told = cd_min_u64(l->told, at);
+    if (is_pool) {
+        look_at_pool(l);
+    }
     if (!l->is_rendering) {
         begin(l);
     }
@@ -219,6 +286,8 @@ struct cd__live *cd__live_new(cd_explorer *x)
 void cd__live_leave(struct cd__live *l)
 {
     l->is_left = true;
+    cd_timer_free(l->pool_timer);
+    l->pool_timer = NULL;
     cd_sse_free(l->sse);
     l->sse = NULL;
 }
@@ -231,6 +300,7 @@ void cd__live_free(struct cd__live *l)
     for (usize i = 0; i < l->cnt; i++) {
         cd_buf_fini(&l->events[i].data);
     }
+    cd_timer_free(l->pool_timer);
     cd_sse_free(l->sse);
     cd_free(l);
 }
@@ -248,5 +318,6 @@ const char *cd__xp_live(cd__xp *p, const char *what)
         return NULL;
     }
     u64 head = cd_view_head(p->view)->block.header.number;
-    return cd_arena_fmt(&p->a, "%s/live?at=%llu#%s", p->x->root, (unsigned long long)head, what);
+    const char *pool = strcmp(what, CD__LIVE_POOL) == 0 ? "&pool=1" : "";
+    return cd_arena_fmt(&p->a, "%s/live?at=%llu%s#%s", p->x->root, (unsigned long long)head, pool, what);
 }

@@ -102,6 +102,12 @@ void cd__xp_pages(cd__xp *p, const char *name, const char *anchor, usize first, 
     cd_html_put(&p->h, "</footer>");
 }
 
+void cd__xp_live_pill(cd__xp *p, const char *here)
+{
+    cd_html_put(&p->h, "<span class=\"pill live\" hidden>Live</span><noscript><a href=\"{}\">Refresh</a></noscript>",
+                here);
+}
+
 /* --- tables --- */
 
 static const cd_ui_col block_cols[] = {

@@ -61,6 +61,43 @@ static cd_err run(cd__xp *p, gathering *g)
     return cfg->with_pool == NULL ? CD_ENOENT : cfg->with_pool(cfg->ctx, gather, g);
 }
 
+typedef struct marking {
+    u64 mark;
+} marking;
+
+/* Accounts come in any order, so that their marks are added. */
+static void mark(void *arg, cd_txpool *pool)
+{
+    marking *m = arg;
+    cd_arena a = {0};
+    usize cnt = 0;
+    cd_txpool_account *all = cd_txpool_accounts(pool, &cnt, &a);
+    m->mark = 1 + cd_txpool_cnt(pool) * 31 + cd_txpool_pending_cnt(pool);
+    for (usize i = 0; i < cnt; i++) {
+        for (usize k = 0; k < all[i].cnt; k++) {
+            u64 one = cd_be64(all[i].txs[k]->tx.hash.b);
+            m->mark += one ^ one >> 32;
+        }
+    }
+    m->mark += m->mark == 0 ? 1 : 0;
+    cd_arena_fini(&a);
+}
+
+u64 cd__pool_mark(cd__xp *p)
+{
+    const cd_explorer_cfg *cfg = &p->x->cfg;
+    marking m = {0};
+    return cfg->with_pool == NULL || cfg->with_pool(cfg->ctx, mark, &m) != CD_OK ? 0 : m.mark;
+}
+
+/* The part of a page that is read again when what waits changes. */
+static void fresh_begin(cd__xp *p)
+{
+    const char *live = cd__xp_live(p, CD__LIVE_POOL);
+    p->is_live = true;
+    cd_html_put(&p->h, "<div class=\"stack\" data-fresh=\"{}\">", live == NULL ? "" : live);
+}
+
 /* --- in words --- */
 
 static void wait_pill(cd__xp *p, cd_tx_wait wait)
@@ -136,7 +173,9 @@ void cd__xp_pool(cd__xp *p)
     cd_html *h = &p->h;
     p->title = cd_bytes_str("Pool");
     p->tab = p->x->tabs[CD__TAB_POOL].href;
-    cd_html_put(h, "<h1>Pool</h1>");
+    cd_html_put(h, "<div class=\"head\"><h1 class=\"grow\">Pool</h1>");
+    cd__xp_live_pill(p, p->tab);
+    cd_html_put(h, "</div>");
     if (run(p, &g) != CD_OK) {
         cd_html_put(h, "<section class=\"panel\">");
         cd_ui_empty(h, "The pool does not answer", "The node is too busy or about to stop; try again.", (cd_markup){0});
@@ -157,6 +196,7 @@ void cd__xp_pool(cd__xp *p)
          .unit = "",
          .sub = cd_bytes_str("with something waiting")},
     };
+    fresh_begin(p);
     cd_ui_figs(h, figs, CD_COUNT(figs));
     cd_html_put(h, "<section class=\"panel\" aria-label=\"Waiting transactions\">");
     if (g.cnt == 0) {
@@ -172,7 +212,7 @@ void cd__xp_pool(cd__xp *p)
         cd_html_put(h, "<footer><span>Showing {} of {}; all of them: txpool_content</span></footer>", (u64)g.cnt,
                     cd_fmt_count(&p->a, g.total));
     }
-    cd_html_put(h, "</section>");
+    cd_html_put(h, "</section></div>");
 }
 
 /* --- one of them --- */
@@ -218,7 +258,10 @@ bool cd__xp_pending(cd__xp *p, const cd_hash32 *hash)
     cd__xp_tx_hash(p, &w->tx.hash, CD_ID_FULL | CD_ID_COPY | CD_ID_PAGE);
     cd_html_put(h, "</div>");
     cd_ui_pill(h, CD_PILL_NEUTRAL, cd_bytes_str("Pending"));
-    cd_html_put(h, "</div><p class=\"say\">");
+    cd__xp_live_pill(p, cd_arena_str(&p->a, cd__xp_tx_href(p, hash)));
+    cd_html_put(h, "</div>");
+    fresh_begin(p);
+    cd_html_put(h, "<p class=\"say\">");
     cd__xp_addr(p, &w->tx.sender, 0);
     cd_html_put(h, " wants to ");
     if (w->tx.is_create) {
@@ -244,6 +287,6 @@ bool cd__xp_pending(cd__xp *p, const cd_hash32 *hash)
     cd__tx_input(p, &w->tx);
     cd_html_put(h, "</div><div class=\"stack\">");
     details(p, w);
-    cd_html_put(h, "</div></div>");
+    cd_html_put(h, "</div></div></div>");
     return true;
 }

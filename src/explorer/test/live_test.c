@@ -13,15 +13,20 @@ static void wait_for(int fd, cd_buf *text, const char *what)
     }
 }
 
-static int listen_at(u64 height, cd_buf *text)
+static int listen_to(const char *query, cd_buf *text)
 {
     int fd = rig_connect();
     cd_buf ask = {0};
-    cd_buf_fmt(&ask, "GET /explorer/live?at=%llu HTTP/1.1\r\nHost: localhost\r\n\r\n", (unsigned long long)height);
+    cd_buf_fmt(&ask, "GET /explorer/live?%s HTTP/1.1\r\nHost: localhost\r\n\r\n", query);
     assert_int_equal(send(fd, ask.p, ask.n, MSG_NOSIGNAL), ask.n);
     cd_buf_fini(&ask);
     wait_for(fd, text, "text/event-stream");
     return fd;
+}
+
+static int listen_at(u64 height, cd_buf *text)
+{
+    return listen_to(cd_arena_fmt(&g.node.arena, "at=%llu", (unsigned long long)height), text);
 }
 
 static usize count(const char *text, const char *part)
@@ -82,8 +87,38 @@ static void test_bounds(void **state)
     cd_buf_fini(&text);
 }
 
+/* Who looks at what waits hears that it changed, and nobody else. */
+static void test_pool(void **state)
+{
+    (void)state;
+    cd_buf text = {0};
+    cd_buf other = {0};
+    rig_says(rig_html("/pool", "200"), "/live?at=");
+    rig_says(cd_buf_cstr(&g.page), "&amp;pool=1#pool\"");
+    (void)rpc_node_get(&g.node, "evm_setAutomine", "[false]");
+    int fd = listen_to("at=3&pool=1", &text);
+    int deaf = listen_at(3, &other);
+    wait_for(fd, &text, "event: pool");
+    const char *hash = rig_send(",\"to\":\"" BOB "\",\"value\":\"0x4\"");
+    while (count(cd_buf_cstr(&text), "event: pool") < 2) {
+        ssize_t n = recv(fd, cd_buf_reserve(&text, 65536), 65536, 0);
+        assert_true(n > 0);
+        text.n += (usize)n;
+    }
+    rig_says(rig_html(cd_arena_fmt(&g.node.arena, "/tx/%s", hash), "200"), "&amp;pool=1#pool\"");
+    (void)rpc_node_ask(&g.node, "evm_mine", "[]");
+    wait_for(deaf, &other, hash);
+    assert_null(strstr(cd_buf_cstr(&other), "event: pool"));
+    (void)rpc_node_get(&g.node, "evm_setAutomine", "[true]");
+    (void)close(fd);
+    (void)close(deaf);
+    cd_buf_fini(&text);
+    cd_buf_fini(&other);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_pool)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

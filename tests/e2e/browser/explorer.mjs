@@ -1,6 +1,7 @@
 // The explorer of a development node in a browser; what its pages say is compared with JSON-RPC answers.
 // usage: node explorer.mjs ORIGIN sample|full [FOLDER FOR PICTURES]
 import {readFileSync} from 'node:fs';
+import net from 'node:net';
 import {openBrowser, plainText, visit} from './browser.mjs';
 
 const [origin, extent, shots] = process.argv.slice(2);
@@ -184,7 +185,20 @@ check(await at(`/tx/${next}`, {name: 'pending', ...(extent === 'full' ? {} : {wi
   const main = await page.locator('main').innerText();
   for (const fact of ['Pending', 'wants to send', (await rpc('txpool_explain', next)).explanation]) if (!main.includes(fact)) say(`no ${fact}`);
 }}));
+check(await at('/pool', {name: 'pool-live', width: 1440, theme: 'light', then: async (page, say) => {
+  await page.locator('.pill.live').waitFor({timeout: 5000}).catch(() => say('nothing says that it is live'));
+  const more = await send({to: TO, value: '0x1', nonce: '0xfe'});
+  const row = page.locator(`.t tbody a[href$="${more}"]`);
+  await row.waitFor({timeout: 5000}).catch(() => say('what comes is not shown'));
+  await rpc('anvil_dropTransaction', more);
+  await row.waitFor({state: 'detached', timeout: 5000}).catch(() => say('what leaves is still shown'));
+}}));
 await rpc('anvil_dropTransaction', gap);
+check(await at(`/tx/${next}`, {name: 'pending-live', width: 1440, theme: 'light', then: async (page, say) => {
+  await page.locator('.pill.live').waitFor({timeout: 5000}).catch(() => say('nothing says that it is live'));
+  await rpc('evm_mine');
+  await page.locator('.pill.ok:has-text("Success")').waitFor({timeout: 5000}).catch(() => say('a block took it, and the page does not say so'));
+}}));
 await rpc('evm_mine');
 await rpc('evm_setAutomine', true);
 check(await at('/node', {name: 'node', ...(extent === 'full' ? {} : {width: 390, theme: 'dark'}), then: async (page, say) => {
@@ -255,6 +269,38 @@ check(await at('', {name: 'live', width: 1440, theme: 'light', then: async (page
   await Promise.all([page.waitForEvent('load', {timeout: 5000}).catch(() => say('no new page after the way back')), rpc('evm_revert', snapshot)]);
   if (await page.locator(`tr[data-id="${gone}"]`).count() !== 0) say('a row of a block that is no more');
 }}));
+// what the page says when the node is gone, and when it is back: the browser speaks through a door that closes
+const doors = new Set();
+const behind = new URL(origin);
+const door = net.createServer((a) => {
+  const b = net.connect(Number(behind.port), behind.hostname);
+  for (const [x, y] of [[a, b], [b, a]]) {
+    doors.add(x);
+    x.on('error', () => {});
+    x.on('close', () => { doors.delete(x); y.destroy(); });
+    x.pipe(y);
+  }
+});
+await new Promise((done) => { door.listen(0, '127.0.0.1', done); });
+const {port} = door.address();
+{
+  const page = await (await browser.newContext({viewport: {width: 1440, height: 900}})).newPage();
+  const found = [];
+  const say = (text) => found.push(`gone: ${text}`);
+  const live = page.locator('.pill.live:has-text("Live")').first();
+  const lost = page.locator('.pill.live:has-text("No connection")').first();
+  await page.goto(`http://127.0.0.1:${port}/explorer`);
+  await live.waitFor({timeout: 5000}).catch(() => say('it is not live'));
+  await new Promise((done) => { door.close(done); doors.forEach((x) => x.destroy()); });
+  await lost.waitFor({timeout: 10000}).catch(() => say('it says "Live" though the node is gone'));
+  if (await live.count() !== 0) say('somewhere it still says "Live"');
+  await new Promise((done) => { door.listen(port, '127.0.0.1', done); });
+  await live.waitFor({timeout: 15000}).catch(() => say('it is not live though the node is back'));
+  check(found);
+  await page.context().close();
+  door.close();
+  doors.forEach((x) => x.destroy());
+}
 const plain = await plainText(browser, `${origin}/explorer/tx/${moved}`);
 check(['What moved', 'Trace', 'Logs'].filter((x) => !plain.includes(x)).map((x) => `without scripts: no ${x}`));
 await browser.close();
