@@ -137,6 +137,12 @@ static void on_serve(void *ctx, cd_http_req *req)
     }
 }
 
+static bool on_is_heavy(void *ctx, cd_http_req *req)
+{
+    const pages *p = ctx;
+    return p->x != NULL && cd_explorer_is_heavy(p->x, req);
+}
+
 static void on_leave(void *ctx)
 {
     const pages *p = ctx;
@@ -179,6 +185,7 @@ const cd_node_pages *cd__explorer_pages(cd_arena *mem, const cd__explorer_cfg *c
         .open = on_open,
         .serve_here = on_serve_here,
         .serve = on_serve,
+        .is_heavy = on_is_heavy,
         .leave = on_leave,
         .close = on_close,
         .ctx = p,

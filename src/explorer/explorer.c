@@ -232,6 +232,17 @@ static cd_bytes path_of(const cd_explorer *x, const cd_http_req *r)
     return path;
 }
 
+bool cd_explorer_is_heavy(const cd_explorer *x, const cd_http_req *r)
+{
+    static const char *const below[] = {"tx", "token", "contract", "address"};
+    cd_bytes path = path_of(x, r);
+    bool is = cd_bytes_eq(path, cd_bytes_str("tokens")) || cd_bytes_eq(path, cd_bytes_str("search"));
+    for (usize i = 0; i < CD_COUNT(below); i++) {
+        is = is || behind(path, below[i]).p != NULL;
+    }
+    return is;
+}
+
 void cd_explorer_serve(cd_explorer *x, cd_http_req *r)
 {
     cd_bytes path = path_of(x, r);

@@ -65,6 +65,10 @@ void cd_explorer_serve(cd_explorer *x, cd_http_req *r);
  * for the state of the node. false: it is cd_explorer_serve's. */
 bool cd_explorer_serve_here(cd_explorer *x, cd_http_req *r);
 
+/* cd_explorer_is_heavy: the page runs transactions again or asks contracts, which take as long as they like within the
+ * limits of pages. */
+bool cd_explorer_is_heavy(const cd_explorer *x, const cd_http_req *r);
+
 /* cd_explorer_news: the chain has a new head. Any thread; it costs nothing while nobody listens. */
 void cd_explorer_news(cd_explorer *x);
 

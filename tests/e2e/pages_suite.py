@@ -6,6 +6,7 @@ import http.client
 import json
 import pathlib
 import re
+import threading
 import time
 import urllib.parse
 
@@ -358,6 +359,42 @@ def test_logs_behind_the_first_fifty(env):
     same(seen, [x["topics"][0] for x in logs])
     for odd in ("-1", "9999999999999999999", "x", "120"):
         has(pages.text(f"/tx/{sent}?logs={odd}"), "0 to 49 of 120")
+
+
+def test_heavy_pages_do_not_hold_up_light_ones(env):
+    """A transaction that computes for long runs again on its page: pages of blocks do not wait for many of those."""
+    node = env.start(network="dev")
+    rpc, pages = node.rpc(), Pages(node)
+    (sender, *_) = rpc("eth_accounts")
+    code = "5b6000600020505a61ffff10600057" + "00"  # hashes until little gas is left
+    init = f"60{len(code) // 2:02x}80600b6000396000f3" + code
+    made = rpc("eth_getTransactionReceipt", rpc("eth_sendTransaction", {"from": sender, "data": "0x" + init}))
+    sent = rpc("eth_sendTransaction", {"from": sender, "to": made["contractAddress"], "gas": "0xe4e1c0"})
+    assert int(rpc("eth_getTransactionReceipt", sent)["gasUsed"], 16) > 10 ** 7
+    done, refused = [], []
+
+    def ask():
+        c = http.client.HTTPConnection(pages.at, timeout=120)
+        c.request("GET", f"/explorer/tx/{sent}?view=opcodes&at=100")
+        r = c.getresponse()
+        r.read()
+        (done if r.status == 200 else refused).append((r.status, r.headers["Retry-After"]))
+        c.close()
+
+    ask()  # from here on the node knows what such a page costs
+    done.clear()
+    crowd = [threading.Thread(target=ask) for _ in range(100)]
+    for one in crowd:
+        one.start()
+    while not done:
+        time.sleep(0.01)
+    for _ in range(10):
+        has(pages.text("/blocks"), "Blocks")
+    assert len(done) + len(refused) < len(crowd), "pages of blocks came after all the heavy ones"
+    for one in crowd:
+        one.join()
+    assert refused and set(refused) == {(503, "1")} and len(done) >= 64, (len(done), set(refused))
+    has(pages.text(f"/tx/{sent}"), "Success")
 
 
 def test_empty_blocks_do_not_hide_transactions(env):

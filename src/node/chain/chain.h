@@ -42,6 +42,7 @@ typedef struct cd_node_pages {
     void (*open)(void *ctx, cd_vm *vm, const cd_node_hands *hands);
     bool (*serve_here)(void *ctx, struct cd_http_req *req);
     void (*serve)(void *ctx, struct cd_http_req *req);
+    bool (*is_heavy)(void *ctx, struct cd_http_req *req); /* it runs what others wrote; NULL: none does */
     void (*leave)(void *ctx);
     void (*close)(void *ctx);
     void *ctx;

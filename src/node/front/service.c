@@ -28,7 +28,10 @@ struct cd_service {
     cd_index_api *none;
     cd_rpc_endpoint *blocks_endpoint;
     cd_rpc_endpoint *none_endpoint;
-    atomic_uint running; /* raw requests, pages and jobs of pages that have begun and not ended */
+    /* Pages that run what others wrote take turns as one source, which leaves half of the threads to others. */
+    cd_rpc_source *heavy;
+    atomic_uint heavy_cnt; /* those that wait or run */
+    atomic_uint running;   /* raw requests, pages and jobs of pages that have begun and not ended */
 };
 
 /* --- lanes --- */
@@ -93,15 +96,27 @@ typedef struct page_job {
     cd_rpc_job job; /* first */
     cd_service *service;
     cd_http_req *req;
+    bool is_heavy;
 } page_job;
+
+enum { HEAVY_MAX = 64 };
 
 static void serve_page(cd_rpc_job *job)
 {
     page_job *p = (page_job *)(void *)job;
     const cd_node_pages *pages = p->service->pages;
     pages->serve(pages->ctx, p->req);
+    if (p->is_heavy) {
+        (void)atomic_fetch_sub(&p->service->heavy_cnt, 1);
+    }
     end(p->service);
     cd_free(p);
+}
+
+static void refuse(cd_http_req *req)
+{
+    cd_http_req_add_header(req, "Retry-After", "1");
+    cd_http_reply_error(req, 503, "too many requests wait; try again in a moment");
 }
 
 void cd_service_serve_page(cd_service *s, cd_http_req *req)
@@ -109,12 +124,25 @@ void cd_service_serve_page(cd_service *s, cd_http_req *req)
     if (s->pages->serve_here(s->pages->ctx, req)) {
         return;
     }
+    bool is_heavy = s->pages->is_heavy != NULL && s->pages->is_heavy(s->pages->ctx, req);
+    if (is_heavy && atomic_fetch_add(&s->heavy_cnt, 1) >= HEAVY_MAX) {
+        (void)atomic_fetch_sub(&s->heavy_cnt, 1);
+        refuse(req);
+        return;
+    }
     page_job *p = cd_new(page_job);
-    *p = (page_job){.job = {.run = serve_page, .kind = s->pages}, .service = s, .req = req};
+    *p = (page_job){
+        .job = {.run = serve_page, .kind = is_heavy ? (const void *)&s->heavy : s->pages},
+        .service = s,
+        .req = req,
+        .is_heavy = is_heavy,
+    };
+    p->job.source = is_heavy ? s->heavy : NULL;
     begin(s);
     if (cd_front_run(s->front, &p->job) != CD_OK) {
+        (void)atomic_fetch_sub(&s->heavy_cnt, is_heavy ? 1 : 0);
         end(s);
-        cd_http_reply_error(req, 503, "too many requests wait; try again in a moment");
+        refuse(req);
         cd_free(p);
     }
 }
@@ -305,6 +333,7 @@ cd_service *cd_service_new(cd_front *f, cd_node_chain *chain, bool is_admin_remo
     cd_service *s = service_new(f, chain, cd_node_chain_vm(chain), is_admin_remote, serves_early, share);
     s->next = next;
     s->pages = cd_node_chain_cfg_of(chain)->pages;
+    s->heavy = s->pages == NULL ? NULL : cd_rpc_source_new();
     open_index(s);
     return s;
 }
@@ -332,6 +361,7 @@ void cd_service_free(cd_service *s)
     cd_rpc_endpoint_free(s->none_endpoint);
     cd_index_api_free(s->blocks);
     cd_index_api_free(s->none);
+    cd_rpc_source_unref(s->heavy);
     cd_free(s->routes);
     cd_free(s);
 }
