@@ -59,8 +59,8 @@ if [ "$short" = adx ]; then # names that select a command
     conffiles="$conffiles
 /etc/candela/adx-miner.env"
 fi
-if [ "$short" = node ]; then
-    for beside in candela-cli candela-evm; do
+if [ "$short" = node ]; then # the C-Chain's VM, which it starts, and the command line
+    for beside in candela-evm candela-cli; do
         if [ -f "$(dirname "$program")/$beside" ]; then
             install -m 755 "$(dirname "$program")/$beside" "$root/usr/bin/$beside"
             strip "$root/usr/bin/$beside"

@@ -45,7 +45,10 @@ def main():
     args = parser.parse_args()
     if not pathlib.Path(args.testdata, "evm-chain").is_dir():
         skip("no testdata/evm-chain")
-    sys.exit(subprocess.run([build(), pathlib.Path(args.plugin).resolve(), args.testdata], timeout=300).returncode)
+    full = os.environ.get("CANDELA_TEST_FULL") == "1"
+    env = dict(os.environ, LONG_BLOCKS="10000" if full else "500")
+    sys.exit(subprocess.run([build(), pathlib.Path(args.plugin).resolve(), args.testdata], env=env,
+                            timeout=1200 if full else 300).returncode)
 
 
 if __name__ == "__main__":

@@ -589,6 +589,7 @@ func main() {
 	orphan()
 	recorded(t)
 	killed(t)
+	longC()
 	fmt.Println("starts", starts)
 	fmt.Println("stops", stops)
 	fmt.Printf("%d passed, %d failed\n", passed, failed)
