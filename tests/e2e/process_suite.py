@@ -696,6 +696,9 @@ def parse_metrics(text):
 def test_metrics(env):
     node = env.start("--memory=256MiB")
     send(node.rpc())
+    end = time.monotonic() + 5  # gauges follow the block, they are no part of it
+    while "eth_chain_head_block 1\n" not in get(node.url + "/v1/metrics")[1] and time.monotonic() < end:
+        time.sleep(0.02)
     with urllib.request.urlopen(node.url + "/v1/metrics") as r:
         same(r.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
         got = parse_metrics(r.read().decode())
