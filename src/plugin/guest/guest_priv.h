@@ -46,6 +46,15 @@ typedef struct cd__guest_settings {
     bool has_finality;  /* the node tells which blocks are final */
 } cd__guest_settings;
 
+/* Blocks that were parsed lately and are not verified, the oldest first: whoever has one parsed has it verified next, by
+ * its bytes again. */
+enum { CD__RECENT_MAX = 256, CD__RECENT_BYTES = 4 << 20 };
+typedef struct cd__recent {
+    cd_vm_block *all[CD__RECENT_MAX];
+    u32 cnt;
+    usize bytes;
+} cd__recent;
+
 struct cd_guest {
     const cd_guest_cfg *cfg;
     cd_budget budget;
@@ -87,6 +96,7 @@ struct cd_guest {
     cd__guest_shared shared;
     cd__guest_world world;
     cd_kv_batch batch;
+    cd__recent recent;
     cd_buf open_answer; /* the result of opening, from the executor to the loop */
     cd_err open_err;
     cd_errinfo open_why;

@@ -116,6 +116,37 @@ static cd_err build_block(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg,
     return CD_OK;
 }
 
+static void drop_recent(cd_guest *g, u32 idx)
+{
+    cd__recent *r = &g->recent;
+    cd_vm_block *old = r->all[idx];
+    r->cnt--;
+    r->bytes -= old->bytes.n;
+    memmove(r->all + idx, r->all + idx + 1, (r->cnt - idx) * sizeof(cd_vm_block *));
+    g->vm->ops->release(g->vm, old);
+}
+
+/* Takes over one use of a block that was parsed. What is here when the VM is closed goes with it. */
+static void keep_recent(cd_guest *g, cd_vm_block *b)
+{
+    cd__recent *r = &g->recent;
+    while (r->cnt != 0 && (r->cnt == CD__RECENT_MAX || r->bytes + b->bytes.n > CD__RECENT_BYTES)) {
+        drop_recent(g, 0);
+    }
+    r->all[r->cnt++] = b;
+    r->bytes += b->bytes.n;
+}
+
+/* The block is verified, which keeps it, or rejected. */
+static void forget_recent(cd_guest *g, const cd_hash32 *id)
+{
+    for (u32 i = g->recent.cnt; i > 0; i--) {
+        if (cd_hash32_eq(&g->recent.all[i - 1]->id, id)) {
+            drop_recent(g, i - 1);
+        }
+    }
+}
+
 static cd_err parse_block(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_errinfo *why)
 {
     cd_wire_vm_bytes req = {0};
@@ -125,7 +156,7 @@ static cd_err parse_block(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg,
     CD_TRY(g->vm->ops->parse(g->vm, &b, req.bytes, why));
     const cd_wire_vm_built parsed = built_of(b, &time, false);
     CD_WIRE_PUT(out, vm_built, &parsed);
-    g->vm->ops->release(g->vm, b);
+    keep_recent(g, b);
     return CD_OK;
 }
 
@@ -148,8 +179,8 @@ static cd_err batched_parse(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes ms
         const cd_wire_vm_parsed_many all = {.response = cd_wire_list(rows, cnt)};
         CD_WIRE_PUT(out, vm_parsed_many, &all);
     }
-    while (done-- > 0) {
-        g->vm->ops->release(g->vm, blocks[done]);
+    for (u32 i = 0; i < done; i++) {
+        keep_recent(g, blocks[i]);
     }
     return err;
 }
@@ -203,6 +234,7 @@ static cd_err block_verify(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg
         const cd_wire_vm_verified answer = {.timestamp = &time};
         g->seat.engine.stats.verified++;
         CD_WIRE_PUT(out, vm_verified, &answer);
+        forget_recent(g, &b->id);
     }
     g->vm->ops->release(g->vm, b);
     return err;
@@ -236,6 +268,7 @@ static cd_err block_reject(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg
     cd_vm_block *b;
     (void)out;
     CD_TRY(id_of_msg(&id, mem, msg, why));
+    forget_recent(g, &id);
     cd_err err = g->vm->ops->get(g->vm, &b, &id);
     if (err == CD_ENOENT) {
         return CD_OK; /* not verified, or gone with its parent: nothing is left to drop */

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type maker struct {
 	chain *big.Int
 	nonce uint64
 	kept  libcommon.Address
+	more  uint64 // transfers in each block besides
 	seed  uint64
 }
 
@@ -72,7 +74,7 @@ func (m *maker) fill(i int, b *core.BlockGen, sign func(types.TxData) *types.Tra
 		b.AddTx(sign(m.tx(b, nil, 0, 200000, keeper)))
 		m.kept = crypto.CreateAddress(crypto.PubkeyToAddress(longKey.PublicKey), m.nonce-1)
 	}
-	for n := m.next() % 4; n > 0; n-- {
+	for n := m.next()%4 + m.more; n > 0; n-- {
 		to := libcommon.BigToAddress(big.NewInt(int64(0xaa0000 + m.next()%3000)))
 		b.AddTx(sign(m.tx(b, &to, int64(m.next()%1000), 21000, nil)))
 	}
@@ -103,23 +105,43 @@ func longGenesis(from libcommon.Address) (*core.Genesis, []byte) {
 
 var longKey, _ = crypto.HexToECDSA("56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027")
 
-// LONG_BLOCKS in the environment says how many.
-func longC() {
-	const name = "long"
-	count := 500
-	if n, err := strconv.Atoi(os.Getenv("LONG_BLOCKS")); err == nil {
-		count = n
+func number(name string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
 	}
-	ctx := context.Background()
+	return usual
+}
+
+// Writes a chain for bench-door: its genesis, and its blocks one behind the other.
+func dumpC(dir string) {
+	text, blocks, _, _ := makeC(number("LONG_BLOCKS", 200), uint64(number("LONG_TRANSFERS", 300)))
+	must(os.WriteFile(filepath.Join(dir, "genesis.json"), text, 0o644))
+	file, err := os.Create(filepath.Join(dir, "blocks.rlp"))
+	must(err)
+	for _, b := range blocks {
+		must(rlp.Encode(file, b))
+	}
+	must(file.Close())
+}
+
+func makeC(count int, more uint64) ([]byte, []*types.Block, []types.Receipts, time.Duration) {
 	genesis, text := longGenesis(crypto.PubkeyToAddress(longKey.PublicKey))
-	m := &maker{chain: genesis.Config.ChainID, seed: 18}
+	m := &maker{chain: genesis.Config.ChainID, seed: 18, more: more}
 	signer := types.LatestSigner(genesis.Config)
 	sign := func(tx types.TxData) *types.Transaction { return types.MustSignNewTx(longKey, signer, tx) }
 	begin := time.Now()
 	_, blocks, receipts, err := core.GenerateChainWithGenesis(genesis, dummy.NewFaker(), count, longGap,
 		func(i int, b *core.BlockGen) { m.fill(i, b, sign) })
 	must(err)
-	made := time.Since(begin)
+	return text, blocks, receipts, time.Since(begin)
+}
+
+// LONG_BLOCKS in the environment says how many.
+func longC() {
+	const name = "long"
+	count := number("LONG_BLOCKS", 500)
+	ctx := context.Background()
+	text, blocks, receipts, made := makeC(count, 0)
 	logs := 0
 	for _, all := range receipts {
 		for _, one := range all {
@@ -141,7 +163,7 @@ func longC() {
 		return
 	}
 	must(r.vm.SetState(ctx, snow.Bootstrapping))
-	begin = time.Now()
+	begin := time.Now()
 	for i, made := range blocks {
 		raw, err := rlp.EncodeToBytes(made)
 		must(err)

@@ -3,6 +3,8 @@
 // on the node's database and on a store of the plugin's own.
 //
 // usage: peer PLUGIN TESTDATA
+//
+//	peer dump FOLDER           a chain for bench-door
 package main
 
 import (
@@ -577,6 +579,10 @@ func refusals(t transcript) {
 }
 
 func main() {
+	if os.Args[1] == "dump" {
+		dumpC(os.Args[2])
+		return
+	}
 	plugin, testdata = os.Args[1], os.Args[2]
 	t := readTranscript()
 	goldenL1(t, "node's database", string(t.setup.VMConfig))
