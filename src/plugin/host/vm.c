@@ -55,7 +55,8 @@ static cd_err pvm_set_state(cd_vm *vm, cd_vm_state state, cd_errinfo *why)
         cd_blocks_restart(&v->blocks, &last, said.height);
     }
     v->state = state;
-    if ((state == CD_VM_NORMAL || state == CD_VM_SYNCING) && v->listen_at_ns == UINT64_MAX) {
+    bool may_listen = state == CD_VM_NORMAL || state == CD_VM_SYNCING;
+    if (may_listen && !v->is_listening && v->listen_at_ns == UINT64_MAX) {
         v->listen_at_ns = 0;
         if (v->ctx.host != NULL && v->ctx.host->stir != NULL) {
             v->ctx.host->stir(v->ctx.host);
@@ -173,6 +174,7 @@ static void on_waiting(void *ctx)
 static void tell_event(cd__plugin_vm *v, u32 heard, u64 now)
 {
     cd_vm_host *host = v->ctx.host;
+    v->is_listening = false;
     v->listen_at_ns = now + BACKOFF_MS * CD_NS_PER_MS;
     v->may_build = v->may_build || (heard & 0xff) == CD_WIRE_BUILD_BLOCK;
     if (host != NULL && (heard & 0xff) == CD_WIRE_BUILD_BLOCK) {
@@ -196,6 +198,7 @@ static u64 pvm_wake(cd_vm *vm)
     }
     if (v->listen_at_ns != UINT64_MAX && v->listen_at_ns <= now && !cd_plugin_has_failed(v->plugin, reason)) {
         v->listen_at_ns = UINT64_MAX;
+        v->is_listening = true;
         cd_plugin_listen(v->plugin, on_heard, v);
     }
     return cd_plugin_has_failed(v->plugin, reason) ? UINT64_MAX : v->listen_at_ns;
