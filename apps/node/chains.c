@@ -65,6 +65,11 @@ static bool load_other(cd__chain *c, const cd_args *a, cd_arena *mem, const char
 static void cfg_of(cd_node_chain_cfg *out, cd__chain *c, cd_arena *mem, const cd__explorer_cfg *pages, bool is_first,
                    bool is_dev, u32 validators)
 {
+    cd__explorer_cfg told = pages == NULL ? (cd__explorer_cfg){0} : *pages;
+    if (is_dev) {
+        told.abis = c->dev.abis;
+        told.abi_cnt = c->dev.abi_cnt;
+    }
     *out = (cd_node_chain_cfg){
         .aliases = c->names,
         .is_wrapped = is_first && !is_dev,
@@ -77,7 +82,7 @@ static void cfg_of(cd_node_chain_cfg *out, cd__chain *c, cd_arena *mem, const cd
         .upgrades = c->files.upgrades.text,
         .dev = is_dev ? &c->dev : NULL,
         .validator_cnt = is_dev ? validators : 1,
-        .pages = pages == NULL ? NULL : cd__explorer_pages(mem, pages, is_first ? NULL : c->names[0]),
+        .pages = pages == NULL ? NULL : cd__explorer_pages(mem, &told, is_first ? NULL : c->names[0]),
     };
 }
 

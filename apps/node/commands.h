@@ -5,6 +5,7 @@
 
 #include "chains/evmchain/core/config/check.h"
 #include "config.h"
+#include "explorer/abis.h"
 #include "explorer/labels.h"
 #include "explorer/primary/primary.h"
 #include "node/node.h"
@@ -33,6 +34,9 @@ int cd__sim_cmd(int argc, char **argv);
 /* `replay FILE`: shows a trace in a browser; argv as for sim. */
 int cd__replay_cmd(int argc, char **argv);
 
+/* cd__abis_load reads files and folders of ABIs, as far as they are some; NULL: no paths. The caller frees it. */
+cd_abis *cd__abis_load(const char *const *paths, usize cnt);
+
 /* cd__labels_load reads the file of names for addresses ("": none). false: something is wrong, and was reported. The
  * caller frees the labels. */
 bool cd__labels_load(cd_labels **out, cd_arena *mem, const char *path);
@@ -45,6 +49,8 @@ typedef struct cd__explorer_cfg {
     bool has_index;     /* with an index of addresses */
     bool is_index_anew; /* the index is made anew */
     const cd_labels *labels;
+    const char *const *abis; /* paths of --abi, read when the chain opens */
+    usize abi_cnt;
     cd_primary *primary; /* the pages of P and X */
 } cd__explorer_cfg;
 

@@ -9,6 +9,7 @@
 typedef struct pages {
     cd_explorer *x;
     cd_index *index; /* NULL: off, or it could not be opened */
+    cd_abis *abis;   /* NULL: none were given */
     cd__explorer_cfg cfg;
     const char *chain; /* NULL: the C-Chain */
     const char *rpc;   /* path of its methods */
@@ -98,6 +99,7 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
     p->vm = vm;
     p->hands = *hands;
     open_index(p);
+    p->abis = cd__abis_load(p->cfg.abis, p->cfg.abi_cnt);
     const cd_explorer_cfg cfg = {
         .chain = cd_evm_vm_chain(vm),
         .clock = cd_clock_real(),
@@ -107,6 +109,7 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .rpc = p->rpc,
         .index = p->index,
         .labels = p->cfg.labels,
+        .abis = p->abis,
         .primary = p->chain == NULL ? p->cfg.primary : NULL,
         .atomic = cd_evm_vm_atomic(vm),
         .loop = hands->loop,
@@ -156,6 +159,8 @@ static void on_close(void *ctx)
     pages *p = ctx;
     cd_explorer_free(p->x);
     cd_index_free(p->index);
+    cd_abis_free(p->abis);
+    p->abis = NULL;
     p->x = NULL;
     p->index = NULL;
 }

@@ -67,14 +67,14 @@ static void facts(cd__xp *p, const contract *c)
 
 /* --- functions --- */
 
-/* Functions that everybody uses and whose selectors are in the code. */
+/* Functions that everybody uses, or an ABI told of, and whose selectors are in the code, in its order. */
 static void find_known(cd__xp *p, contract *c)
 {
-    c->fns = cd_arena_array(&p->a, cd_fn, CD__KNOWN_MAX);
-    for (usize i = 0; i < p->x->known_cnt; i++) {
-        const cd__known *k = &p->x->known[i];
+    c->fns = cd_arena_array(&p->a, cd_fn, CD__SELECTORS_MAX);
+    for (usize i = 0; i < c->code.selectors_cnt; i++) {
+        const cd__known *k = cd__known_call(p->x, cd_bytes_of(c->code.selectors[i], 4));
         cd_buf text = {0};
-        if (k->kind == CD__KNOWN_FN && cd__code_has(&c->code, k->signature)) {
+        if (k != NULL) {
             cd__known_text(&text, k);
             c->cnt += cd_fn_parse(&c->fns[c->cnt], &p->a, cd_buf_bytes(&text), NULL) == CD_OK;
         }

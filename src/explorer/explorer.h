@@ -11,6 +11,7 @@
 
 #include "base/os/clock.h"
 #include "chains/evmchain/core/view.h"
+#include "explorer/abis.h"
 #include "explorer/index.h"
 #include "explorer/labels.h"
 #include "explorer/primary/primary.h"
@@ -28,6 +29,7 @@ typedef struct cd_explorer_cfg {
     const char *chain_name;         /* NULL: "C" */
     const char *rpc;                /* where the chain's methods are, for pages of a development network; NULL: "/" */
     const cd_labels *labels;        /* names of addresses; NULL: none */
+    const cd_abis *abis;            /* what compilers told of contracts; NULL: nothing */
     cd_index *index;                /* NULL: there is none */
     cd_primary *primary;            /* the pages of P and X, of the first chain alone; NULL: there are none */
     const struct cd_atomic *atomic; /* imports and exports; NULL: its blocks have none */

@@ -209,6 +209,7 @@ typedef struct cd__known {
     const char *signature; /* "transfer(address,uint256)" */
     const char *args;      /* "to,amount" */
     const char *rest;      /* of a function: what stands behind its arguments (explorer/fn.h) */
+    const char *text;      /* of a function: all of its description; NULL: it is made of the above */
     u8 indexed;            /* of an event: a bit for each argument that stands in a topic */
     cd__known_kind kind;
     cd_hash32 hash; /* of the signature: its first four bytes choose a function, all of it an event */
@@ -240,6 +241,10 @@ struct cd_explorer {
     struct cd__live *live; /* NULL: no live rows */
     struct cd__holders *holders;
 };
+
+/* cd__abis_find finds what an ABI said (explorer/abis.h) by the hash of its signature, of which four bytes count but
+ * for events; NULL: none did. x NULL is allowed. */
+const cd__known *cd__abis_find(const cd_abis *x, cd__known_kind kind, const u8 *hash);
 
 /* cd__known_init hashes the rows. cd__known_call finds a function by its selector, cd__known_event an event by its
  * topic and the number of topics; NULL when unknown. */

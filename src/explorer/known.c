@@ -46,7 +46,7 @@ static const cd__known *find(const cd_explorer *x, cd_bytes data, cd__known_kind
             return &x->known[i];
         }
     }
-    return NULL;
+    return data.n < 4 ? NULL : cd__abis_find(x->cfg.abis, kind, data.p);
 }
 
 const cd__known *cd__known_call(const cd_explorer *x, cd_bytes data)
@@ -63,7 +63,8 @@ const cd__known *cd__known_event(const cd_explorer *x, const cd_log *log)
             return k;
         }
     }
-    return NULL;
+    const cd__known *k = log->topic_cnt == 0 ? NULL : cd__abis_find(x->cfg.abis, CD__KNOWN_EVENT, log->topics[0].b);
+    return k != NULL && (u32)__builtin_popcount(k->indexed) + 1 == log->topic_cnt ? k : NULL;
 }
 
 /* --- arguments --- */
@@ -151,6 +152,25 @@ static bool event_args(cd__xp *p, const cd__known *k, const cd_log *log, const c
     return true;
 }
 
+/* An argument of an error in a few words. */
+static void put_short(cd__xp *p, cd_buf *out, const cd_abi_type *t, const cd_abi_val *v)
+{
+    enum { TEXT_SHOWN = 200 };
+    char addr[CD_ADDR_TEXT_SIZE];
+    const cd_addr20 who = cd_u256_to_addr(&v->num);
+    if (t->kind == CD_ABI_ADDRESS) {
+        cd_buf_str(out, cd_addr_fmt(addr, &who));
+    } else if (t->kind == CD_ABI_UINT || t->kind == CD_ABI_INT || t->kind == CD_ABI_BOOL) {
+        cd_buf_put(out, cd_fmt_exact(&p->a, &v->num, 0));
+    } else if (t->kind == CD_ABI_STRING || t->kind == CD_ABI_BYTES || t->kind == CD_ABI_FIXED) {
+        cd_bytes text = cd_bytes_sub(v->bytes, 0, cd_min_u64(v->bytes.n, TEXT_SHOWN));
+        cd_buf_put(out, t->kind == CD_ABI_STRING ? text : cd__xp_hex(p, text));
+        cd_buf_str(out, text.n < v->bytes.n ? "…" : "");
+    } else {
+        cd_buf_fmt(out, "[%zu]", v->cnt);
+    }
+}
+
 cd__reason cd__revert_reason(cd__xp *p, cd_bytes data)
 {
     const char *plain = cd_revert_reason(&p->a, data);
@@ -167,21 +187,17 @@ cd__reason cd__revert_reason(cd__xp *p, cd_bytes data)
     }
     const char *name = k->args;
     cd_buf_put(&out, k->name);
-    for (usize i = 0; i < t.cnt; i++) { // all are single words
+    for (usize i = 0; i < t.cnt; i++) {
         usize n = strcspn(name, ",");
-        char addr[CD_ADDR_TEXT_SIZE];
-        const cd_addr20 who = cd_u256_to_addr(&v.items[i].num);
         cd_buf_str(&out, i == 0 ? ": " : ", ");
         cd_buf_put(&out, cd_bytes_of(name, n));
         cd_buf_u8(&out, ' ');
-        cd_buf_put(&out, t.inner[i].kind == CD_ABI_ADDRESS ? cd_bytes_str(cd_addr_fmt(addr, &who))
-                         : t.inner[i].kind == CD_ABI_FIXED ? cd__xp_hex(p, v.items[i].bytes)
-                                                           : cd_fmt_exact(&p->a, &v.items[i].num, 0));
+        put_short(p, &out, &t.inner[i], &v.items[i]);
         name += name[n] == ',' ? n + 1 : n;
     }
     cd_bytes words = cd_arena_dup(&p->a, cd_buf_bytes(&out));
     cd_buf_fini(&out);
-    return (cd__reason){.text = words, .is_ours = true};
+    return (cd__reason){.text = words, .is_ours = k >= p->x->known && k < p->x->known + CD__KNOWN_MAX};
 }
 
 void cd__reason_write(cd__xp *p, const cd__reason *r)
@@ -197,6 +213,10 @@ void cd__known_text(cd_buf *out, const cd__known *k)
 {
     const char *type = strchr(k->signature, '(') + 1;
     const char *name = k->args;
+    if (k->text != NULL) {
+        cd_buf_str(out, k->text);
+        return;
+    }
     cd_buf_put(out, k->name);
     cd_buf_u8(out, '(');
     while (*type != ')') {

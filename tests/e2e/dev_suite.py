@@ -702,6 +702,9 @@ def test_names_of_errors(env):
                         raise AssertionError("no error")
                 told_of = f"reverted: {name}(1,234, 0x0000…00AA)"
                 wait_until(lambda words=told_of: any(words in line for line in list(node.lines)))
+                sent = rpc("eth_getBlockByNumber", "latest", False)["transactions"][0]
+                with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/explorer/tx/{sent}") as r:
+                    assert f"{name}: need 1234, who 0x" in r.read().decode(), "the page does not know the error"
             same((height(rpc), rpc("eth_getBlockTransactionCountByNumber", "latest")), (3, "0x1"))
             tx = rpc("eth_getBlockByNumber", "latest", False)["transactions"][0]
             wait_until(lambda: any(tx in line for line in list(node.lines)))

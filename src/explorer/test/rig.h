@@ -32,6 +32,8 @@ static rig g;
 
 __attribute__((unused)) static cd_ui_final rig_final; /* what the node says of final blocks */
 
+__attribute__((unused)) static cd_abis *rig_abis;
+
 static void rig_tell_final(void *ctx, cd_ui_final *out)
 {
     (void)ctx;
@@ -96,6 +98,7 @@ static int rig_open(void **state)
         .clock = cd_clock_real(),
         .network = "dev",
         .index = g.index,
+        .abis = rig_abis,
         .loop = g.loop,
         .run = rig_run,
         .with_pool = rig_pool,
