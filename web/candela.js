@@ -172,6 +172,15 @@
     on('submit', () => { if (text.value) localStorage[name] = text.value; }, abi);
   }
 
+  // With an ABI all functions are fields of one form: Enter asks the one that it is pressed in
+  on('keydown', (e) => {
+    const part = e.key === 'Enter' && e.target.matches('.asks input') && e.target.closest('.asks');
+    if (part) {
+      e.preventDefault();
+      one('button', part).click();
+    }
+  });
+
   // The browser's wallet sends, or the development network
   for (const b of all('[data-send]')) {
     const tx = JSON.parse(b.dataset.send), w = window.ethereum, url = b.dataset.rpc;

@@ -25,13 +25,24 @@ cd_bytes cd__xp_query(cd__xp *p, const char *name, usize max)
     return out;
 }
 
+cd_bytes cd__xp_field(cd__xp *p, const char *name, usize max)
+{
+    cd_bytes out = {0};
+    if (p->fields == NULL) {
+        return cd__xp_query(p, name, max);
+    }
+    (void)cd_web_form_part(&out, cd_http_req_header(p->req, "content-type"), cd_http_req_body(p->req),
+                           cd_arena_fmt(&p->a, "%s%s", p->fields, name));
+    return cd_bytes_sub(out, 0, cd_min_u64(out.n, max));
+}
+
 /* --- what was asked --- */
 
 /* The amount in a field, such as "0.5 LUX"; nothing is zero. */
 static cd_err read_amount(cd__xp *p, cd_u256 *out, cd_errinfo *why)
 {
     static const cd_abi_type number = {.kind = CD_ABI_UINT, .size = 256, .head = 32};
-    cd_bytes text = cd__xp_query(p, "value", 100);
+    cd_bytes text = cd__xp_field(p, "value", 100);
     cd_abi_val v = {0};
     *out = cd_u256_zero();
     if (text.n != 0) {
@@ -53,7 +64,7 @@ static cd_err read_args(cd__xp *p, ask *q, cd_errinfo *why)
     cd_abi_val *items = cd_arena_array(&p->a, cd_abi_val, t.cnt);
     for (usize i = 0; i < t.cnt; i++) {
         cd_errinfo reason = {0};
-        cd_bytes typed = cd__xp_query(p, cd_arena_fmt(&p->a, "a%zu", i), CD_FN_VALUE_MAX);
+        cd_bytes typed = cd__xp_field(p, cd_arena_fmt(&p->a, "a%zu", i), CD_FN_VALUE_MAX);
         e = cd_fn_value(&items[i], &p->a, &t.inner[i], typed, &reason);
         if (e != CD_OK) {
             return cd_fail(why, e, "argument %zu: %.200s", i + 1, reason.msg);
@@ -70,8 +81,8 @@ static cd_err read_args(cd__xp *p, ask *q, cd_errinfo *why)
 
 static cd_err read_ask(cd__xp *p, ask *q, cd_bytes text, cd_errinfo *why)
 {
-    cd_bytes from = cd__xp_query(p, "from", 64);
-    cd_bytes block = cd__xp_query(p, "block", CD_U64_TEXT_MAX);
+    cd_bytes from = cd__xp_field(p, "from", 64);
+    cd_bytes block = cd__xp_field(p, "block", CD_U64_TEXT_MAX);
     u64 number;
     q->block = cd_view_head(p->view);
     CD_TRY(cd_fn_parse(&q->fn, &p->a, text, why));
@@ -239,12 +250,11 @@ static void outcome(cd__xp *p, const ask *q, const cd_addr20 *addr)
     }
 }
 
-void cd__ask_write(cd__xp *p, const cd_addr20 *addr)
+void cd__ask_write(cd__xp *p, const cd_addr20 *addr, cd_bytes text)
 {
     ask *q = cd_arena_new(&p->a, ask);
     cd_errinfo why = {0};
     cd_html *h = &p->h;
-    cd_bytes text = cd__xp_query(p, "f", CD_FN_TEXT_MAX + 1);
     if (text.n == 0) {
         return;
     }

@@ -1,4 +1,5 @@
 #include "base/hex.h"
+#include "base/num_text.h"
 #include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
 #include "explorer/fn.h"
@@ -13,6 +14,7 @@ typedef struct contract {
     cd_fn *fns;
     usize cnt;
     bool is_given; /* by an ABI, not found in the code */
+    usize asked;   /* function whose answer is shown; SIZE_MAX: none is */
 } contract;
 
 bool cd__addr_parse(cd_addr20 *out, cd_bytes text)
@@ -70,7 +72,7 @@ static void facts(cd__xp *p, const contract *c)
 /* Functions that everybody uses, or an ABI told of, and whose selectors are in the code, in its order. */
 static void find_known(cd__xp *p, contract *c)
 {
-    c->fns = cd_arena_array(&p->a, cd_fn, CD__SELECTORS_MAX);
+    c->fns = cd_arena_array(&p->a, cd_fn, CD__SELECTORS_MAX + 1);
     for (usize i = 0; i < c->code.selectors_cnt; i++) {
         const cd__known *k = cd__known_call(p->x, cd_bytes_of(c->code.selectors[i], 4));
         cd_buf text = {0};
@@ -82,7 +84,23 @@ static void find_known(cd__xp *p, contract *c)
     }
 }
 
-static void input(cd__xp *p, const cd_fn_arg *arg, usize nr)
+/* What a field belongs to, and what stands in it: an argument that was typed stays. */
+static void field(cd__xp *p, const contract *c, usize nr, const char *name)
+{
+    cd_html_put(&p->h, " name=\"");
+    if (c->is_given) {
+        cd_html_put(&p->h, "f{}.{}\" form=\"abi\"", (u64)nr, cd_bytes_str(name));
+    } else {
+        cd_html_put(&p->h, "{}\"", cd_bytes_str(name));
+    }
+}
+
+static cd_bytes typed(cd__xp *p, const contract *c, usize nr, const char *name)
+{
+    return nr == c->asked ? cd__xp_field(p, name, CD_FN_VALUE_MAX) : (cd_bytes){0};
+}
+
+static void input(cd__xp *p, const contract *c, usize nr, const cd_fn_arg *arg, const char *name)
 {
     bool is_long = arg->type.n != 0 &&
                    (arg->type.p[0] == '(' || arg->type.p[arg->type.n - 1] == ']' ||
@@ -90,20 +108,48 @@ static void input(cd__xp *p, const cd_fn_arg *arg, usize nr)
     cd_html *h = &p->h;
     cd_html_put(h, "<label>{} <span class=\"mut mono\">{}</span>", cd_foreign_of(arg->name), cd_foreign_of(arg->type));
     if (is_long) {
-        cd_html_put(h,
-                    "<textarea class=\"field\" name=\"a{}\" rows=\"2\" spellcheck=\"false\">"
-                    "</textarea></label>",
-                    (u64)nr);
+        cd_html_put(h, "<textarea class=\"field\" rows=\"2\" spellcheck=\"false\"");
     } else {
-        cd_html_put(h,
-                    "<input class=\"field\" name=\"a{}\" autocomplete=\"off\" "
-                    "spellcheck=\"false\" required></label>",
-                    (u64)nr);
+        cd_html_put(h, "<input class=\"field\" autocomplete=\"off\" spellcheck=\"false\"");
+    }
+    field(p, c, nr, name);
+    if (is_long) {
+        cd_html_put(h, ">\n{}</textarea></label>", typed(p, c, nr, name));
+    } else {
+        cd_html_put(h, " value=\"{}\"", typed(p, c, nr, name));
+        if (!c->is_given) {
+            cd_html_put(h, " required");
+        }
+        cd_html_put(h, "></label>");
     }
 }
 
-static void form(cd__xp *p, const contract *c, const cd_fn *f)
+static void money_and_sender(cd__xp *p, const contract *c, usize nr)
 {
+    const cd_fn *f = &c->fns[nr];
+    cd_html *h = &p->h;
+    if (f->is_payable) {
+        cd_html_put(h, "<label>Value <span class=\"mut\">such as 0.5 LUX</span><input class=\"field\" "
+                       "autocomplete=\"off\"");
+        field(p, c, nr, "value");
+        cd_html_put(h, " value=\"{}\"></label>", typed(p, c, nr, "value"));
+    }
+    if (!f->is_view) {
+        cd_bytes from = typed(p, c, nr, "from");
+        const char *usual = cd_view_rules(p->view)->is_dev ? CD__XP_DEV_ACCOUNT : "";
+        cd_html_put(h,
+                    "<label>From <span class=\"mut\">the account that is tried with</span><input class=\"field mono\" "
+                    "autocomplete=\"off\" spellcheck=\"false\"");
+        field(p, c, nr, "from");
+        cd_html_put(h, " value=\"{}\"></label>", nr == c->asked ? from : cd_bytes_str(usual));
+    }
+}
+
+/* A function has a form of its own, which leads to an address that can be kept; with an ABI, which is too long for one,
+ * all are fields of the form of the ABI. */
+static void form(cd__xp *p, const contract *c, usize nr)
+{
+    const cd_fn *f = &c->fns[nr];
     cd_html *h = &p->h;
     u8 selector[4];
     cd_buf text = {0};
@@ -111,30 +157,36 @@ static void form(cd__xp *p, const contract *c, const cd_fn *f)
     cd_fn_selector(selector, f);
     cd_fn_fmt(&text, f);
     cd_fn_types(&types, f->in, f->in_cnt);
-    cd_html_put(h,
-                "<details class=\"fn\"><summary><b class=\"mono\">{}</b><span class=\"mono "
-                "mut\">{}</span>",
-                cd_foreign_of(f->name), cd_foreign_of(cd_buf_bytes(&types)));
+    cd_html_put(h, "<details class=\"fn\"");
+    if (nr == c->asked) {
+        cd_html_put(h, " open");
+    }
+    cd_html_put(h, "><summary><b class=\"mono\">{}</b><span class=\"mono mut\">{}</span>", cd_foreign_of(f->name),
+                cd_foreign_of(cd_buf_bytes(&types)));
     cd_ui_tag(h, cd_foreign_of(cd__xp_hex(p, cd_bytes_of(selector, 4))));
-    cd_html_put(h,
-                "</summary><form class=\"stack\" action=\"{}#answer\"><input type=\"hidden\" "
-                "name=\"f\" value=\"{}\">",
-                cd__fn_action(p, &c->addr), cd_buf_bytes(&text));
-    for (usize i = 0; i < f->in_cnt; i++) {
-        input(p, &f->in[i], i);
-    }
-    if (f->is_payable) {
-        cd_html_put(h, "<label>Value <span class=\"mut\">such as 0.5 LUX</span><input "
-                       "class=\"field\" name=\"value\" autocomplete=\"off\"></label>");
-    }
-    if (!f->is_view) {
+    if (c->is_given) {
+        cd_html_put(h, "</summary><div class=\"stack asks\">");
+    } else {
         cd_html_put(h,
-                    "<label>From <span class=\"mut\">the account that is tried with</span><input "
-                    "class=\"field mono\" name=\"from\" autocomplete=\"off\" "
-                    "spellcheck=\"false\" value=\"{}\"></label>",
-                    cd_view_rules(p->view)->is_dev ? CD__XP_DEV_ACCOUNT : "");
+                    "</summary><form class=\"stack\" action=\"{}#answer\"><input type=\"hidden\" name=\"f\" "
+                    "value=\"{}\">",
+                    cd__fn_action(p, &c->addr), cd_buf_bytes(&text));
     }
-    cd_html_put(h, "<div><button class=\"btn\">{}</button></div></form></details>", f->is_view ? "Read" : "Simulate");
+    for (usize i = 0; i < f->in_cnt; i++) {
+        input(p, c, nr, &f->in[i], cd_arena_fmt(&p->a, "a%zu", i));
+    }
+    money_and_sender(p, c, nr);
+    cd_html_put(h, "<div><button class=\"btn\"");
+    if (c->is_given) {
+        cd_html_put(h, " form=\"abi\" name=\"ask\" value=\"{}\" formaction=\"{}#answer\"", (u64)nr,
+                    cd__fn_action(p, &c->addr));
+    }
+    cd_html_put(h, ">{}</button></div>", cd_bytes_str(f->is_view ? "Read" : "Simulate"));
+    if (c->is_given) {
+        cd_html_put(h, "</div></details>");
+    } else {
+        cd_html_put(h, "</form></details>");
+    }
     cd_buf_fini(&text);
     cd_buf_fini(&types);
 }
@@ -202,8 +254,8 @@ static void functions(cd__xp *p, const contract *c, bool views)
     }
     for (usize i = 0; i < c->cnt; i++) {
         const cd_fn *f = &c->fns[i];
-        if (f->is_view == views && (!is_plain(f) || plain > ANSWERED_MAX)) {
-            form(p, c, f);
+        if (f->is_view == views && (!is_plain(f) || plain > ANSWERED_MAX || i == c->asked)) {
+            form(p, c, i);
         }
     }
     cd_html_put(h, "</div></section>");
@@ -224,7 +276,7 @@ static void abi_form(cd__xp *p, const contract *c, cd_bytes text, const cd_errin
         cd_buf_fini(&words);
     }
     cd_html_put(h,
-                "<section class=\"panel\"><header><h2>ABI</h2></header><form class=\"body stack\" "
+                "<section class=\"panel\"><header><h2>ABI</h2></header><form class=\"body stack\" id=\"abi\" "
                 "method=\"post\" enctype=\"multipart/form-data\" action=\"{}\" data-abi=\"{}\">"
                 "<p class=\"mut\">JSON as compilers write it, or a function a line: "
                 "<span class=\"mono\">balanceOf(address owner) view(uint256)</span></p>",
@@ -237,7 +289,41 @@ static void abi_form(cd__xp *p, const contract *c, cd_bytes text, const cd_errin
                 text);
 }
 
-/* The functions of a pasted or uploaded ABI; the text that was pasted stays in the form. */
+/* Which of the functions of an ABI was asked. */
+static void take_ask(cd__xp *p, contract *c)
+{
+    u64 nr;
+    cd_bytes text = {0};
+    (void)cd_web_form_part(&text, cd_http_req_header(p->req, "content-type"), cd_http_req_body(p->req), "ask");
+    if (c->is_given && text.n <= CD_U64_TEXT_MAX && cd_u64_parse(&nr, text) == CD_OK && nr < c->cnt) {
+        c->asked = (usize)nr;
+        p->fields = cd_arena_fmt(&p->a, "f%zu.", c->asked);
+    }
+}
+
+/* The function that the query describes; one that is not among those of the page becomes the last of them. */
+static cd_bytes find_asked(cd__xp *p, contract *c)
+{
+    cd_fn *f = cd_arena_new(&p->a, cd_fn);
+    cd_bytes text = cd__xp_query(p, "f", CD_FN_TEXT_MAX + 1);
+    if (text.n == 0 || cd_fn_parse(f, &p->a, text, NULL) != CD_OK) {
+        return text;
+    }
+    u8 wanted[4];
+    u8 selector[4];
+    cd_fn_selector(wanted, f);
+    for (usize i = 0; i < c->cnt && c->asked == SIZE_MAX; i++) {
+        cd_fn_selector(selector, &c->fns[i]);
+        c->asked = memcmp(selector, wanted, 4) == 0 ? i : SIZE_MAX;
+    }
+    if (c->asked == SIZE_MAX) {
+        c->asked = c->cnt++;
+    }
+    c->fns[c->asked] = *f; /* as it was described: its results may be others */
+    return text;
+}
+
+/* The functions of a pasted or uploaded ABI; its text stays in the form. */
 static cd_bytes take_abi(cd__xp *p, contract *c, cd_errinfo *why)
 {
     cd_bytes type = cd_http_req_header(p->req, "content-type");
@@ -253,7 +339,7 @@ static cd_bytes take_abi(cd__xp *p, contract *c, cd_errinfo *why)
         c->cnt = cnt;
         c->is_given = true;
     }
-    return text;
+    return file.n != 0 && file.n <= CD_FN_FILE_MAX ? file : text;
 }
 
 static void head_of(cd__xp *p, const contract *c)
@@ -274,6 +360,15 @@ static void head_of(cd__xp *p, const contract *c)
                 p->x->root, cd_addr_fmt(text, &c->addr));
 }
 
+static cd_bytes describe(cd__xp *p, const cd_fn *f)
+{
+    cd_buf text = {0};
+    cd_fn_fmt(&text, f);
+    cd_bytes out = cd_arena_dup(&p->a, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
+    return out;
+}
+
 void cd__xp_contract(cd__xp *p, cd_bytes rest)
 {
     contract *c = cd_arena_new(&p->a, contract);
@@ -292,14 +387,23 @@ void cd__xp_contract(cd__xp *p, cd_bytes rest)
         cd__xp_missing(p, "No contract at", cd_foreign_of(rest), "There is no code behind it.");
         return;
     }
+    c->asked = SIZE_MAX;
     find_known(p, c);
+    cd_bytes asked = {0};
     if (cd_http_req_method(p->req) == CD_HTTP_POST) {
         text = take_abi(p, c, &why);
+        take_ask(p, c);
+        asked = c->asked == SIZE_MAX ? asked : describe(p, &c->fns[c->asked]);
+    } else {
+        asked = find_asked(p, c);
     }
     p->title = cd_bytes_str("Contract");
     head_of(p, c);
     cd_html_put(&p->h, "<div class=\"cols side\"><div class=\"stack\">");
-    cd__ask_write(p, &c->addr);
+    if (c->is_given) { /* the Enter key presses the first button of a form: not that of some function */
+        cd_html_put(&p->h, "<button class=\"sr\" form=\"abi\" tabindex=\"-1\" aria-hidden=\"true\"></button>");
+    }
+    cd__ask_write(p, &c->addr, asked);
     functions(p, c, true);
     functions(p, c, false);
     if (c->cnt == 0) {

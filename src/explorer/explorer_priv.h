@@ -36,6 +36,7 @@ typedef struct cd__xp {
     cd_ui_final final;
     struct cd__token *tokens; /* tokens that were looked up so far (cd__xp_token) */
     usize tokens_cnt;
+    const char *fields;      /* of a posted form: what the names of the fields begin with (cd__xp_field) */
     const cd_accepted *last; /* cd__xp_block_at's; NULL: none yet */
 } cd__xp;
 
@@ -302,16 +303,20 @@ bool cd__code_has(const cd__code *c, const char *signature);
 /* cd__code_kinds gives the interfaces that it has whole, as many as fit. */
 usize cd__code_kinds(const char *out[8], const cd__code *c);
 
-/* The contract page, GET or POST of an ABI. cd__ask_write writes the answer to the question in the query, if there
- * is one. */
+/* The contract page, GET or POST of an ABI. cd__ask_write writes the answer to a call of the function that text
+ * describes, with the arguments in the fields; nothing when it is empty. */
 void cd__xp_contract(cd__xp *p, cd_bytes rest);
-void cd__ask_write(cd__xp *p, const cd_addr20 *addr);
+void cd__ask_write(cd__xp *p, const cd_addr20 *addr, cd_bytes text);
 
 /* cd__fn_action gives where the forms of a contract lead. */
 cd_bytes cd__fn_action(cd__xp *p, const cd_addr20 *addr);
 
 /* cd__addr_parse reads 0x and 40 digits. */
 bool cd__addr_parse(cd_addr20 *out, cd_bytes text);
+
+/* cd__xp_field gives what was typed into a field of the function that is asked: of the query, or of a posted form, where
+ * its name has p->fields in front. */
+cd_bytes cd__xp_field(cd__xp *p, const char *name, usize max);
 
 /* cd__xp_query gives a value of the query in the arena, empty when it is not there. */
 cd_bytes cd__xp_query(cd__xp *p, const char *name, usize max);

@@ -115,6 +115,37 @@ static void test_abi(void **state)
     assert_memory_equal(g.page.p + 9, "405", 3);
 }
 
+/* What was typed stays in its field, beside the answer; so does an ABI. */
+static void test_kept(void **state)
+{
+    (void)state;
+    const char *html =
+        rig_html(cd_arena_fmt(&g.node.arena, "%s?f=balanceOf(address+owner)+view(uint256)&a0=" BOB, path), "200");
+    rig_says(html, "<details class=\"fn\" open>");
+    rig_says(html, "name=\"a0\" value=\"" BOB "\"");
+    html = rig_html(
+        cd_arena_fmt(&g.node.arena, "%s?f=odd(string+s)+payable&a0=%%22%%3C/textarea%%3E&value=3&from=0x5", path),
+        "200"); // a function that the page does not know
+    rig_says(html, "&lt;/textarea&gt;</textarea>");
+    rig_says(html, "name=\"value\" value=\"3\"");
+    rig_says(html, "name=\"from\" value=\"0x5\"");
+    html = post("--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"
+                "odd(uint8 x) view(uint256)\nbalanceOf(address who) view(uint256)\r\n"
+                "--XX\r\nContent-Disposition: form-data; name=\"f0.a0\"\r\n\r\n1\r\n"
+                "--XX\r\nContent-Disposition: form-data; name=\"f1.a0\"\r\n\r\n" BOB "\r\n"
+                "--XX\r\nContent-Disposition: form-data; name=\"ask\"\r\n\r\n1\r\n--XX--");
+    rig_says(html, "name=\"f1.a0\" form=\"abi\" value=\"" BOB "\"");
+    rig_says(html, "balanceOf(address who) view(uint256)</textarea>");
+    const char *page = rig_plain(html);
+    rig_says(page, "Answer balanceOf");
+    rig_says(page, "Answered");
+    rig_says(page, "uint256 125,000");
+    rig_says(page, "2 in the ABI");
+    html = post("--XX\r\nContent-Disposition: form-data; name=\"abi\"\r\n\r\nodd(uint8 x) view(uint256)\r\n"
+                "--XX\r\nContent-Disposition: form-data; name=\"ask\"\r\n\r\n1\r\n--XX--");
+    assert_null(strstr(html, "id=\"answer\"")); // there is no second function
+}
+
 /* A proxy has the functions of what it leads to. */
 static void test_proxies(void **state)
 {
@@ -152,8 +183,9 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known), cmocka_unit_test(test_read),    cmocka_unit_test(test_write),
-        cmocka_unit_test(test_abi),   cmocka_unit_test(test_proxies), cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_read), cmocka_unit_test(test_write),
+        cmocka_unit_test(test_abi),     cmocka_unit_test(test_kept), cmocka_unit_test(test_proxies),
+        cmocka_unit_test(test_missing),
     };
     return cmocka_run_group_tests(tests, open, rig_close);
 }
