@@ -118,14 +118,15 @@
         const next = r.ok && one('[data-fresh]', new DOMParser().parseFromString(await r.text(), 'text/html'));
         if (r.ok && !next) location.reload();
         if (next) part.innerHTML = next.innerHTML;
-      } catch { /* the stream says when the node is back */ }
+      } catch {
+        // The stream says when the node is back.
+      }
       setTimeout(() => { busy = false; calm(); }, 500);
     };
     const calm = atRest(part, read), changed = () => { is = false; calm(); };
     part.dataset.live = part.dataset.fresh;
     listen(part, changed);
-    const name = part.dataset.live.replace(/#.*/, '#height');
-    listen({ dataset: { live: name } }, changed);
+    listen({ dataset: { live: part.dataset.live.replace(/#.*/, '#height') } }, changed);
   }
 
   // Rows wait while someone is at their table
