@@ -36,7 +36,7 @@ class Five(Network):
 
     def start(self, member):
         others = [m for m in self.members if m is not member and m.address is not None]
-        member.start(others[:1], "--index-enabled", config(), decides="true")
+        member.start(others[:1], "--index-enabled", "--evm-in-process", config(), decides="true")
 
     def send(self, to, data, gas, value=0):
         """Sends a transaction to one of them and waits until it is accepted there."""
@@ -79,7 +79,7 @@ class Newcomer:
     def start(self, *flags, **more):
         beacons = self.net.all
         self.node = self.env.start(
-            "--network-id=local", "--sybil-protection-enabled=true", "--staking-host=127.0.0.1",
+            "--network-id=local", "--sybil-protection-enabled=true", "--staking-host=127.0.0.1", "--evm-in-process",
             "--bootstrap-ips=" + ",".join(b.address for b in beacons), "--bootstrap-ids=" + ",".join(b.id for b in beacons),
             config(**{"state-sync-enabled": True, "state-sync-min-blocks": 100, **more}), *flags, data_dir=self.data)
         return self

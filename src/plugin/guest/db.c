@@ -319,8 +319,10 @@ static cd_err kv_has(cd_kv *kv, bool *found, cd_bytes key)
 static cd_err kv_commit(cd_kv *kv, const cd_kv_batch *b, cd_kv_sync sync, cd_errinfo *why)
 {
     guest_kv *g = self(kv);
+    cd_kv_batch whole = *b; /* a part's, too, has whole keys; the records stay borrowed */
+    whole.prefix_n = 0;
     cd_mutex_lock(&g->lock);
-    cd_err err = g->is_own ? commit_own(g, b, sync, why) : commit_remote(g, b, why);
+    cd_err err = g->is_own ? commit_own(g, &whole, sync, why) : commit_remote(g, &whole, why);
     cd_mutex_unlock(&g->lock);
     return err;
 }
