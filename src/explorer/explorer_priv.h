@@ -314,8 +314,8 @@ cd_bytes cd__fn_action(cd__xp *p, const cd_addr20 *addr);
 /* cd__addr_parse reads 0x and 40 digits. */
 bool cd__addr_parse(cd_addr20 *out, cd_bytes text);
 
-/* cd__xp_field gives what was typed into a field of the function that is asked: of the query, or of a posted form, where
- * its name has p->fields in front. */
+/* cd__xp_field gives what was typed into a field of the function that is asked: of the query, or of a posted form,
+ * where its name has p->fields in front. */
 cd_bytes cd__xp_field(cd__xp *p, const char *name, usize max);
 
 /* cd__xp_query gives a value of the query in the arena, empty when it is not there. */

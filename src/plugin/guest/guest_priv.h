@@ -46,8 +46,8 @@ typedef struct cd__guest_settings {
     bool has_finality;  /* the node tells which blocks are final */
 } cd__guest_settings;
 
-/* Blocks that were parsed lately and are not verified, the oldest first: whoever has one parsed has it verified next, by
- * its bytes again. */
+/* Blocks that were parsed lately and are not verified, the oldest first: whoever has one parsed has it verified
+ * next, by its bytes again. */
 enum { CD__RECENT_MAX = 256, CD__RECENT_BYTES = 4 << 20 };
 typedef struct cd__recent {
     cd_vm_block *all[CD__RECENT_MAX];
