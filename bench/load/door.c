@@ -1,6 +1,6 @@
 /* bench-door: blocks of a C-Chain taken in by the VM in this process and by candela-evm behind the plugin's door, with
- * a store of its own; parsed, verified, preferred, accepted and committed one by one. A line of JSON each: processor time
- * of all processes together, what opening and closing take left out.
+ * a store of its own; parsed, verified, preferred, accepted and committed one by one. A line of JSON each: processor
+ * time of all processes together, what opening and closing take left out.
  *
  * usage: bench-door FOLDER PLUGIN [ROUNDS]   FOLDER as `peer dump` of tests/e2e/guest writes it */
 #include "base/mem/mem.h"
