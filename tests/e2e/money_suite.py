@@ -147,14 +147,23 @@ def test_every_transaction(env):
     same((how["state"], how["validators"][0]["active"], how["peers"][0]["keyIsRegistered"]), ("runs", True, True))
     same(how["quorum"], "No validator can fail: one of one vote, and any one that fails halts it.")
     assert {"manager"} <= {f["cause"] for f in how["findings"]}, how["findings"]
+    how = cli("l1", "status", net[9:])
+    (row,) = how["validators"]
+    same((how["state"], row["nodeID"], row["share"], row["weight"]), ("runs", node, "100.0%", "100"))
+    same((row["votes"], row["topUp"], row["validationID"]), (True, False, l1["validationID"]))
+    same(row["daysLeft"], None)  # two tokens last for over ten years here
     disable = "tx", "run", "disable-l1-validator", validation, f"--key-file={cli.key}", f"--rpc={cli.node.url}"
     cli.refused("refused: the chain would stand still: .* 0.0% of the weight.*--force", *disable)
     cli.tx("disable-l1-validator", validation, "--force")
     how = cli("l1", "diagnose", net[9:])
     same((how["state"], how["findings"][0]["severity"], how["findings"][0]["cause"]), ("halted", "halt", "balances"))
+    (row,) = cli("l1", "status", net[9:])["validators"]
+    same((row["balance"], row["daysLeft"], row["topUp"], row["votes"]), ("0", 0, True, False))
     cli.tx("increase-l1-balance", validation, "--amount=1")  # what the finding says helps
     same(cli("l1", "diagnose", net[9:])["state"], "runs")
     cli.refused("is no L1", "l1", "diagnose", chain, f"--rpc={cli.node.url}")
+    cli.refused("is no L1", "l1", "status", chain, f"--rpc={cli.node.url}")
+    cli.refused("that command goes", "l1", "status", code=2)
     # What a Warp message of the L1 would have to say is looked at by the chain.
     message = cli.file("m.hex", "00" * 8)
     cli.refused("error", "tx", "run", "set-l1-weight", f"--message-file={message}", f"--key-file={cli.key}",
@@ -175,8 +184,12 @@ def test_an_l1_is_watched(env):
                 f"--manager={address}", f"--validator={node}:100:0:{key}:{pop}", f"--key-file={cli.key}",
                 f"--rpc={cli.node.url}")
     cli.tx("convert-net", net, f"--chain-id={chain}", f"--manager={address}", f"--validator={node}:100:0.01:{key}:{pop}")
-    same(cli.node.end(), 0)
     id_ = net[9:]
+    for within, soon in ("168h", False), ("100000h", True):
+        (row,) = cli("l1", "status", id_, f"--within={within}")["validators"]
+        same((row["topUp"], row["votes"]), (soon, True))
+        assert 110 <= row["daysLeft"] <= 115, row  # 10,000,000 base units, at one a second
+    same(cli.node.end(), 0)
     for within, error in ("1h", None), ("1000000h", "balances of the L1's validators end soon"):
         cli.node = env.start("--sybil-protection-enabled=false", f"--track-subnets={id_}", f"--l1-warning={within}",
                              "--health-check-frequency=100ms", data_dir=data, network="local")

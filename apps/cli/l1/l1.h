@@ -27,4 +27,7 @@ cd_err cd__l1_check_new(cd_arena *mem, const cd_l1_member *v, usize cnt, cd_erri
 /* cd__l1_diagnose_cmd is `l1 diagnose`; argv[0] is its last word. Gives the exit code. */
 int cd__l1_diagnose_cmd(int argc, char **argv);
 
+/* cd__l1_status_cmd is `l1 status`, in the same way. */
+int cd__l1_status_cmd(int argc, char **argv);
+
 #endif

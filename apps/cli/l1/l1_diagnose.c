@@ -258,6 +258,9 @@ int cd__l1_cmd(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "diagnose") == 0) {
         return cd__l1_diagnose_cmd(argc - 1, argv + 1);
     }
-    (void)fputs("that command goes: candela-cli l1 diagnose [flags] NET-ID\n", stderr);
+    if (argc > 1 && strcmp(argv[1], "status") == 0) {
+        return cd__l1_status_cmd(argc - 1, argv + 1);
+    }
+    (void)fputs("that command goes: candela-cli l1 diagnose|status [flags] NET-ID\n", stderr);
     return 2;
 }
