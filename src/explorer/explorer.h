@@ -24,6 +24,7 @@ typedef struct cd_explorer cd_explorer;
 typedef struct cd_explorer_cfg {
     cd_chain *chain;
     const cd_clock *clock;
+    u64 ask_ns;                     /* what one page may take to ask a token about its holders; 0: a second */
     const char *network;            /* "dev", for the top bar */
     const char *root;               /* the path below which everything lies; NULL: CD_EXPLORER_ROOT */
     const char *chain_name;         /* NULL: "C" */

@@ -53,7 +53,7 @@ static int by_amount(const void *x, const void *y)
 static void ask(cd__xp *p, cd__roll *r, const cd_index_holding *v, usize cnt)
 {
     const cd_clock *clock = p->x->cfg.clock;
-    u64 end = cd_clock_mono_ns(clock) + ASK_NS;
+    u64 end = cd_clock_mono_ns(clock) + (p->x->cfg.ask_ns != 0 ? p->x->cfg.ask_ns : ASK_NS);
     cd_arena page = p->a;
     p->a = (cd_arena){0};
     for (; r->asked < cnt && cd_clock_mono_ns(clock) < end; r->asked++) {

@@ -96,6 +96,7 @@ static int rig_open(void **state)
     const cd_explorer_cfg cfg = {
         .chain = cd_evm_vm_chain(g.node.vm),
         .clock = cd_clock_real(),
+        .ask_ns = 600 * CD_NS_PER_SEC, /* a sanitizer takes its time */
         .network = "dev",
         .index = g.index,
         .abis = rig_abis,
