@@ -213,9 +213,8 @@ func recorded(t transcript) {
 	must(r.start())
 	conn, err := grpc.NewClient(r.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(err)
-	same := map[string]bool{
-		"StateSyncEnabled": true, "GetLastStateSummary": true, "Connected": true, "Disconnected": true,
-	}
+	// Not GetLastStateSummary: the recorded machine has no state sync, an EVM chain has no summary yet.
+	same := map[string]bool{"StateSyncEnabled": true, "Connected": true, "Disconnected": true}
 	seen := 0
 	for _, c := range session.Calls {
 		method := strings.TrimPrefix(c.Method, "/vm.VM/")
@@ -227,7 +226,7 @@ func recorded(t transcript) {
 		answer, err := invoke(conn, c.Method, c.Request)
 		check(name, err == nil && answer == c.Response, "%s(%s): %s %v, should be %s", method, c.Request, answer, err, c.Response)
 	}
-	check(name, seen == 6, "%d calls", seen)
+	check(name, seen == 5, "%d calls", seen)
 	_, err = invoke(conn, "/vm.VM/ParseBlock", "0a03010203")
 	check(name, status.Code(err) == codes.Unknown, "parse: %v", err)
 	_, err = invoke(conn, "/vm.VM/Initialize", "")
