@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {IMessenger, IReceiver, Message, Receipt} from "./IMessenger.sol";
-import {IWarp, WarpMessage} from "./IWarp.sol";
+import {IWarp, WarpMessage} from "../common/IWarp.sol";
 
 /// @title Messages between contracts of chains
 /// @notice Stands at one address on every chain, so that a message is genuine when this address sent it there: whoever

@@ -259,7 +259,8 @@ def world(env):
 def test_the_contracts_are_those_that_are_committed(env):
     install()
     out = WORK / "bridge.json"
-    p = subprocess.run(["node", "bridge.mjs", str(SOURCES), str(out)], cwd=WORK, capture_output=True, text=True)
+    p = subprocess.run(["node", "contracts.mjs", str(SOURCES.parent), SOURCES.name, str(out)], cwd=WORK,
+                       capture_output=True, text=True)
     same((p.returncode, p.stderr), (0, ""))
     same(out.read_text() == (SOURCES / "contracts.json").read_text(), True, "contracts.json is of these sources")
 
