@@ -5,7 +5,7 @@
 #include "codec/json.h"
 #include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/fn.h"
+#include "types/fn.h"
 
 enum { DEPTH_MAX = 8, NAME_MAX_LEN = 128 };
 

@@ -2,7 +2,7 @@
  * the page, so it can be kept, and nothing is changed by it. */
 #include "base/num_text.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/fn.h"
+#include "types/fn.h"
 #include "num/u256_text.h"
 #include "web/serve.h"
 

@@ -2,7 +2,7 @@
 #include "base/num_text.h"
 #include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/fn.h"
+#include "types/fn.h"
 #include "types/addr_text.h"
 #include "web/serve.h"
 

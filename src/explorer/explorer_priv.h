@@ -209,7 +209,7 @@ typedef struct cd__known {
     cd_bytes name;         /* "transfer" */
     const char *signature; /* "transfer(address,uint256)" */
     const char *args;      /* "to,amount" */
-    const char *rest;      /* of a function: what stands behind its arguments (explorer/fn.h) */
+    const char *rest;      /* of a function: what stands behind its arguments (types/fn.h) */
     const char *text;      /* of a function: all of its description; NULL: it is made of the above */
     u8 indexed;            /* of an event: a bit for each argument that stands in a topic */
     cd__known_kind kind;

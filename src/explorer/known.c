@@ -2,7 +2,7 @@
 #include "codec/abi.h"
 #include "crypto/hash/keccak.h"
 #include "explorer/explorer_priv.h"
-#include "explorer/fn.h"
+#include "types/fn.h"
 #include "types/addr_text.h"
 
 enum { ITEMS_SHOWN = 16, DEPTH_SHOWN = 3 };

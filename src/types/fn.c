@@ -1,4 +1,4 @@
-#include "explorer/fn.h"
+#include "types/fn.h"
 
 #include "base/text.h"
 #include "codec/json.h"

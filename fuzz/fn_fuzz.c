@@ -1,6 +1,6 @@
 /* Any bytes as an ABI, as a description of a function, as a typed value: what is taken can be written and read
  * again. */
-#include "explorer/fn.h"
+#include "types/fn.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, usize size);
 

@@ -1,5 +1,5 @@
 /* Functions as people describe them, values as people type them. */
-#include "explorer/fn.h"
+#include "types/fn.h"
 
 #include "base/hex.h"
 #include "types/addr_text.h"

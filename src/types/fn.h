@@ -1,4 +1,4 @@
-/* explorer/fn.h - functions of contracts as people describe them, and values as people type them.
+/* types/fn.h - functions of contracts as people describe them, and values as people type them.
  *
  *   ABI file (JSON) ─┐
  *   Solidity text ───┴► cd_fn ──► text for an address of a page ──► cd_fn

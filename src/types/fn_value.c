@@ -1,7 +1,7 @@
 #include "base/hex.h"
 #include "base/text.h"
 #include "codec/json.h"
-#include "explorer/fn.h"
+#include "types/fn.h"
 #include "num/u256_text.h"
 #include "types/addr_text.h"
 
