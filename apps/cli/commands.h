@@ -31,7 +31,10 @@ int cd__warp_cmd(int argc, char **argv);
 /* `relay`: carries messages between chains. */
 int cd__relay_cmd(int argc, char **argv);
 
-/* `l1`: how L1s are. */
+/* `contract`: contracts of the C-Chain and of L1s. */
+int cd__contract_cmd(int argc, char **argv);
+
+/* `l1`: the life of L1s. */
 int cd__l1_cmd(int argc, char **argv);
 
 /* cd__command_name gives the name of the i-th command; NULL: there are fewer commands. */

@@ -4,6 +4,7 @@
 #define CD_APPS_CLI_L1_H
 
 #include "chains/platform/l1/diagnosis.h"
+#include "commands.h"
 #include "remote/remote.h"
 
 /* cd__l1_read asks for the validators of an L1 with all that the node knows of them; they lie in mem, f->v is *members.
@@ -27,7 +28,14 @@ cd_err cd__l1_check_new(cd_arena *mem, const cd_l1_member *v, usize cnt, cd_erri
 /* cd__l1_diagnose_cmd is `l1 diagnose`; argv[0] is its last word. Gives the exit code. */
 int cd__l1_diagnose_cmd(int argc, char **argv);
 
-/* cd__l1_status_cmd is `l1 status`, in the same way. */
+/* The other commands, in the same way: `l1 status`, `list`, `create`, `join`, `add-validator`, `remove-validator`,
+ * `top-up`. */
 int cd__l1_status_cmd(int argc, char **argv);
+int cd__l1_list_cmd(int argc, char **argv);
+int cd__l1_create_cmd(int argc, char **argv);
+int cd__l1_join_cmd(int argc, char **argv);
+int cd__l1_add_cmd(int argc, char **argv);
+int cd__l1_remove_cmd(int argc, char **argv);
+int cd__l1_top_up_cmd(int argc, char **argv);
 
 #endif

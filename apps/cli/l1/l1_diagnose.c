@@ -3,6 +3,7 @@
 #include "codec/api_json.h"
 #include "commands.h"
 #include "l1/l1.h"
+#include "l1/l1_plan.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -15,6 +16,8 @@
       .help = "a validator of the L1, asked for its key, version, upgrades and last block; may be repeated")           \
     X(OPT_WITHIN, .name = "within", .type = CD_ARG_DURATION, .dflt = "168h", .meta = "TIME",                           \
       .help = "balances that end so soon are warned of")                                                               \
+    X(OPT_STATE, .name = "state-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela/l1", .meta = "DIR",                 \
+      .help = "where NAME.json says of L1s that were made here what they are")                                         \
     X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "one line of JSON, errors too")
 // clang-format on
 
@@ -222,13 +225,18 @@ static cd_err diagnose(asked *q, const cd_args *a, cd__remote *p, cd_json_w *w, 
 static cd_err run(const cd_args *a, cd_arena *mem, cd_json_w *w, cd_errinfo *why)
 {
     const char *const *words;
+    cd_hash32 net;
+    cd_buf text = {0};
     cd__remote *p = NULL;
     if (cd_args_words(a, &words) != 1) {
-        return cd_fail(why, CD_EINVAL, "that command goes: candela-cli l1 diagnose [flags] NET-ID");
+        return cd_fail(why, CD_EINVAL, "that command goes: candela-cli l1 diagnose [flags] NAME|NET-ID");
     }
     asked *q = cd_arena_new(mem, asked);
     q->mem = mem;
-    q->net = words[0];
+    CD_TRY(cd__l1_net_read(&net, NULL, mem, cd_args_path(a, mem, OPT_STATE), words[0], why));
+    cd_id_put(&text, &net);
+    q->net = cd_arena_str(mem, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
     cd_err e = cd__remote_new(&p, mem, cd_args_str(a, OPT_RPC), why);
     if (e == CD_OK) {
         cd__remote_patience(p, PATIENCE_MS);
@@ -243,7 +251,7 @@ int cd__l1_diagnose_cmd(int argc, char **argv)
     static const cd__cmd cmd = {
         .program = "candela-cli l1 diagnose",
         .purpose = "Says how an L1 is: state, quorum, how long balances last, what is wrong and what helps.",
-        .usage = "[flags] NET-ID",
+        .usage = "[flags] NAME|NET-ID",
         .example = "candela-cli l1 diagnose 2b175h… --rpc=http://127.0.0.1:9650 --peer=http://10.0.0.2:9650",
         .options = options,
         .option_cnt = CD_COUNT(options),
@@ -251,16 +259,4 @@ int cd__l1_diagnose_cmd(int argc, char **argv)
         .words_max = 1,
     };
     return cd__json_cmd(&cmd, argc, argv, run);
-}
-
-int cd__l1_cmd(int argc, char **argv)
-{
-    if (argc > 1 && strcmp(argv[1], "diagnose") == 0) {
-        return cd__l1_diagnose_cmd(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "status") == 0) {
-        return cd__l1_status_cmd(argc - 1, argv + 1);
-    }
-    (void)fputs("that command goes: candela-cli l1 diagnose|status [flags] NET-ID\n", stderr);
-    return 2;
 }

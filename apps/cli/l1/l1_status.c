@@ -3,6 +3,7 @@
 #include "codec/api_json.h"
 #include "commands.h"
 #include "l1/l1.h"
+#include "l1/l1_plan.h"
 
 #include <time.h>
 
@@ -12,6 +13,8 @@
       .help = "the node that is asked: best one that tracks the L1")                                                   \
     X(OPT_WITHIN, .name = "within", .type = CD_ARG_DURATION, .dflt = "168h", .meta = "TIME",                           \
       .help = "validators whose balances end so soon are marked")                                                      \
+    X(OPT_STATE, .name = "state-dir", .type = CD_ARG_PATH, .dflt = "$HOME/.candela/l1", .meta = "DIR",                 \
+      .help = "where NAME.json says of L1s that were made here what they are")                                         \
     X(OPT_JSON, .name = "json", .type = CD_ARG_BOOL, .help = "one line of JSON, errors too")
 // clang-format on
 
@@ -47,13 +50,13 @@ static cd_err status(const cd_args *a, cd__remote *p, const char *text, cd_arena
     cd_l1_facts f;
     cd_l1_member *v;
     cd_l1_health h;
-    CD_TRY(cd_id_parse(&net, cd_bytes_str(text), why));
+    CD_TRY(cd__l1_net_read(&net, NULL, mem, cd_args_path(a, mem, OPT_STATE), text, why));
     CD_TRY(cd__l1_read(&f, &v, p, mem, &net, why));
     f.within_s = cd_args_u64(a, OPT_WITHIN) / CD_NS_PER_SEC;
     f.now_s = (u64)time(NULL);
     cd_l1_diagnose(&h, mem, &f);
     cd_json_w_obj(w);
-    cd_json_put_cstr(w, "subnetID", text);
+    cd_json_put_id(w, "subnetID", &net);
     cd_l1_health_put(w, mem, &h, &f, false);
     cd_json_w_key(w, "validators");
     cd_json_w_arr(w);
@@ -70,7 +73,7 @@ static cd_err run(const cd_args *a, cd_arena *mem, cd_json_w *w, cd_errinfo *why
     const char *const *words;
     cd__remote *p = NULL;
     if (cd_args_words(a, &words) != 1) {
-        return cd_fail(why, CD_EINVAL, "that command goes: candela-cli l1 status [flags] NET-ID");
+        return cd_fail(why, CD_EINVAL, "that command goes: candela-cli l1 status [flags] NAME|NET-ID");
     }
     CD_TRY(cd__remote_new(&p, mem, cd_args_str(a, OPT_RPC), why));
     cd__remote_patience(p, PATIENCE_MS);
@@ -84,7 +87,7 @@ int cd__l1_status_cmd(int argc, char **argv)
     static const cd__cmd cmd = {
         .program = "candela-cli l1 status",
         .purpose = "Lists the validators of an L1: shares of the weight, balances, days that these last, quorum.",
-        .usage = "[flags] NET-ID",
+        .usage = "[flags] NAME|NET-ID",
         .example = "candela-cli l1 status 2b175h… --rpc=http://127.0.0.1:9650",
         .options = options,
         .option_cnt = CD_COUNT(options),

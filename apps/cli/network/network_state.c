@@ -7,6 +7,7 @@
 #include "p2p/identity.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 enum { FILE_MAX = 1 << 20, DIR_MODE = 0700, FILE_MODE = 0600 };
 
@@ -185,14 +186,13 @@ static cd_err make_keys(const cd__net *n, cd__net_node *x, cd_errinfo *why)
     return e;
 }
 
-/* The C-Chain's methods about Warp messages are on: nobody but the network's owner asks its nodes. */
-static cd_err configure(const cd__net *n, const cd__net_node *x, cd_errinfo *why)
+cd_err cd__net_configure(const cd__net *n, const cd__net_node *x, const char *chain, cd_errinfo *why)
 {
     static const char text[] = "{\"warp-api-enabled\": true}\n";
-    const char *dir = cd__net_path(n, x, "configs/chains/C");
+    const char *dir = cd__net_path(n, x, cd_arena_fmt(n->mem, "configs/chains/%s", chain));
+    const char *file = cd_arena_fmt(n->mem, "%s/config.json", dir);
     CD_TRY(cd_fs_mkdirs(cd_fs_real(), dir, DIR_MODE, why));
-    return cd_fs_replace_file(cd_fs_real(), cd_arena_fmt(n->mem, "%s/config.json", dir), cd_bytes_str(text), FILE_MODE,
-                              why);
+    return access(file, F_OK) == 0 ? CD_OK : cd_fs_replace_file(cd_fs_real(), file, cd_bytes_str(text), FILE_MODE, why);
 }
 
 cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinfo *why)
@@ -208,7 +208,7 @@ cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinf
                             .validates = validate,
                             .group = n->nodes[0].group};
         CD_TRY(make_keys(n, x, why));
-        CD_TRY(configure(n, x, why));
+        CD_TRY(cd__net_configure(n, x, "C", why));
     }
     return CD_OK;
 }

@@ -56,6 +56,10 @@ const char *cd__net_path(const cd__net *n, const cd__net_node *node, const char 
  * those of files. */
 cd_err cd__net_grow(cd__net *n, usize cnt, bool are_go, bool validate, cd_errinfo *why) CD_CHECK;
 
+/* cd__net_configure has a chain of a node (ID or alias) offer its methods about Warp messages from the node's next
+ * start on: nobody but the network's owner asks these nodes. A configuration that is there stays. */
+cd_err cd__net_configure(const cd__net *n, const cd__net_node *x, const char *chain, cd_errinfo *why) CD_CHECK;
+
 /* cd__net_genesis writes the genesis in which all nodes that are there validate, with equal stakes. */
 cd_err cd__net_genesis(const cd__net *n, cd_errinfo *why) CD_CHECK;
 

@@ -93,8 +93,12 @@ static cd_err read_answer(cd__remote *r, cd_json *result, const char *path, cd_e
     cd_json error = cd_json_get(all, "error");
     if (cd_json_has(error)) {
         cd_bytes text = {0};
+        cd_bytes data = {0}; /* of a contract that refuses: what it says */
         (void)!cd_json_str(&text, cd_json_get(error, "message"), NULL);
-        return cd_fail(why, CD_EACCES, "%.*s", (int)cd_min_u64(text.n, 230), (const char *)text.p);
+        (void)!cd_json_str(&data, cd_json_get(error, "data"), NULL);
+        bool has_data = data.n > 2 && data.p[0] == '0' && data.p[1] == 'x';
+        return cd_fail(why, CD_EACCES, "%.*s%s%.*s", (int)cd_min_u64(text.n, 150), (const char *)text.p,
+                       has_data ? ": " : "", has_data ? (int)cd_min_u64(data.n, 78) : 0, (const char *)data.p);
     }
     *result = cd_json_get(all, "result");
     return CD_OK;

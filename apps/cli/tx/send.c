@@ -2,9 +2,8 @@
 #include "base/hex.h"
 #include "codec/api_json.h"
 #include "commands.h"
-#include "num/div.h"
+#include "remote/evm.h"
 #include "tx/making.h"
-#include "types/tx_codec.h"
 
 #include <stdio.h>
 
@@ -108,96 +107,42 @@ static cd_err send_outputs(job *j, const char *chain, cd_errinfo *why)
 
 /* --- send on C --- */
 
-static cd_err ask_quantity(job *j, u64 *out, const char *method, const char *params, cd_errinfo *why)
+static cd_err make_eth(job *j, cd__evm_tx *tx, u64 amount, cd_errinfo *why)
 {
-    cd_json v;
-    CD_TRY(cd__remote_ask(j->world.node, &v, "/ext/bc/C/rpc", method, params, why));
-    return cd_json_qty_u64(out, v, why);
-}
-
-static const char *hex_text(job *j, cd_bytes b)
-{
-    cd_buf text = {0};
-    cd_json_w w = {.out = &text};
-    cd_json_w_hex(&w, b);
-    const char *kept = cd_arena_str(j->world.mem, cd_buf_bytes(&text)); /* JSON text, quotes included */
-    cd_buf_fini(&text);
-    return kept;
-}
-
-/* Makes a transfer on C. It offers twice the base fee, as wallets do; only what the block asks for is paid. */
-static cd_err make_eth(job *j, cd_tx *tx, u64 amount, cd_errinfo *why)
-{
-    enum { GAS_TRANSFER = 21000 };
-    cd_arena *mem = j->world.mem;
-    u64 tip;
-    cd_u256 base;
     cd_bytes to = cd_bytes_str(cd_args_str(j->args, OPT_TO));
-    const char *from = hex_text(j, cd_bytes_of(j->payer.eth[0].b, sizeof j->payer.eth[0].b));
-    *tx = (cd_tx){.type = CD_TX_DYNAMIC_FEE, .is_protected = true};
+    cd_u256 units = cd_u256_from_u64(amount);
+    *tx = (cd__evm_tx){.from = j->payer.eth[0]};
     if (to.n != 42 || to.p[0] != '0' || to.p[1] != 'x' || cd_hex_parse(tx->to.b, cd_bytes_sub(to, 2, 40)) != CD_OK) {
         return cd_fail(why, CD_EINVAL, "--to: on the C-Chain an account is 0x and 40 digits");
     }
-    CD_TRY(ask_quantity(j, &tx->chain_id, "eth_chainId", "[]", why));
-    CD_TRY(ask_quantity(j, &tx->nonce, "eth_getTransactionCount", cd_arena_fmt(mem, "[%s,\"pending\"]", from), why));
-    CD_TRY(ask_quantity(j, &tip, "eth_maxPriorityFeePerGas", "[]", why));
-    CD_TRY(cd__base_fee(&j->world, &base, why));
-    tx->tip_cap = cd_u256_from_u64(tip);
-    cd_u256_add(&base, &base, &base);
-    cd_u256_add(&tx->fee_cap, &base, &tx->tip_cap);
-    cd_u256 units = cd_u256_from_u64(amount);
     (void)cd_u256_mul_u64(&tx->value, &units, cd__wei_per_unit(&j->world));
-    const char *call =
-        cd_arena_fmt(mem, "[{\"from\":%s,\"to\":\"%s\",\"value\":\"0x1\"}]", from, cd_args_str(j->args, OPT_TO));
-    tx->gas_limit = GAS_TRANSFER;
-    return ask_quantity(j, &tx->gas_limit, "eth_estimateGas", call, why);
-}
-
-static cd_err await_eth(job *j, const char *hash, const char **status, cd_errinfo *why)
-{
-    enum { PAUSE_MS = 50, TRIES = 2400 };
-    const char *params = cd_arena_fmt(j->world.mem, "[%s]", hash);
-    for (int i = 0; i < TRIES; i++) {
-        cd_json v;
-        u64 good;
-        CD_TRY(cd__remote_ask(j->world.node, &v, "/ext/bc/C/rpc", "eth_getTransactionReceipt", params, why));
-        if (cd_json_has(v)) {
-            CD_TRY(cd_json_qty_u64(&good, cd_json_get(v, "status"), why));
-            *status = good == 1 ? "Accepted" : "Reverted";
-            return CD_OK;
-        }
-        cd__remote_pause(j->world.node, PAUSE_MS);
-    }
-    return cd_fail(why, CD_ETIMEOUT, "not in a block after two minutes; it may still come");
+    return CD_OK;
 }
 
 static cd_err send_eth(job *j, cd_errinfo *why)
 {
     cd_hash32 asset;
+    cd_hash32 id;
     u64 amount;
-    cd_tx tx;
-    cd_json v;
-    cd_buf raw = {0};
-    const char *status;
+    cd__evm c;
+    cd__evm_tx tx;
+    bool is_good;
     CD_TRY(read_payment(j, &asset, &amount, why));
     if (!cd_hash32_eq(&asset, &j->world.asset_id)) {
         return cd_fail(why, CD_EINVAL, "--asset: the C-Chain pays in the native one");
     }
     CD_TRY(make_eth(j, &tx, amount, why));
-    CD_TRY(cd_tx_sign(&tx, j->payer.secrets[0].p));
-    cd_tx_enc(&raw, &tx);
-    const char *params = cd_arena_fmt(j->world.mem, "[%s]", hex_text(j, cd_buf_bytes(&raw)));
-    cd_buf_fini(&raw);
-    CD_TRY(cd__remote_ask(j->world.node, &v, "/ext/bc/C/rpc", "eth_sendRawTransaction", params, why));
-    const char *hash = hex_text(j, cd_bytes_of(tx.hash.b, sizeof tx.hash.b));
-    const char *bare = cd_arena_str(j->world.mem, cd_bytes_of(hash + 1, strlen(hash) - 2));
-    tell(j, "send", "C", bare, "issued");
-    CD_TRY(await_eth(j, hash, &status, why));
-    tell(j, "send", "C", bare, status);
+    CD_TRY(cd__evm_open(&c, j->world.node, j->world.mem, "/ext/bc/C/rpc", why));
+    CD_TRY(cd__evm_issue(&c, &id, &tx, j->payer.secrets[0].p, why));
+    const char *hash = cd__hex_text(j->world.mem, cd_bytes_of(id.b, sizeof id.b));
+    tell(j, "send", "C", hash, "issued");
+    CD_TRY(cd__evm_await(&c, &is_good, NULL, &id, why));
+    const char *status = is_good ? "Accepted" : "Reverted";
+    tell(j, "send", "C", hash, status);
     cd_json_w_key(j->w, "send");
     cd_json_w_obj(j->w);
     cd_json_put_cstr(j->w, "chain", "C");
-    cd_json_put_cstr(j->w, "txHash", bare);
+    cd_json_put_cstr(j->w, "txHash", hash);
     cd_json_put_cstr(j->w, "status", status);
     cd_json_w_obj_end(j->w);
     return CD_OK;
