@@ -20,7 +20,11 @@ cd_bytes cd__token_text(cd__xp *p, const cd_accepted *b, const cd_addr20 *addr, 
     }
     if (cd_abi_parse(&t, &p->a, cd_bytes_str("(string)"), NULL) == CD_OK && cd_abi_dec(&v, &p->a, &t, out) == CD_OK) {
         cd_bytes text = v.items[0].bytes;
-        return cd_bytes_sub(text, 0, text.n < TEXT_MAX ? text.n : TEXT_MAX);
+        usize cut = cd_min_u64(text.n, TEXT_MAX);
+        while (cut != 0 && cut < text.n && (text.p[cut] & 0xC0) == 0x80) {
+            cut--; /* not within a character */
+        }
+        return cd_bytes_sub(text, 0, cut);
     }
     while (out.n == 32 && n < 32 && out.p[n] != 0) {
         n++;

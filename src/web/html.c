@@ -114,12 +114,31 @@ static void put_text(cd_buf *out, cd_bytes text)
     }
 }
 
+/* Signs that stand on the letter before them. Words need one or two; towers of them cover other lines. */
+static bool is_mark(u32 c)
+{
+    static const u32 ranges[][2] = {
+        {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x064B, 0x065F},
+        {0x06D6, 0x06ED}, {0x0E31, 0x0E31}, {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E}, {0x0EB1, 0x0ECE},
+        {0x0F71, 0x0F84}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0x302A, 0x302F},
+        {0x3099, 0x309A}, {0xA66F, 0xA67D}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xE0100, 0xE01EF},
+    };
+    bool is = false;
+    for (usize i = 0; i < CD_COUNT(ranges); i++) {
+        is = is || (c >= ranges[i][0] && c <= ranges[i][1]);
+    }
+    return is;
+}
+
 /* Writes at most max characters of hostile text; gives the rest of it. */
 static cd_bytes put_foreign(cd_buf *out, cd_bytes text, usize max)
 {
+    enum { MARKS_MAX = 2 };
+    u32 marks = 0;
     for (usize cnt = 0; text.n != 0 && cnt < max;) {
         u32 c = next_char(&text);
-        if (!is_control(c) && !is_trick(c)) {
+        marks = is_mark(c) ? marks + 1 : 0;
+        if (!is_control(c) && !is_trick(c) && marks <= MARKS_MAX) {
             put_char(out, c == '\n' || c == '\t' ? ' ' : c);
             cnt++;
         }

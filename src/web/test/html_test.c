@@ -94,6 +94,11 @@ static void test_foreign(void **state)
                                            "b\xE2\x81\xA6"
                                            "c")));
     expect(&h, "<bdi>abc</bdi>");
+    /* two signs on a letter stay, a tower of them does not; the next letter has its own */
+    cd_html_put(&h, "{}",
+                cd_foreign_of(cd_bytes_str("e\xCC\x81\xCC\xA3\xCC\xB4\xE2\x83\x9D"
+                                           "o\xCC\x88")));
+    expect(&h, "<bdi>e\xCC\x81\xCC\xA3o\xCC\x88</bdi>");
     /* broken UTF-8: a lone continuation, an overlong '/', a surrogate, a cut character, a number above U+10FFFF */
     cd_html_put(&h, "{}", cd_foreign_of(cd_bytes_str("\x80|\xC0\xAF|\xED\xA0\x80|\xE2\x82|\xF4\x90\x80\x80")));
     expect(&h, "<bdi>\xEF\xBF\xBD|\xEF\xBF\xBD\xEF\xBF\xBD|\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD|"

@@ -19,6 +19,27 @@ export async function openBrowser() {
   });
 }
 
+// Parts of the frame and of panels that lie over each other, or stick out of the page.
+function overlaps() {
+  const found = [];
+  const text = (x) => (x.className || x.tagName) + ' ' + x.textContent.trim().slice(0, 20);
+  for (const row of document.querySelectorAll('.bar-in, .bar-end, .head, .panel > header, .panel > footer, .move, .t tr, .kv, .fig')) {
+    const parts = [...row.children].filter((x) => x.checkVisibility() && !x.matches('.sr'))
+      .map((x) => [x, x.getBoundingClientRect()]).filter(([, r]) => r.width > 0 && r.height > 0);
+    for (const [i, [x, a]] of parts.entries()) {
+      if (!row.closest('.scroll, .tabs') && a.right > document.documentElement.clientWidth + 1) found.push(`${text(x)} ends at ${Math.round(a.right)}`);
+      for (const [y, b] of parts.slice(i + 1)) {
+        if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) found.push(`${text(x)} | ${text(y)}`);
+      }
+    }
+    for (const x of row.querySelectorAll('.hx a, .hx .v, bdi, .tag, .pill')) { // what is written runs out of its own box
+      const r = x.getBoundingClientRect(), p = row.getBoundingClientRect();
+      if (x.checkVisibility() && !row.closest('.scroll') && !x.closest('.sr, .scroll') && r.width > 0 && (r.right > p.right + 1 || r.left < p.left - 1)) found.push(`${text(x)} runs out of ${text(row)}`);
+    }
+  }
+  return [...new Set(found)].slice(0, 5);
+}
+
 // What can be focused and is shown must be reached with Tab, in the order of the page, each with a visible outline.
 async function checkKeyboard(page, say) {
   const want = await page.evaluate(() => [...document.querySelectorAll('a[href],button,input,select,textarea,summary,[tabindex="0"]')]
@@ -42,8 +63,8 @@ async function checkKeyboard(page, say) {
 }
 
 // name is for messages and pictures; then(page, say) looks at the page's own facts, once per width and theme.
-// meta: the policy stands in the page itself.
-export async function visit(browser, url, {name, shots, status = 200, then, width, theme, cookies = [], meta = false} = {}) {
+// meta: the policy stands in the page itself. apart: parts of the page must not lie over each other.
+export async function visit(browser, url, {name, shots, status = 200, then, width, theme, cookies = [], meta = false, apart = false} = {}) {
   const found = [];
   for (const w of width ? [width] : WIDTHS) {
     for (const t of theme ? [theme] : THEMES) {
@@ -69,6 +90,7 @@ export async function visit(browser, url, {name, shots, status = 200, then, widt
         tables: [...document.querySelectorAll('.panel table, .panel .tree, .panel svg')].filter((x) =>
           !x.closest('.scroll') && x.getBoundingClientRect().right > x.closest('.panel').getBoundingClientRect().right + 1).length,
       }));
+      for (const pair of apart ? await page.evaluate(overlaps) : []) say(`overlap: ${pair}`);
       if (sideways.page > 0) say(`scrolls sideways by ${sideways.page} px`);
       if (sideways.tables > 0) say(`${sideways.tables} wider than their panel`);
       if (shots) await page.screenshot({path: `${shots}/${name}-${w}-${t}.png`, fullPage: true});

@@ -10,7 +10,7 @@ const [FROM, TO] = ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', '0x70997970c51
 let passed = 0;
 const failures = [];
 const check = (found) => { if (found.length === 0) passed++; failures.push(...found); found.forEach((f) => console.log(f)); };
-const at = (path, options) => visit(browser, `${origin}/explorer${path}`, {shots, ...options});
+const at = (path, options) => visit(browser, `${origin}/explorer${path}`, {shots, apart: true, ...options});
 
 async function rpc(method, ...params) {
   const r = await fetch(origin, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({jsonrpc: '2.0', id: 1, method, params})});
@@ -171,6 +171,29 @@ check(await at(`/token/${trap}`, {name: 'hostile-token', ...(extent === 'full' ?
   const main = await page.locator('main').innerText();
   if (!main.includes('<script>alert(1)</script>')) say('the name is not shown');
 }}));
+// Hostile names and long numbers at every width: on a small phone, a phone, where the bar is just one line, on a desk.
+const tower = 'Z' + '\u0301\u0316\u0334'.repeat(60) + '\u202e<b>' + 'W'.repeat(300);
+const words = Buffer.from(tower).toString('hex');
+const name32 = word(32) + word(words.length / 2) + words.padEnd(Math.ceil(words.length / 64) * 64, '0');
+const huge = 'f'.repeat(63) + 'e';
+const log2 = '7f' + huge + '600052' + '33' + '33' + '7f' + topic + '60206000a300'; // Transfer(caller, caller, 2^256 - 2)
+const size16 = (n) => n.toString(16).padStart(4, '0');
+const reply = (at) => '5b61' + size16(name32.length / 2) + '61' + size16(at) + '6000' + '39' + '61' + size16(name32.length / 2) + '6000f3';
+const code2 = '36600414' + '60' + byte(7 + log2.length / 2) + '57' + log2 + reply(7 + log2.length / 2 + reply(0).length / 2) + name32;
+const init2 = '61' + size16(code2.length / 2) + '80600c6000396000f3' + code2;
+const {contractAddress: tall} = await rpc('eth_getTransactionReceipt', await send({data: '0x' + init2}));
+const towered = await send({to: tall, data: '0x0102030405', value: '0x0'});
+for (const width of extent === 'full' ? [360, 390, 620, 861, 880, 900, 1024, 1142, 1440] : [360, 390, 880, 1440]) {
+  for (const [name, path] of [['home', ''], ['tx', `/tx/${towered}`], ['token', `/token/${tall}`], ['token-holders', `/token/${tall}?tab=holders`], ['token-contract', `/contract/${tall}?f=name()+view(string)`],
+    ['account', `/address/${FROM}?tab=tokens`], ['list', '/tokens'], ['pool', '/pool'], ['blocks', '/blocks'], ['node', '/node']]) {
+    check(await at(path, {name: `w-${name}`, width, theme: 'light', then: async (page, say) => {
+      const text = await page.locator('main').innerText();
+      if (name.startsWith('token') && !text.includes('<b>WWW')) say('the name is not shown');
+      if (/\p{M}{3}/u.test(text)) say('a tower of combining marks');
+      if (text.includes('\u202e')) say('a mark that turns the direction');
+    }}));
+  }
+}
 await rpc('evm_setAutomine', false);
 const [next, gap] = [await send({to: TO, value: '0x1'}), await send({to: TO, value: '0x1', nonce: '0xff'})];
 check(await at('/pool', {name: 'pool', ...(extent === 'full' ? {} : {width: 390, theme: 'light'}), then: async (page, say) => {
