@@ -47,13 +47,45 @@ static cd_err list(void *ctx, cd_vm *p, const cd_hash32 *net, void (*found)(void
     return cd_platform_vm_chains(p, net, on_chain, &l);
 }
 
-static void files(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id)
+/* The EVM of an L1 cannot see whether its node counts as the upstream family does. Behind a node of that family it
+ * finds the Warp precompile elsewhere, and a chain has one genesis: it is told, unless the operator has. */
+static cd_bytes with_profile(cd_arena *a, cd_bytes config, const cd_network *net)
 {
+    cd_json doc;
+    cd_bytes text = config.n == 0 ? cd_bytes_str("{}") : config;
+    if (cd_json_parse(&doc, a, text, 0, NULL) != CD_OK || cd_json_kind_of(doc) != CD_JSON_OBJ ||
+        cd_json_has(cd_json_get(doc, "network-profile"))) {
+        return config; /* the VM says what is wrong with it */
+    }
+    cd_buf out = {0};
+    cd_buf raw = {0};
+    cd_json_w w = {.out = &out};
+    cd_json_w_obj(&w);
+    cd_json_put_cstr(&w, "network-profile", net->family->name);
+    for (cd_json_it it = cd_json_iter(doc); cd_json_next(&it);) {
+        cd_buf_clear(&raw);
+        cd_json_raw(&raw, it.val);
+        cd_json_w_key_str(&w, it.key);
+        cd_json_w_raw(&w, cd_buf_bytes(&raw));
+    }
+    cd_json_w_obj_end(&w);
+    cd_bytes kept = cd_arena_dup(a, cd_buf_bytes(&out));
+    cd_buf_fini(&out);
+    cd_buf_fini(&raw);
+    return kept;
+}
+
+static void files(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id, const cd_hash32 *vm_id)
+{
+    cd_hash32 evm;
     const cd__plugins *p = ctx;
     cd__chain_files f;
     if (cd__chain_files_load(&f, p->args, a, &id, 1)) {
         *config = f.config.text;
         *upgrades = f.upgrades.text;
+    }
+    if (cd_vm_id_of(&evm, cd_bytes_str("subnetevm")) == CD_OK && cd_hash32_eq(&evm, vm_id)) {
+        *config = with_profile(a, *config, p->net);
     }
 }
 
@@ -184,7 +216,7 @@ static bool load_nets(cd__plugins *out, const cd_args *a, cd_arena *mem)
 bool cd__plugins_load(cd__plugins *out, const cd_args *a, cd_arena *mem, const cd_network *net,
                       const cd_p2p_identity *self, cd_node_peers_cfg *peers, cd_node_chain_cfg *c_chain, bool has_pages)
 {
-    *out = (cd__plugins){.args = a, .self = self, .signer = {.sign = sign_here}};
+    *out = (cd__plugins){.args = a, .net = net, .self = self, .signer = {.sign = sign_here}};
     memcpy(out->signer.key, self->bls_public, sizeof out->signer.key);
     out->tracked = (cd_tracked_cfg){
         .list = list,

@@ -12,6 +12,7 @@
 typedef struct cd__plugins {
     cd_vm_signer signer; /* first: VMs in this process sign with it */
     const cd_args *args;
+    const cd_network *net;
     const cd_p2p_identity *self;
     cd_plugins_cfg cfg;
     cd_tracked_cfg tracked;

@@ -12,13 +12,14 @@ import subprocess
 import time
 
 import evm
+import gonode
 import txs
 from clients import WORK, install
 from harness import ROOT, match, same
 from l1_suite import rpc
 from network_suite import Network, ask, wait_for
 from relay_suite import Account, call_data
-from warp_suite import ME, OWN
+from warp_suite import ME, OWN, Sender
 
 SOURCES = ROOT / "contracts" / "validators"
 RELAY_SECRET = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
@@ -275,3 +276,33 @@ def attacks(life, made, node):
     same(send("resendValidatorRemovalMessage(bytes32)", first), "0x0")
     same(send("withdraw()"), "0x0")
     same(state(), before)
+
+
+def test_with_nodes_of_the_original(env):
+    """Three of ours and two that run the original's program, with candela-evm as their plugin, validate one L1: three have no
+    quorum, so what the manager was told they have signed together."""
+    program = gonode.build("avalanchego", f"{gonode.MODULE}/main")
+    with Life(env) as life:
+        life.do("network", "up", "--nodes=5", "--go=2", f"--go-program={program}")
+        ours = next(n for n in life.nodes().values() if n["program"] == "candela")
+        how = [f"--rpc={ours['uri']}", f"--l1-rpc={ours['uri']}", "--key-file=key.txt"]
+        made = life.do("l1", "create", "mine", f"--network-dir={life.dir}", "--balance=3", *how)
+        nodes = life.nodes()
+        go = next(n for n in nodes.values() if n["program"] != "candela")
+        for n in (go, nodes[ours["name"]]):
+            wait_for("the chain answers", lambda: answers(n, made))
+            tx = Sender(n, made["blockchainID"]).send(bytes(19) + b"\x77", b"")["transactionHash"]
+            for other in nodes.values():
+                wait_for("the transfer everywhere",
+                         lambda: rpc(other, made["blockchainID"])("eth_getTransactionReceipt", tx) is not None)
+        heads = {rpc(n, made["blockchainID"])("eth_getBlockByNumber", "latest", False)["stateRoot"] for n in nodes.values()}
+        same(len(heads), 1, "state roots")
+        gone = life.do("l1", "remove-validator", "mine", go["nodeID"], *how)
+        same(gone["status"], "removed")
+
+
+def answers(node, made):
+    try:
+        return rpc(node, made["blockchainID"])("eth_chainId") is not None
+    except (AssertionError, OSError, ValueError):
+        return False

@@ -104,6 +104,21 @@ static u64 number_of(const cd__l1_job *j, const char *name)
     return (1ull << BITS) + (cd_be64(h.b) >> (64 - BITS));
 }
 
+/* Networks of the upstream family have the Warp precompile where the upstream has it, and only there. */
+static cd_err find_warp(cd__l1_job *j, cd_addr20 *out, cd_errinfo *why)
+{
+    static const cd_addr20 own = {{[17] = 0x01, 0x62, 0x01}};
+    static const cd_addr20 upstream = {{0x02, [19] = 0x05}};
+    cd_json v;
+    cd_bytes code;
+    const char *params =
+        cd_arena_fmt(j->mem, "[\"%s\",\"latest\"]", cd__hex_text(j->mem, cd_bytes_of(own.b, sizeof own.b)));
+    CD_TRY(cd__remote_ask(j->world.node, &v, "/ext/bc/C/rpc", "eth_getCode", params, why));
+    CD_TRY(cd_json_hex(&code, j->mem, v, why));
+    *out = code.n != 0 ? own : upstream;
+    return CD_OK;
+}
+
 static cd_err decide_genesis(cd__l1_job *j, cd__l1_plan *p, cd_errinfo *why)
 {
     const cd_args *a = j->args;
@@ -121,6 +136,7 @@ static cd_err decide_genesis(cd__l1_job *j, cd__l1_plan *p, cd_errinfo *why)
         g.churn_percent = POS_CHURN;
     }
     CD_TRY(owner[0] == '\0' ? CD_OK : read_account(&g.owner, cd_bytes_str(owner), why));
+    CD_TRY(find_warp(j, &g.warp, why));
     CD_TRY(read_coins(&g.stake_min, cd_args_str(a, OPT_STAKE), why));
     CD_TRY(read_coins(&g.weight_unit, "1", why));
     CD_TRY(read_allocs(j, &g, why));

@@ -5,7 +5,6 @@
 enum { WORD = 32, GAS_LIMIT = 15000000 };
 
 const cd_addr20 cd__l1_manager_at = {{0x0f, 0xee, 0xdc, 0x0d, 0xe0}};
-const cd_addr20 cd__l1_warp_at = {{[17] = 0x01, 0x62, 0x01}};
 
 /* Keys of the settings in the managers' storage: the first variables of ValidatorManager.sol, and behind its last one
  * those of the contracts that build on it. */
@@ -50,7 +49,7 @@ static void put_manager(cd_json_w *w, cd_arena *mem, const cd__l1_genesis *g)
     cd_json_put_hex(w, "code", g->is_pos ? cd__l1_pos : cd__l1_poa);
     cd_json_w_key(w, "storage");
     cd_json_w_obj(w);
-    put_addr(w, mem, SLOT_WARP, &cd__l1_warp_at);
+    put_addr(w, mem, SLOT_WARP, &g->warp);
     put_number(w, mem, SLOT_CHURN_PERIOD, g->churn_s);
     put_number(w, mem, SLOT_CHURN_PERCENT, g->churn_percent);
     put_addr(w, mem, SLOT_OWN, &g->owner);

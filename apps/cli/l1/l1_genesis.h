@@ -13,9 +13,8 @@
 extern const cd_bytes cd__l1_poa;
 extern const cd_bytes cd__l1_pos;
 
-/* The manager's address in a genesis of ours, and that of the Warp precompile there. */
+/* The manager's address in a genesis of ours. */
 extern const cd_addr20 cd__l1_manager_at;
-extern const cd_addr20 cd__l1_warp_at;
 
 /* An account that has coins. */
 typedef struct cd__l1_alloc {
@@ -29,6 +28,7 @@ typedef struct cd__l1_genesis {
     u64 time;     /* Unix seconds */
     const cd__l1_alloc *allocs;
     usize alloc_cnt;
+    cd_addr20 warp; /* the Warp precompile there */
     bool is_pos;
     cd_addr20 owner;   /* who names validators; of proof of stake: who may remove the first ones */
     u64 churn_percent; /* how much of the weight may change in a period; 0: all of it */

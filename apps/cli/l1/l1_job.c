@@ -185,10 +185,14 @@ cd_err cd__l1_sign_call(cd__l1_job *j, cd_bytes *out, const char *chain, const c
     cd_buf_fini(&message);
     cd_buf_fini(&params);
     if (e == CD_EPROTO && strstr(why->msg, "status 404") != NULL) {
-        return cd_fail(why, e,
-                       "the node has no signatures of chain %s to offer: it does when configs/chains/%s/config.json "
-                       "says {\"warp-api-enabled\": true}",
-                       chain, chain);
+        return strcmp(chain, "P") == 0
+                   ? cd_fail(why, e,
+                             "that node collects no signatures: --l1-rpc=URL names a candela that runs the L1's chain")
+                   : cd_fail(
+                         why, e,
+                         "the node has no signatures of chain %s to offer: it does when configs/chains/%s/config.json "
+                         "says {\"warp-api-enabled\": true}",
+                         chain, chain);
     }
     CD_TRY(e);
     return cd_json_hex(out, j->mem, cd_json_get(v, "message"), why);

@@ -252,7 +252,7 @@ static void add_chain(cd_tracked *t, const cd_tracked_chain *f)
         .dev = &c->vm,
     };
     if (t->cfg.files != NULL) {
-        t->cfg.files(t->cfg.ctx, &c->made.config, &c->made.upgrades, &c->mem, c->id);
+        t->cfg.files(t->cfg.ctx, &c->made.config, &c->made.upgrades, &c->mem, c->id, &c->vm_id);
         c->vm.has_own_store = wants_own_store(c->made.config);
     }
     t->chains[t->cnt++] = c;

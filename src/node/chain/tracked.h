@@ -40,8 +40,9 @@ typedef struct cd_tracked_cfg {
     /* list calls found for each chain of a net; on the executor of the P-Chain, with its VM. */
     cd_err (*list)(void *ctx, cd_vm *p, const cd_hash32 *net, void (*found)(void *arg, const cd_tracked_chain *c),
                    void *arg);
-    /* files gives what the operator set for a chain, by its id; in the arena, which lives as long as the chain. */
-    void (*files)(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id);
+    /* files gives what the operator set for a chain, by its id and its VM's; in the arena, which lives as long as the
+     * chain. */
+    void (*files)(void *ctx, cd_bytes *config, cd_bytes *upgrades, cd_arena *a, const char *id, const cd_hash32 *vm_id);
     void *ctx;
     cd_plugin_signer signer;
     const cd_tracked_own *own;  /* NULL: there is none */
