@@ -73,9 +73,6 @@ static cd_err put_config(cd_buf *out, bool *has_own_store, const cd_vm_ctx *ctx,
         cd_json_put_cstr(&w, "network-profile", ctx->primary->network->family->name);
     }
     cd_json_put_bool(&w, CD_GUEST_FINALITY, ctx->has_finality);
-    if (!says(doc, "state-sync-enabled")) {
-        cd_json_put_bool(&w, "state-sync-enabled", false); /* nobody has seen it end behind the plugin's door yet */
-    }
     cd_buf text = {0};
     for (cd_json_it it = cd_json_iter(doc); e == CD_OK && cd_json_next(&it);) {
         cd_buf_clear(&text);

@@ -1,11 +1,12 @@
 """A node that fetches the state of the C-Chain instead of executing its blocks, from two of five validators, one of which is
-killed meanwhile, as is the node itself. In the end it has what all have, and goes on with them. [spec:evm-chain#13]"""
+killed meanwhile, as is the node itself, with the VM in the node and in a process of its own. In the end it has what all have,
+and goes on with them. [spec:evm-chain#13] [spec:plugin#3]"""
 import base64
 import json
+import os
 import pathlib
 import signal
 import time
-import urllib.request
 
 import evm
 import txs
@@ -26,17 +27,24 @@ SENDER = "0x" + txs.ACCOUNT.hex()
 
 
 def config(**more):
-    text = json.dumps({"commit-interval": INTERVAL // 2, "state-sync-commit-interval": INTERVAL, "state-history": 16, **more})
+    """The chain's configuration as a flag; None: the key is left away."""
+    keys = {"commit-interval": INTERVAL // 2, "state-sync-commit-interval": INTERVAL, "state-history": 16, **more}
+    text = json.dumps({k: v for k, v in keys.items() if v is not None})
     return "--chain-config-content=" + base64.b64encode(json.dumps(
         {"C": {"Config": base64.b64encode(text.encode()).decode()}}).encode()).decode()
 
 
+def place(inside):
+    """Where the VM of the C-Chain is: in the node's process, or in one of its own behind the plugin protocol."""
+    return f"--evm-in-process={str(inside).lower()}"
+
+
 class Five(Network):
-    """Five validators whose C-Chains offer summaries often."""
+    """Five validators whose C-Chains offer summaries often, two of them out of a plugin."""
 
     def start(self, member):
         others = [m for m in self.members if m is not member and m.address is not None]
-        member.start(others[:1], "--index-enabled", "--evm-in-process", config(), decides="true")
+        member.start(others[:1], "--index-enabled", place(member not in self.all[3:]), config(), decides="true")
 
     def send(self, to, data, gas, value=0):
         """Sends a transaction to one of them and waits until it is accepted there."""
@@ -73,13 +81,13 @@ class Five(Network):
 class Newcomer:
     """A node that validates nothing, with a data directory of its own."""
 
-    def __init__(self, env, net):
-        self.env, self.net, self.data, self.node = env, net, env.dir(), None
+    def __init__(self, env, net, inside=True):
+        self.env, self.net, self.inside, self.data, self.node = env, net, inside, env.dir(), None
 
     def start(self, *flags, **more):
         beacons = self.net.all
         self.node = self.env.start(
-            "--network-id=local", "--sybil-protection-enabled=true", "--staking-host=127.0.0.1", "--evm-in-process",
+            "--network-id=local", "--sybil-protection-enabled=true", "--staking-host=127.0.0.1", place(self.inside),
             "--bootstrap-ips=" + ",".join(b.address for b in beacons), "--bootstrap-ids=" + ",".join(b.id for b in beacons),
             config(**{"state-sync-enabled": True, "state-sync-min-blocks": 100, **more}), *flags, data_dir=self.data)
         return self
@@ -91,11 +99,20 @@ class Newcomer:
     def has_said(self, words):
         return any(words in line for line in self.node.lines)
 
-    def metric(self, name):
+    def step(self):
+        """How far it is, as health tells; nothing before the first look."""
         assert self.node.process.poll() is None, self.node.lines[-8:]
-        with urllib.request.urlopen(f"{self.node.url}/ext/metrics") as r:
-            rows = [line for line in r.read().decode().splitlines() if name in line and not line.startswith("#")]
-        return sum(float(row.rsplit(" ", 1)[1]) for row in rows)
+        return health(self)["checks"].get("C", {}).get("message", {}).get("engine", {}).get("bootstrap", {})
+
+    def kill_plugin(self):
+        """Kills the process that has the C-Chain's VM."""
+        pid = self.node.process.pid
+        for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
+                if b"candela-evm" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(child, signal.SIGKILL)
+                    return
+        raise AssertionError(f"no plugin of process {pid}")
 
 
 def same_state(net, new):
@@ -112,28 +129,22 @@ def same_state(net, new):
     assert int(c_chain(new, "eth_getStorageAt", net.contract, "0x4d", "latest"), 16) == 0x4d
 
 
-def test_a_state_from_two_servers(env):
-    net = Five(env)
-    net.fill()
+def by_two_servers(env, net, inside, stop):
+    """A newcomer asks two validators, slowly; it is killed on its way, and what stop does happens later."""
     summary = net.height() // INTERVAL * INTERVAL
-    new = Newcomer(env, net)
+    new = Newcomer(env, net, inside)
     slowly = {"state-sync-request-size": 1, "max-outbound-active-requests": 1,
-              "state-sync-ids": ",".join(m.id for m in net.members[3:])}
+              "state-sync-ids": ",".join(m.id for m in net.all[3:])}
     new.start(**slowly)
     wait_for("a sync", lambda: new.has_said("the sync of the state begins"))
-    wait_for("some of it", lambda: new.metric("state_sync_leafs") > 20)
+    wait_for("some of it", lambda: new.step().get("stateItems", 0) > 20)
     new.node.kill()
     assert not new.has_said("the state is here"), new.node.lines[-3:]
     new.start(**slowly)
     wait_for("it goes on", lambda: new.has_said("the sync of the state goes on where it was"))
-    wait_for("some more", lambda: new.metric("state_sync_leafs") > 20)
-
-    def step():
-        return health(new)["checks"]["C"]["message"]["engine"]["bootstrap"]
-
-    wait_for("health tells of it", lambda: step()["step"] == "syncing state" and 0 < step()["statePermille"] < 1000)
-    gone = net.members.pop()
-    gone.node.kill()
+    wait_for("some more", lambda: (at := new.step()).get("step") == "syncing state" and at["stateItems"] > 20)
+    assert 0 < new.step()["statePermille"] < 1000, new.step()
+    stop(new)
     wait_for("the newcomer has caught up", lambda: is_bootstrapped(new))
     assert new.has_said("the state is here"), new.node.lines
     wait_for("the same height", lambda: c_chain(new, "eth_blockNumber") == hex(net.height()))
@@ -155,7 +166,6 @@ def test_a_state_from_two_servers(env):
     net.send(bytes.fromhex(net.contract[2:]), b"", 1_500_000)
     wait_for("a new block", lambda: c_chain(new, "eth_blockNumber") == hex(net.height()))
     same_state(net, new)
-    net.issue("P", net.wallet.imported("P", net.coins("P", "C")[0], "C", FEE))
     net.issue("X", net.wallet.exported("X", net.coins("X")[0], "C", 7_000_000_000, FEE))
     net.issue("C", net.wallet.imported_to_c(net.coins("C", "X")[0], "X", FEE))
     wait_for("an import", lambda: c_chain(new, "eth_blockNumber") == hex(net.height()))
@@ -170,14 +180,35 @@ def test_a_state_from_two_servers(env):
     assert not new.has_said("the sync of the state begins"), "it syncs again"
     same(new.node.end(), 0)
 
-    # A second one takes the word of one node for which state it is.
+
+def test_a_state_from_two_servers(env):
+    net = Five(env)
+    net.fill()
+
+    # The process that has the VM ends on the way, too.
+    def kill_plugin(new):
+        said = len(new.node.lines)
+        new.kill_plugin()
+        wait_for("it goes on again", lambda: any("goes on where it was" in line for line in new.node.lines[said:]))
+
+    by_two_servers(env, net, False, kill_plugin)
+
+    # One of the two servers ends, and is gone for good.
+    def kill_server(_):
+        net.members.pop().node.kill()
+
+    by_two_servers(env, net, True, kill_server)
+    net.issue("P", net.wallet.imported("P", net.coins("P", "C")[0], "C", FEE))
+
+    # Others take the word of one node for which state it is; that they are at their genesis is reason enough to ask.
     first = net.members[0]
-    other = Newcomer(env, net).start(f"--state-sync-ips={first.address}", f"--state-sync-ids={first.id}")
-    wait_for("the second has caught up", lambda: is_bootstrapped(other))
-    assert other.has_said("the state is here"), other.node.lines
-    same_state(net, other)
-    same(other.metric("state_sync_lies"), 0)
-    same(other.node.end(), 0)
-    same(pathlib.Path(other.data).exists(), True)
+    for inside in (True, False):
+        other = Newcomer(env, net, inside)
+        other.start(f"--state-sync-ips={first.address}", f"--state-sync-ids={first.id}", **{"state-sync-enabled": None})
+        wait_for("another has caught up", lambda: is_bootstrapped(other))
+        match("\n".join(other.node.lines), r'the state is here.*lies"?[=:]0')
+        same_state(net, other)
+        same(other.node.end(), 0)
+        same(pathlib.Path(other.data).exists(), True)
     for m in net.members:
         same(m.node.end(signal.SIGTERM), 0)

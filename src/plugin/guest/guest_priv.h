@@ -14,6 +14,7 @@
 #define CD_PLUGIN_GUEST_PRIV_H
 
 #include "base/thread/pool.h"
+#include "codec/json.h"
 #include "consensus/engine.h"
 #include "grpc/client.h"
 #include "grpc/server.h"
@@ -97,6 +98,7 @@ struct cd_guest {
     cd__guest_world world;
     cd_kv_batch batch;
     cd__recent recent;
+    bool is_syncing;    /* a summary was accepted and no other state set since */
     cd_buf open_answer; /* the result of opening, from the executor to the loop */
     cd_err open_err;
     cd_errinfo open_why;
@@ -117,7 +119,8 @@ extern const usize cd__guest_methods_cnt;
 /* A function on the executor that answers a call: with what it appends to out, or an error. mem is the call's. */
 typedef cd_err cd__guest_fn(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_errinfo *why);
 
-/* summary: the methods about state summaries. */
+/* summary: the methods about state summaries; _put_progress writes how far a sync is into an object, while one runs. */
+void cd__guest_put_progress(const cd_guest *g, cd_json_w *w);
 cd__guest_fn cd__guest_sync_enabled;
 cd__guest_fn cd__guest_ongoing_summary;
 cd__guest_fn cd__guest_last_summary;

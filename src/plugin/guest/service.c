@@ -90,6 +90,7 @@ static cd_err set_state(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, c
         return cd_fail(why, CD_EINVAL, "unknown state: %u", req.state);
     }
     CD_TRY(g->vm->ops->set_state(g->vm, (cd_vm_state)req.state, why));
+    g->is_syncing = g->is_syncing && req.state == CD_VM_SYNCING;
     return cd__guest_last_put(g, out, why);
 }
 
@@ -475,6 +476,7 @@ static cd_err health(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_e
         cd_json_w_raw(&w, db.details.n == 0 ? cd_bytes_str("null") : db.details);
         cd_json_w_key(&w, "health");
         cd_json_w_raw(&w, own.n == 0 ? cd_bytes_str("null") : cd_buf_bytes(&own));
+        cd__guest_put_progress(g, &w);
         cd_json_w_obj_end(&w);
         const cd_wire_vm_health answer = {.details = cd_buf_bytes(&json)};
         CD_WIRE_PUT(out, vm_health, &answer);

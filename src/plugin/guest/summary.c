@@ -7,6 +7,20 @@ static const cd_vm_sync_ops *sync_of(const cd_guest *g)
     return g->vm->ops->sync;
 }
 
+void cd__guest_put_progress(const cd_guest *g, cd_json_w *w)
+{
+    cd_vm_sync_progress p;
+    if (g->is_syncing && sync_of(g) != NULL && sync_of(g)->progress != NULL) {
+        sync_of(g)->progress(g->vm, &p);
+        cd_json_w_key(w, CD_WIRE_SYNC_KEY);
+        cd_json_w_obj(w);
+        cd_json_put_u64(w, "items", p.items);
+        cd_json_put_u64(w, "permille", p.permille);
+        cd_json_put_u64(w, "secondsLeft", p.left_s);
+        cd_json_w_obj_end(w);
+    }
+}
+
 cd_err cd__guest_sync_enabled(cd_guest *g, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_errinfo *why)
 {
     const cd_wire_vm_sync_enabled answer = {.enabled = sync_of(g) != NULL && sync_of(g)->is_enabled(g->vm)};
@@ -97,6 +111,7 @@ cd_err cd__guest_accept_summary(cd_guest *g, cd_buf *out, cd_arena *mem, cd_byte
     err = sync == NULL || err != CD_OK ? err : sync->accept(g->vm, &mode, &s, why);
     CD_TRY(sync_code(&answer.err, sync, err));
     answer.mode = answer.err == 0 ? mode : 0;
+    g->is_syncing = g->is_syncing || (answer.err == 0 && mode != CD_VM_SYNC_SKIPPED);
     CD_WIRE_PUT(out, vm_summary_accepted, &answer);
     return CD_OK;
 }

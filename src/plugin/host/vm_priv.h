@@ -30,7 +30,9 @@ typedef struct cd__plugin_vm {
     cd_hash32 pending; /* block that the plugin has accepted and that is not in the store yet */
     bool is_pending;
     cd_vm_state state;
-    bool syncs; /* the plugin can sync state */
+    bool syncs;                   /* the plugin can sync state */
+    cd_vm_sync_progress progress; /* as the plugin told it last */
+    u64 progress_ns;              /* when it may be asked again */
     char version[CD_PLUGIN_VERSION_MAX];
     char *dir;
     u64 listen_at_ns;  /* when to begin to wait for an event; UINT64_MAX: we wait already, or not yet */

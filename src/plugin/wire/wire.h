@@ -21,6 +21,9 @@ enum {
     CD_WIRE_TIME_OVER = 2, /* the deadline of a connection that was taken over has passed */
 };
 
+/* What a plugin of ours tells in its health while it syncs its state: {"items": …, "permille": …, "secondsLeft": …}. */
+#define CD_WIRE_SYNC_KEY "stateSync"
+
 /* The definitions of the structs. */
 #define BEGIN(msg, name)                     typedef struct cd_wire_##msg {
 #define FIELD(msg, number, kind, type, name) type name;
