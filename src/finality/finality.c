@@ -63,6 +63,7 @@ void cd_finality_free(cd_finality *f)
     while (f->held_cnt != 0) {
         held_free(f, f->held_cnt - 1);
     }
+    cd__fin_turn_free(f);
     cd_fin_epochs_fini(&f->epochs);
     cd_hmap_fini(&f->keys);
     cd_hmap_fini(&f->peers);
@@ -295,6 +296,9 @@ static cd__fin_fate deal_with(cd_finality *f, const cd_node_id *from, const cd_f
     if (s->kind == CD_FIN_SAYS_KEY) {
         return cd__fin_on_key(f, s);
     }
+    if (cd_hash32_eq(&s->chain, &cd_fin_epoch_chain)) {
+        return cd__fin_on_turn(f, from, s);
+    }
     if (c == NULL) {
         return CD__FIN_LATER;
     }
@@ -354,7 +358,8 @@ static void replay_chain(cd_finality *f, const cd_hash32 *chain, u64 now)
     for (u32 i = 0; i < f->held_cnt;) {
         cd__fin_held *h = f->held[i];
         cd_fin_says s;
-        if (now < h->until_ns && (!(cd_hash32_eq(&h->chain, chain) || cd_hash32_is_zero(&h->chain)) ||
+        bool is_of_all = cd_hash32_is_zero(&h->chain) || cd_hash32_eq(&h->chain, &cd_fin_epoch_chain);
+        if (now < h->until_ns && (!(cd_hash32_eq(&h->chain, chain) || is_of_all) ||
                                   (cd_fin_says_read(&s, cd_buf_bytes(&h->bytes)) == CD_OK &&
                                    deal_with(f, &h->from, &s, now) == CD__FIN_LATER))) {
             i++;
@@ -405,8 +410,10 @@ void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash3
 {
     const cd_fin_says s = {.kind = CD_FIN_SAYS_CERT, .chain = *chain, .bytes = cert};
     cd__fin_chain *c = chain_of(f, chain);
-    if (c != NULL && is_heard(f, from, now_ns)) {
-        if (cd__fin_on_cert(f, c, &s, now_ns) == CD__FIN_REFUSED) {
+    bool is_turn = cd_hash32_eq(chain, &cd_fin_epoch_chain);
+    if ((c != NULL || is_turn) && is_heard(f, from, now_ns)) {
+        cd__fin_fate fate = is_turn ? cd__fin_on_turn(f, from, &s) : cd__fin_on_cert(f, c, &s, now_ns);
+        if (fate == CD__FIN_REFUSED) {
             strike(f, from, now_ns);
         }
         replay(f, now_ns);
@@ -476,7 +483,7 @@ static u64 asks_tick(cd_finality *f, cd__fin_chain *c, u64 now)
 
 u64 cd_finality_tick(cd_finality *f, u64 now_ns)
 {
-    u64 next = UINT64_MAX;
+    u64 next = cd__fin_turn_tick(f, now_ns);
     replay(f, now_ns);
     for (u32 i = 0; i < f->chain_cnt; i++) {
         cd__fin_chain *c = f->chains[i];

@@ -34,6 +34,7 @@ enum {
     CD_FINALITY_BLOCKS_MAX = 256,   /* of a chain, that are worked on; the lowest goes first */
     CD_FINALITY_FINALS_KEPT = 1200, /* final certificates of a chain; of older ones, one of each hour of block time */
     CD_FINALITY_BLS_KEPT = 100000,  /* heights for which certificates of type 0 are kept */
+    CD_FINALITY_TURNS_KEPT = 4096,  /* epochs that are kept with their signatures */
 };
 
 /* What it does to the world. */
@@ -51,6 +52,7 @@ typedef struct cd_finality_cfg {
     cd_kv *kv;   /* a part of the store for it alone */
     cd_rng *rng; /* that nobody can guess */
     cd_node_id self;
+    u32 network_id;
     const cd_vm_signer *signer; /* NULL: it signs nothing */
     const u8 *mldsa_key;        /* CD_MLDSA_PK and CD_MLDSA_SK bytes; NULL: none */
     const u8 *mldsa_secret;
@@ -102,6 +104,12 @@ cd_err cd_finality_cert(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *ch
 cd_err cd_finality_cert_at(cd_kv *kv, cd_buf *out, const cd_hash32 *chain, u64 height) CD_CHECK;
 cd_err cd_finality_last(cd_kv *kv, cd_buf *out, u64 *height, const cd_hash32 *chain, bool by_threshold) CD_CHECK;
 
+/* cd_finality_changes appends a list of signed changes that leads from an epoch as far as there are signatures, epochs
+ * passed over where that is possible (finality/cert/epoch.h); group is given with the change to the epoch that it is
+ * of, NULL: none. Empty: no later epoch is signed. Any thread; a list of a year takes a second. Errors: CD_ENOENT: the
+ * epoch is not known here; the store's. */
+cd_err cd_finality_changes(cd_kv *kv, cd_buf *out, u64 from, const cd_rt_key *group) CD_CHECK;
+
 /* What has happened since the start. */
 typedef struct cd_finality_stats {
     u64 bls;      /* certificates of type 0 */
@@ -111,6 +119,7 @@ typedef struct cd_finality_stats {
     u64 failed;   /* of these */
     u64 refused;  /* messages with something wrong in them */
     u64 given_up; /* blocks without a certificate */
+    u64 turns;    /* certificates of epochs by the set before */
 } cd_finality_stats;
 /* cd_finality_stats_get reads them. */
 void cd_finality_stats_get(const cd_finality *f, cd_finality_stats *out);

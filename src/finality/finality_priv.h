@@ -3,6 +3,7 @@
 #define CD_FINALITY_PRIV_H
 
 #include "base/table/hmap.h"
+#include "finality/cert/book.h"
 #include "finality/finality.h"
 
 enum { CD__FIN_MS = 1000000 };
@@ -89,6 +90,25 @@ typedef struct cd__fin_chain {
     bool has_news; /* what was held may be of use */
 } cd__fin_chain;
 
+/* What a validator has signed of an epoch: which of the two, and the signatures. */
+enum { CD__FIN_SIGNED_BLS = 1, CD__FIN_SIGNED_MLDSA = 2 };
+typedef struct cd__fin_witness {
+    u8 has;
+    u8 bls[CD_BLS_SIG_LEN];
+    u8 mldsa[CD_MLDSA_SIG];
+} cd__fin_witness;
+
+/* A turn to the newest epoch (turns.c), and what is kept of one: the certificate by set, the epoch, each signature. */
+typedef struct cd__fin_turn cd__fin_turn;
+typedef struct cd__fin_turned {
+    u64 number;
+    cd_bytes cert;
+    cd_bytes point;
+    const cd_fin_set *set;
+    const cd__fin_witness *all; /* by place in set */
+    const cd_fin_msg *msg;
+} cd__fin_turned;
+
 /* A message that came too early. */
 typedef struct cd__fin_held {
     cd_node_id from;
@@ -111,7 +131,9 @@ enum { CD__FIN_HELD_MAX = 2048, CD__FIN_HELD_BYTES = 128 << 20, CD__FIN_PEERS_MA
 struct cd_finality {
     cd_finality_cfg cfg;
     cd_fin_epochs epochs;
-    cd_hmap keys; /* cd_node_id to CD_MLDSA_PK bytes */
+    cd_hmap keys;  /* cd_node_id to CD_MLDSA_PK bytes */
+    u64 keys_view; /* another whenever they change */
+    cd__fin_turn *turn;
     cd_hmap peers;
     cd__fin_chain *chains[CD_FINALITY_CHAINS_MAX];
     u32 chain_cnt;
@@ -158,6 +180,27 @@ u64 cd__fin_rounds_tick(cd_finality *f, cd__fin_chain *c, u64 now);
 u64 cd__fin_stamps_tick(cd_finality *f, cd__fin_chain *c, u64 now);
 void cd__fin_stamps_begin(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 now);
 void cd__fin_session_drop(cd__fin_chain *c);
+
+/* cd__fin_on_turn deals with what is said of the chain of sets, cd__fin_turn_tick begins and repeats it and gives when it
+ * wants to be called again. cd__fin_turn_free lets it go. */
+cd__fin_fate cd__fin_on_turn(cd_finality *f, const cd_node_id *from, const cd_fin_says *s);
+u64 cd__fin_turn_tick(cd_finality *f, u64 now);
+void cd__fin_turn_free(cd_finality *f);
+
+/* What is kept of turns. cd__fin_get_point replaces out by an epoch, as a checkpoint; cd__fin_book_of opens one, NULL: it
+ * is none; release it by cd_free. cd__fin_get_witnesses fills all (places of the set) with the signatures of an epoch by
+ * members of the set, cd__fin_put_witnesses keeps them; cd__fin_put_turned keeps all of a turn, false: the store failed.
+ * cd__fin_witness_cert appends the certificate that the signatures make, which is not verified. */
+cd_err cd__fin_get_point(cd_kv *kv, cd_buf *out, u64 number) CD_CHECK;
+cd_err cd__fin_put_point(cd_kv *kv, u64 number, cd_bytes point) CD_CHECK;
+cd_fin_book *cd__fin_book_of(cd_bytes point);
+cd_err cd__fin_get_witnesses(cd_kv *kv, cd__fin_witness *all, cd_fin_msg *msg, const cd_fin_set *set,
+                             u64 number) CD_CHECK;
+bool cd__fin_put_witnesses(cd_kv *kv, const cd__fin_witness *all, const cd_fin_msg *msg, const cd_fin_set *set,
+                           u64 number);
+bool cd__fin_put_turned(cd_kv *kv, const cd__fin_turned *t);
+void cd__fin_witness_cert(cd_buf *out, const cd_fin_set *set, const cd_fin_msg *msg, const cd__fin_witness *all,
+                          bool by_mldsa);
 
 /* cd__fin_announce appends this node's ML-DSA key with its proof; false: it has none. */
 bool cd__fin_announce(cd_finality *f, cd_buf *out);

@@ -203,6 +203,7 @@ cd__fin_fate cd__fin_on_key(cd_finality *f, const cd_fin_says *s)
         return CD__FIN_REFUSED;
     }
     memcpy(cd_hmap_put(&f->keys, NULL, &s->node), s->bytes.p, CD_MLDSA_PK);
+    f->keys_view++;
     for (u32 i = 0; i < f->chain_cnt; i++) {
         f->chains[i]->has_news = true;
     }

@@ -88,6 +88,10 @@ struct cd_node_finality {
     u64 checkpoint_of;     /* of which epoch, */
     usize checkpoint_keys; /* with how many keys, */
     u32 checkpoint_chains; /* and how many chains */
+    cd_mutex changes_lock; /* protects the list that was asked for last: from which epoch, after how many changes */
+    cd_buf changes;
+    u64 changes_from;
+    u64 changes_turns;
 };
 
 /* --- speaking; on the thread --- */
@@ -551,11 +555,30 @@ cd_err cd_node_finality_changes(cd_node_finality *f, cd_buf *out, u64 epoch)
     cd_mutex_lock(&f->lock);
     bool is_there = f->checkpoint.n != 0;
     bool is_newest = f->checkpoint_of == epoch;
+    u64 turns = f->counts.turns;
     cd_mutex_unlock(&f->lock);
-    if (is_there && is_newest) {
-        cd_fin_changes_begin(out);
+    if (!is_there) {
+        return CD_ENOENT;
     }
-    return !is_there ? CD_ENOENT : is_newest ? CD_OK : CD_EMISSING;
+    if (is_newest) {
+        cd_fin_changes_begin(out);
+        return CD_OK;
+    }
+    cd_mutex_lock(&f->changes_lock);
+    cd_err e = CD_OK;
+    if (f->changes.n == 0 || f->changes_from != epoch || f->changes_turns != turns) {
+        cd_buf_clear(&f->changes);
+        e = cd_finality_changes(f->part, &f->changes, epoch, f->cfg.group == NULL ? NULL : &f->cfg.group->key);
+        f->changes_from = epoch;
+        f->changes_turns = turns;
+    }
+    if (e == CD_OK) {
+        cd_buf_put(out, cd_buf_bytes(&f->changes));
+    } else {
+        cd_buf_clear(&f->changes);
+    }
+    cd_mutex_unlock(&f->changes_lock);
+    return e == CD_ENOENT ? CD_EMISSING : e;
 }
 
 cd_err cd_node_finality_cert(const cd_node_finality *f, cd_buf *out, const cd_hash32 *chain, const cd_hash32 *block)
@@ -591,6 +614,7 @@ COUNTER(sessions)
 COUNTER(failed)
 COUNTER(refused)
 COUNTER(given_up)
+COUNTER(turns)
 #undef COUNTER
 
 static double count_dropped(void *ctx)
@@ -612,6 +636,7 @@ static void open_metrics(cd_node_finality *f)
         {"finality_failed_sessions", "of these, those that came to nothing", count_failed},
         {"finality_refused", "messages with something wrong in them", count_refused},
         {"finality_given_up_blocks", "blocks that too few have signed in time", count_given_up},
+        {"finality_set_changes", "changes of the set that the set before has signed", count_turns},
         {"finality_dropped", "blocks and words that found no room", count_dropped},
     };
     for (usize i = 0; f->cfg.metrics != NULL && i < CD_COUNT(rows); i++) {
@@ -639,6 +664,7 @@ static cd_finality_cfg cfg_of(cd_node_finality *f)
         .kv = f->part,
         .rng = &f->rng,
         .self = f->cfg.self,
+        .network_id = f->cfg.network_id,
         .signer = f->cfg.signer,
         .mldsa_key = f->mldsa_sk.p == NULL ? NULL : f->mldsa_pk,
         .mldsa_secret = f->mldsa_sk.p,
@@ -667,6 +693,7 @@ cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *
     cd_mutex_init(&f->lock);
     cd_mutex_init(&f->speak_lock);
     cd_mutex_init(&f->hear_lock);
+    cd_mutex_init(&f->changes_lock);
     cd_cond_init(&f->wake);
     make_key(f);
     const cd_finality_cfg fin = cfg_of(f);
@@ -721,5 +748,7 @@ void cd_node_finality_free(cd_node_finality *f)
     cd_mutex_fini(&f->lock);
     cd_mutex_fini(&f->speak_lock);
     cd_mutex_fini(&f->hear_lock);
+    cd_mutex_fini(&f->changes_lock);
+    cd_buf_fini(&f->changes);
     cd_free(f);
 }

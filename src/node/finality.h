@@ -92,8 +92,9 @@ void cd_node_finality_get(cd_node_finality *f, cd_node_final *by_bls, cd_node_fi
  * set (finality/cert/epoch.h). Errors: CD_ENOENT while there is none. */
 cd_err cd_node_finality_checkpoint(cd_node_finality *f, cd_buf *out) CD_CHECK;
 
-/* cd_node_finality_changes appends the signed changes of the set since an epoch: none when it is the newest. Errors:
- * CD_ENOENT as above; CD_EMISSING for an older one, whose changes nobody signs yet. */
+/* cd_node_finality_changes appends the signed changes of the set since an epoch: none when it is the newest, or when
+ * the next one is not signed yet. One list at a time is made; the last one is kept. Errors: CD_ENOENT as above;
+ * CD_EMISSING for an epoch that is not known here. */
 cd_err cd_node_finality_changes(cd_node_finality *f, cd_buf *out, u64 epoch) CD_CHECK;
 
 /* cd_node_finality_cert appends the certificate of a block, _cert_at that of a height. Errors: CD_ENOENT, the

@@ -1,5 +1,7 @@
 """Validators make blocks final over the network, and give strangers what they need to check it. [spec:finality#6]"""
+import json
 import pathlib
+import shutil
 
 from cli_suite import run
 from finality_suite import verify
@@ -100,3 +102,83 @@ def test_without_validators(env):
         raise RuntimeError("a lone node made something final")
     except AssertionError as e:
         match(str(e), "this node decides without validators")
+
+
+def older(net, seconds):
+    """The network begins anew, as if it had been there for that long."""
+    path = net.dir / "genesis.json"
+    net.do("down")
+    genesis = json.loads(path.read_text())
+    genesis["startTime"] -= seconds
+    path.write_text(json.dumps(genesis))
+    for db in net.dir.glob("node*/custom"):
+        shutil.rmtree(db)
+    return net.nodes("up")
+
+
+def test_a_stranger_follows_the_set(env):
+    """A validator is added, so that an epoch begins, which the set before signs: who has nothing but the old checkpoint
+    believes a certificate of the new set, and no other list of changes."""
+    folder = pathlib.Path(env.dir())
+    with Network(env) as net:
+        net.nodes("up", "--nodes=4")
+        nodes = older(net, 3600)
+        nodes = {n["name"]: n for n in net.do("add")["nodes"]}
+        info = ask(nodes["node5"], "/ext/info", "info.getNodeID")
+        key = folder / "key.txt"
+        key.write_text(EWOQ)
+        how = f"--key-file={key}", f"--rpc={nodes['node1']['uri']}", "--json"
+
+        def do(*words):
+            code, out, err = run(env, *words, *how)
+            same(code, 0, err)
+            return json.loads(out)
+
+        def point(node):
+            return bytes.fromhex(ask(node, "/ext/info", "info.getFinalityCheckpoint", encoding="hexnc")["checkpoint"][2:])
+
+        def keys(node):
+            (folder / "now").write_bytes(point(node))
+            shown = json.loads(run(env, "finality", "decode", "now", "--json", cwd=folder)[1])
+            return shown["epoch"], [v["nodeID"] for v in shown["validators"] if v["mldsa"]]
+
+        do("send", "--chain=C", "--to=0x1111111111111111111111111111111111111111", "--amount=1")
+        wait_for("all keys are announced", lambda: len(keys(nodes["node2"])[1]) == 4)
+        (folder / "network.checkpoint").write_bytes(point(nodes["node1"]))
+        pop = info["nodePOP"]
+        do("tx", "run", "add-validator", f"--node-id={info['nodeID']}", f"--bls-key={pop['publicKey']}",
+           f"--bls-pop={pop['proofOfPossession']}", "--amount=2000", "--duration=30h", "--delegation-fee=2.5")
+        for n in nodes.values():
+            wait_for("an epoch begins", lambda: keys(n)[0] == 1)
+        wait_for("the new one's key is known", lambda: info["nodeID"] in keys(nodes["node3"])[1])
+
+        def changes(node):
+            return bytes.fromhex(ask(node, "/ext/info", "info.getFinalityChanges", epoch="0", encoding="hexnc")["changes"][2:])
+
+        for name in ("node1", "node2", "node3", "node4"):
+            wait_for("the set is signed", lambda: len(changes(nodes[name])) > 6)
+
+        def followed():
+            do("send", "--chain=C", "--to=0x1111111111111111111111111111111111111111", "--amount=1")
+            state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
+            code, got = verify(env, folder, f"C/{state['height']}", f"--rpc={nodes['node3']['uri']}")
+            same((code, got["verdict"]), (0, "final"), str(got))
+            return got["epoch"] == 1 and got["setChanges"] == 1 and got["quantumSafeChanges"]
+
+        # Blocks are of the epoch before for as long as their P-Chain height is, half a minute.
+        wait_for("a certificate of the new set", followed)
+        # What was forged leads nowhere: the list of a liar, and a new set without its signatures.
+        state = ask(nodes["node2"], "/ext/info", "info.finality", chain="C")["final"]
+        cert = ask(nodes["node4"], "/ext/info", "info.getFinalityCertificate", chain="C", height=state["height"], encoding="hexnc")
+        (folder / "new.cert").write_text(cert["certificate"])
+        good = changes(nodes["node1"])
+        (folder / "good").write_bytes(good)
+        same(verify(env, folder, "new.cert", "--changes=good")[0], 0)
+        bad = bytearray(good)
+        bad[-1000] ^= 1
+        (folder / "bad").write_bytes(bad)
+        code, got = verify(env, folder, "new.cert", "--changes=bad")
+        same((code, got["of"]), (1, "set changes"), str(got))
+        code, got = verify(env, folder, "new.cert")
+        same(code, 1, "without the change, the new set is not believed")
+        match(got["reason"], "^(TOTAL|STRANGER)$")
