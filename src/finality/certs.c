@@ -2,7 +2,7 @@
  *
  *   'C' chain height ──► certificate      'I' chain block ──► height      'L' chain ──► height of the newest final one
  *   'R' chain number ──► height           'N' chain ──► number of finals, hour of the last that stays
- *   'A' node ──► ML-DSA key               'E' ──► epochs */
+ *   'E' ──► epochs                        'A', 'S', 'V': see announce.c and turns.c */
 #include "finality/finality_priv.h"
 
 enum { KEY_MAX = 1 + 32 + 32, HOUR_S = 3600, SHORT_MAX = 1024 };
@@ -298,35 +298,6 @@ cd_err cd__fin_load(cd_finality *f, cd__fin_chain *c)
         c->kept_hour = e == CD_OK ? cd_be64(v.p + 8) : 0;
     }
     cd_buf_fini(&v);
-    return e;
-}
-
-cd_err cd__fin_store_key(cd_finality *f, const cd_node_id *node, const u8 key[CD_MLDSA_PK])
-{
-    u8 at[1 + CD_FIN_NODE_BYTES] = {'A'};
-    memcpy(at + 1, node->b, CD_FIN_NODE_BYTES);
-    return cd_kv_put(f->cfg.kv, cd_bytes_of(at, sizeof at), cd_bytes_of(key, CD_MLDSA_PK));
-}
-
-cd_err cd__fin_load_keys(cd_finality *f)
-{
-    const u8 table = 'A';
-    const cd_kv_range all = {.prefix = cd_bytes_of(&table, 1)};
-    cd_kv_iter *it;
-    CD_TRY(cd_kv_iter_new(&it, f->cfg.kv, &all));
-    cd_err e = CD_OK;
-    while (e == CD_OK && cd_kv_iter_next(it)) {
-        cd_bytes key = cd_kv_iter_key(it);
-        cd_bytes v = cd_kv_iter_value(it);
-        e = key.n == 1 + CD_FIN_NODE_BYTES && v.n == CD_MLDSA_PK ? CD_OK : CD_ECORRUPT;
-        if (e == CD_OK) {
-            cd_node_id node;
-            memcpy(node.b, key.p + 1, sizeof node.b);
-            memcpy(cd_hmap_put(&f->keys, NULL, &node), v.p, CD_MLDSA_PK);
-        }
-    }
-    e = e == CD_OK ? cd_kv_iter_err(it) : e;
-    cd_kv_iter_free(it);
     return e;
 }
 

@@ -14,13 +14,10 @@ cd_err cd_finality_new(cd_finality **out, const cd_finality_cfg *cfg)
     *f = (cd_finality){.cfg = *cfg};
     f->room = cd_new(cd_fin_room);
     f->seated = cd_alloc(sizeof *f->seated * CD_FIN_VALIDATORS_MAX);
-    cd_hmap_init(&f->keys, CD_HASH_KEYED, sizeof(cd_node_id), CD_MLDSA_PK);
+    cd_hmap_init(&f->keys, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__fin_key));
     cd_hmap_init(&f->peers, CD_HASH_KEYED, sizeof(cd_node_id), sizeof(cd__fin_peer));
     cd_err e = cd__fin_load_epochs(f);
-    e = e == CD_OK ? cd__fin_load_keys(f) : e;
-    if (e == CD_OK && cfg->mldsa_key != NULL) {
-        memcpy(cd_hmap_put(&f->keys, NULL, &cfg->self), cfg->mldsa_key, CD_MLDSA_PK);
-    }
+    e = e == CD_OK ? cd__fin_keys_open(f) : e;
     if (e == CD_OK) {
         *out = f;
     } else {
@@ -290,11 +287,16 @@ static void strike(cd_finality *f, const cd_node_id *from, u64 now)
     }
 }
 
+static bool is_key(const cd_fin_says *s)
+{
+    return s->kind == CD_FIN_SAYS_KEY || s->kind == CD_FIN_SAYS_NEXT_KEY;
+}
+
 static cd__fin_fate deal_with(cd_finality *f, const cd_node_id *from, const cd_fin_says *s, u64 now)
 {
     cd__fin_chain *c = chain_of(f, &s->chain);
-    if (s->kind == CD_FIN_SAYS_KEY) {
-        return cd__fin_on_key(f, s);
+    if (is_key(s)) {
+        return cd__fin_on_key(f, from, s, now);
     }
     if (cd_hash32_eq(&s->chain, &cd_fin_epoch_chain)) {
         return cd__fin_on_turn(f, from, s);
@@ -315,6 +317,7 @@ static cd__fin_fate deal_with(cd_finality *f, const cd_node_id *from, const cd_f
         return cd__fin_on_cert(f, c, s, now);
     case CD_FIN_SAYS_WANTED:
     case CD_FIN_SAYS_KEY:
+    case CD_FIN_SAYS_NEXT_KEY:
         break;
     }
     return CD__FIN_REFUSED;
@@ -339,13 +342,12 @@ static void hold(cd_finality *f, const cd_node_id *from, const cd_fin_says *s, c
             return;
         }
     }
-    if ((!is_signer && s->kind != CD_FIN_SAYS_KEY) || (s->kind == CD_FIN_SAYS_KEY && !is_signer && cnt != 0) ||
-        cnt >= HELD_OF_PEER || n + bytes.n > HELD_BYTES_OF_PEER || f->held_cnt == CD__FIN_HELD_MAX ||
-        f->held_bytes + bytes.n > CD__FIN_HELD_BYTES) {
+    if ((!is_signer && (!is_key(s) || cnt != 0)) || cnt >= HELD_OF_PEER || n + bytes.n > HELD_BYTES_OF_PEER ||
+        f->held_cnt == CD__FIN_HELD_MAX || f->held_bytes + bytes.n > CD__FIN_HELD_BYTES) {
         return;
     }
     cd__fin_held *h = cd_new(cd__fin_held);
-    u64 wait = s->kind == CD_FIN_SAYS_KEY ? LAST_MS : HOLD_MS;
+    u64 wait = is_key(s) ? LAST_MS : HOLD_MS;
     *h = (cd__fin_held){.from = *from, .chain = s->chain, .until_ns = now + wait * CD__FIN_MS};
     cd_buf_put(&h->bytes, bytes);
     f->held[f->held_cnt++] = h;

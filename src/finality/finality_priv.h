@@ -109,6 +109,15 @@ typedef struct cd__fin_turned {
     const cd_fin_msg *msg;
 } cd__fin_turned;
 
+/* An ML-DSA key that was announced. */
+typedef struct cd__fin_key {
+    u8 key[CD_MLDSA_PK]; /* first, so that who finds one has the key */
+    u64 number;
+    bool has_proof;
+    u8 proof[CD_BLS_SIG_LEN];
+    u64 paced_ns; /* when it took the place of another; 0: it did not since the start */
+} cd__fin_key;
+
 /* A message that came too early. */
 typedef struct cd__fin_held {
     cd_node_id from;
@@ -131,7 +140,7 @@ enum { CD__FIN_HELD_MAX = 2048, CD__FIN_HELD_BYTES = 128 << 20, CD__FIN_PEERS_MA
 struct cd_finality {
     cd_finality_cfg cfg;
     cd_fin_epochs epochs;
-    cd_hmap keys;  /* cd_node_id to CD_MLDSA_PK bytes */
+    cd_hmap keys;  /* cd_node_id to cd__fin_key */
     u64 keys_view; /* another whenever they change */
     cd__fin_turn *turn;
     cd_hmap peers;
@@ -166,7 +175,7 @@ cd__fin_fate cd__fin_on_round1(cd_finality *f, cd__fin_chain *c, const cd_node_i
 cd__fin_fate cd__fin_on_round2(cd_finality *f, cd__fin_chain *c, const cd_node_id *from, const cd_fin_says *s, u64 now);
 cd__fin_fate cd__fin_on_stamp(cd_finality *f, cd__fin_chain *c, const cd_node_id *from, const cd_fin_says *s, u64 now);
 cd__fin_fate cd__fin_on_cert(cd_finality *f, cd__fin_chain *c, const cd_fin_says *s, u64 now);
-cd__fin_fate cd__fin_on_key(cd_finality *f, const cd_fin_says *s);
+cd__fin_fate cd__fin_on_key(cd_finality *f, const cd_node_id *from, const cd_fin_says *s, u64 now);
 
 /* cd__fin_own_share signs a block and tells the others. */
 void cd__fin_own_share(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 now);
@@ -181,16 +190,22 @@ u64 cd__fin_stamps_tick(cd_finality *f, cd__fin_chain *c, u64 now);
 void cd__fin_stamps_begin(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 now);
 void cd__fin_session_drop(cd__fin_chain *c);
 
-/* cd__fin_on_turn deals with what is said of the chain of sets, cd__fin_turn_tick begins and repeats it and gives when it
- * wants to be called again. cd__fin_turn_free lets it go. */
+/* cd__fin_stamps_forget drops the stamps of a node, whose key is another now, from blocks that are not final. */
+void cd__fin_stamps_forget(cd_finality *f, const cd_node_id *node);
+
+/* cd__fin_on_turn deals with what is said of the chain of sets, cd__fin_turn_tick begins and repeats it and gives when
+ * it wants to be called again. cd__fin_turn_free lets it go. */
 cd__fin_fate cd__fin_on_turn(cd_finality *f, const cd_node_id *from, const cd_fin_says *s);
 u64 cd__fin_turn_tick(cd_finality *f, u64 now);
 void cd__fin_turn_free(cd_finality *f);
 
-/* What is kept of turns. cd__fin_get_point replaces out by an epoch, as a checkpoint; cd__fin_book_of opens one, NULL: it
- * is none; release it by cd_free. cd__fin_get_witnesses fills all (places of the set) with the signatures of an epoch by
- * members of the set, cd__fin_put_witnesses keeps them; cd__fin_put_turned keeps all of a turn, false: the store failed.
- * cd__fin_witness_cert appends the certificate that the signatures make, which is not verified. */
+/* cd__fin_key_is_late says whether the key of a validator is another than the one that its epoch was signed with. */
+bool cd__fin_key_is_late(cd_finality *f, const cd_fin_span *s, u32 index);
+
+/* What is kept of turns. cd__fin_get_point replaces out by an epoch, as a checkpoint; cd__fin_book_of opens one, NULL:
+ * it is none; release it by cd_free. cd__fin_get_witnesses fills all (places of the set) with the signatures of an
+ * epoch by members of the set, cd__fin_put_witnesses keeps them; cd__fin_put_turned keeps all of a turn, false: the
+ * store failed. cd__fin_witness_cert appends the certificate that the signatures make, which is not verified. */
 cd_err cd__fin_get_point(cd_kv *kv, cd_buf *out, u64 number) CD_CHECK;
 cd_err cd__fin_put_point(cd_kv *kv, u64 number, cd_bytes point) CD_CHECK;
 cd_fin_book *cd__fin_book_of(cd_bytes point);
@@ -209,10 +224,9 @@ bool cd__fin_announce(cd_finality *f, cd_buf *out);
  * appended. False: it is not true, or could not be stored. */
 bool cd__fin_certify(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, cd_fin_cert *cert, cd_buf *bytes, u64 now);
 
-/* cd__fin_load reads what the store has of a chain, cd__fin_load_keys the ML-DSA keys. */
+/* cd__fin_load reads what the store has of a chain, cd__fin_keys_open the ML-DSA keys, and makes the own one known. */
 cd_err cd__fin_load(cd_finality *f, cd__fin_chain *c);
-cd_err cd__fin_load_keys(cd_finality *f);
-cd_err cd__fin_store_key(cd_finality *f, const cd_node_id *node, const u8 key[CD_MLDSA_PK]);
+cd_err cd__fin_keys_open(cd_finality *f);
 cd_err cd__fin_store_epochs(cd_finality *f);
 cd_err cd__fin_load_epochs(cd_finality *f);
 

@@ -1,7 +1,7 @@
 /* The history of sets: what turns leave in the store, and the lists of signed changes that are made of it.
  *
- * Signatures of an epoch are kept one by one, so that the list may pass over epochs: as long as two thirds of a set have
- * signed a later one themselves, a certificate of theirs leads there at once. */
+ * Signatures of an epoch are kept one by one, so that the list may pass over epochs: as long as two thirds of a set
+ * have signed a later one themselves, a certificate of theirs leads there at once. */
 #include "finality/finality_priv.h"
 
 #include "base/mem/mem.h"
@@ -45,7 +45,7 @@ cd_fin_book *cd__fin_book_of(cd_bytes point)
     if (cnt == 0) {
         return NULL;
     }
-    cd_fin_book *b = cd_fin_book_init(cd_alloc(cd_fin_book_bytes(cnt)), cnt);
+    cd_fin_book *b = cd_fin_book_init(cd_alloc_aligned(16, cd_fin_book_bytes(cnt)), cnt);
     if (cd_fin_book_open(b, point) != CD_FLAW_NONE) {
         cd_free(b);
         return NULL;
@@ -209,7 +209,7 @@ bool cd__fin_put_turned(cd_kv *kv, const cd__fin_turned *t)
 
 /* --- lists of changes --- */
 
-/* The epoch that the set leads to at once: the last one that two thirds of it have signed, by all signatures. 0: none. */
+/* The epoch that the set leads to at once: the last one that two thirds of it have signed in both ways. 0: none. */
 static u64 farthest(cd_kv *kv, const cd_fin_book *now, cd__fin_witness *all)
 {
     u64 found = 0;

@@ -53,6 +53,12 @@ void cd_fin_says_put(cd_buf *out, const cd_fin_says *s)
         cd_buf_put(out, s->bytes);
         cd_buf_put(out, s->proof);
         break;
+    case CD_FIN_SAYS_NEXT_KEY:
+        cd_buf_put(out, cd_bytes_of(s->node.b, CD_FIN_NODE_BYTES));
+        cd_put_be64(cd_buf_extend(out, 8), s->number);
+        cd_buf_put(out, s->bytes);
+        cd_buf_put(out, s->proof);
+        break;
     }
 }
 
@@ -137,6 +143,15 @@ cd_err cd_fin_says_read(cd_fin_says *out, cd_bytes bytes)
         read_named(out, &r, CD_MLDSA_PK);
         out->proof = cd_rd_take(&r, CD_BLS_SIG_LEN);
         break;
+    case CD_FIN_SAYS_NEXT_KEY:
+        cd_rd_copy(&r, out->node.b, CD_FIN_NODE_BYTES);
+        out->number = cd_rd_be64(&r);
+        if (out->number == 0) {
+            cd_rd_fail(&r, CD_EFORMAT); /* a first key has a kind of its own */
+        }
+        out->bytes = cd_rd_take(&r, CD_MLDSA_PK);
+        out->proof = cd_rd_take(&r, CD_BLS_SIG_LEN);
+        break;
     default:
         cd_rd_fail(&r, CD_EFORMAT);
         break;
@@ -144,9 +159,12 @@ cd_err cd_fin_says_read(cd_fin_says *out, cd_bytes bytes)
     return cd_rd_end(&r);
 }
 
-void cd_fin_key_text(cd_buf *out, const cd_node_id *node, const u8 key[CD_MLDSA_PK])
+void cd_fin_key_text(cd_buf *out, const cd_node_id *node, const u8 key[CD_MLDSA_PK], u64 number)
 {
     cd_buf_str(out, "mldsa");
     cd_buf_put(out, cd_bytes_of(node->b, CD_FIN_NODE_BYTES));
     cd_buf_put(out, cd_bytes_of(key, CD_MLDSA_PK));
+    if (number != 0) {
+        cd_put_be64(cd_buf_extend(out, 8), number);
+    }
 }

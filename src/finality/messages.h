@@ -21,13 +21,14 @@ enum {
 
 /* What is said. */
 typedef enum cd_fin_kind {
-    CD_FIN_SAYS_SHARE = 1,  /* a BLS signature of M */
-    CD_FIN_SAYS_ROUND1 = 2, /* commitments of a lattice session, a tag for each other party */
-    CD_FIN_SAYS_ROUND2 = 3, /* the answer */
-    CD_FIN_SAYS_STAMP = 4,  /* an ML-DSA signature of M */
-    CD_FIN_SAYS_CERT = 5,   /* a certificate */
-    CD_FIN_SAYS_WANTED = 6, /* a request: the certificate of M; M zero: the newest final one */
-    CD_FIN_SAYS_KEY = 7,    /* an ML-DSA key, signed with the BLS key; chain and M are zero */
+    CD_FIN_SAYS_SHARE = 1,    /* a BLS signature of M */
+    CD_FIN_SAYS_ROUND1 = 2,   /* commitments of a lattice session, a tag for each other party */
+    CD_FIN_SAYS_ROUND2 = 3,   /* the answer */
+    CD_FIN_SAYS_STAMP = 4,    /* an ML-DSA signature of M */
+    CD_FIN_SAYS_CERT = 5,     /* a certificate */
+    CD_FIN_SAYS_WANTED = 6,   /* a request: the certificate of M; M zero: the newest final one */
+    CD_FIN_SAYS_KEY = 7,      /* an ML-DSA key, signed with the BLS key; chain and M are zero */
+    CD_FIN_SAYS_NEXT_KEY = 8, /* one that takes the place of another, with its number */
 } cd_fin_kind;
 
 /* A message; a kind uses its fields and leaves the others empty. */
@@ -35,12 +36,13 @@ typedef struct cd_fin_says {
     cd_fin_kind kind;
     cd_hash32 chain;
     cd_fin_msg msg;
-    cd_node_id node; /* 1, 4, 7: whose */
+    cd_node_id node; /* 1, 4, 7, 8: whose */
     u64 session;     /* 2, 3 */
+    u64 number;      /* 8: of the key, from 1 */
     u32 party;       /* 2, 3: index of the sender */
-    cd_bytes bytes;  /* 1: BLS signature; 2: D; 3: z; 4: ML-DSA signature; 5: certificate; 7: ML-DSA key */
+    cd_bytes bytes;  /* 1: BLS signature; 2: D; 3: z; 4: ML-DSA signature; 5: certificate; 7, 8: ML-DSA key */
     cd_bytes tags;   /* 2: CD_FIN_TAG_BYTES each, parties rising */
-    cd_bytes proof;  /* 7: BLS signature */
+    cd_bytes proof;  /* 7, 8: BLS signature */
 } cd_fin_says;
 
 /* cd_fin_says_put appends the encoding; the ranges have the lengths of their kind.
@@ -49,7 +51,8 @@ typedef struct cd_fin_says {
 void cd_fin_says_put(cd_buf *out, const cd_fin_says *s);
 cd_err cd_fin_says_read(cd_fin_says *out, cd_bytes bytes) CD_CHECK;
 
-/* cd_fin_key_text appends what a BLS key signs of an ML-DSA key: "mldsa", node ID, key. */
-void cd_fin_key_text(cd_buf *out, const cd_node_id *node, const u8 key[CD_MLDSA_PK]);
+/* cd_fin_key_text appends what a BLS key signs of an ML-DSA key: "mldsa", node ID, key, and the number unless it is 0.
+ */
+void cd_fin_key_text(cd_buf *out, const cd_node_id *node, const u8 key[CD_MLDSA_PK], u64 number);
 
 #endif

@@ -1,19 +1,19 @@
-/* ML-DSA: everybody signs for itself, where there is no threshold signature. And the keys for it. */
+/* ML-DSA: everybody signs for itself, where there is no threshold signature. */
 #include "finality/finality_priv.h"
-
-#include "crypto/hash/sha2.h"
 
 static u32 stamp_cnt(const cd__fin_block *b)
 {
     return (u32)(b->stamps.n / sizeof(cd__fin_stamp));
 }
 
-/* In a certificate signatures stand in the order of the set. */
-static void put_in_order(cd_buf *out, const cd_fin_span *s, const cd__fin_block *b)
+/* In a certificate signatures stand in the order of the set. with_late: also those by keys that are not among the
+ * epoch's as it was signed. */
+static void put_in_order(cd_finality *f, cd_buf *out, const cd_fin_span *s, const cd__fin_block *b, bool with_late)
 {
     const cd__fin_stamp *all = (const cd__fin_stamp *)(const void *)b->stamps.p;
     for (u32 index = 0; index < s->set.cnt; index++) {
-        for (u32 i = 0; i < stamp_cnt(b) && cd_fin_bit(cd_buf_bytes(&b->stamped), index); i++) {
+        bool is_in = cd_fin_bit(cd_buf_bytes(&b->stamped), index) && (with_late || !cd__fin_key_is_late(f, s, index));
+        for (u32 i = 0; i < stamp_cnt(b) && is_in; i++) {
             if (all[i].index == index) {
                 cd_buf_put(out, cd_bytes_of(s->validators[index].node.b, CD_FIN_NODE_BYTES));
                 cd_buf_put(out, cd_bytes_of(all[i].sig, CD_MLDSA_SIG));
@@ -23,12 +23,28 @@ static void put_in_order(cd_buf *out, const cd_fin_span *s, const cd__fin_block 
     }
 }
 
-static void finish(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, const cd_fin_span *s, u64 now)
+static u64 late_weight(cd_finality *f, const cd_fin_span *s, const cd__fin_block *b)
+{
+    const cd__fin_stamp *all = (const cd__fin_stamp *)(const void *)b->stamps.p;
+    u64 weight = 0;
+    for (u32 i = 0; i < stamp_cnt(b); i++) {
+        weight += cd__fin_key_is_late(f, s, all[i].index) ? s->validators[all[i].index].weight : 0;
+    }
+    return weight;
+}
+
+/* Who has followed set changes to this epoch does not know late keys: they stand in only where nothing else came for a
+ * while. */
+static void finish(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, const cd_fin_span *s, bool takes_late, u64 now)
 {
     cd_buf bytes = {0};
     cd_buf stamps = {0};
-    if (!f->cfg.wants_threshold && !b->is_done && b->is_bls && cd_fin_quorum(b->stamp_weight, s->set.total)) {
-        put_in_order(&stamps, s, b);
+    if (f->cfg.wants_threshold || b->is_done || !b->is_bls || !cd_fin_quorum(b->stamp_weight, s->set.total)) {
+        return;
+    }
+    bool with_late = !cd_fin_quorum(b->stamp_weight - late_weight(f, s, b), s->set.total);
+    if (!with_late || takes_late) {
+        put_in_order(f, &stamps, s, b, with_late);
         cd_fin_cert cert = {.type = CD_FIN_MLDSA, .mldsa = cd_buf_bytes(&stamps)};
         (void)cd__fin_certify(f, c, b, &cert, &bytes, now);
     }
@@ -49,6 +65,7 @@ static void own_stamp(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 no
 {
     cd_fin_span *s = cd__fin_span(f, b);
     u32 me = s == NULL ? 0 : cd__fin_me(f, s);
+    bool takes_late = false;
     b->restamp_ns = now + (u64)CD_FINALITY_RESEND_MS * CD__FIN_MS;
     if (s == NULL || me == s->set.cnt || f->cfg.mldsa_secret == NULL || !b->is_bls) {
         return;
@@ -67,8 +84,10 @@ static void own_stamp(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 no
     cd__fin_say(f, s, &says, NULL);
     if (cd__fin_note_bit(&b->stamped, me)) {
         add(b, s, me, sig);
-        finish(f, c, b, s, now);
+    } else {
+        takes_late = true; /* the others have had their time */
     }
+    finish(f, c, b, s, takes_late, now);
 }
 
 void cd__fin_stamps_begin(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u64 now)
@@ -134,78 +153,33 @@ cd__fin_fate cd__fin_on_stamp(cd_finality *f, cd__fin_chain *c, const cd_node_id
     }
     (void)cd__fin_note_bit(&b->stamped, index);
     add(b, span, index, s->bytes.p);
-    finish(f, c, b, span, now);
+    finish(f, c, b, span, false, now);
     if (!b->is_done && !b->has_stamped && joins(f, span, b)) {
         cd__fin_stamps_begin(f, c, b, now);
     }
     return CD__FIN_DONE;
 }
 
-/* --- keys --- */
-
-bool cd__fin_announce(cd_finality *f, cd_buf *out)
+void cd__fin_stamps_forget(cd_finality *f, const cd_node_id *node)
 {
-    u8 proof[CD_BLS_SIG_LEN];
-    cd_buf text = {0};
-    bool has = f->cfg.signer != NULL && f->cfg.mldsa_key != NULL;
-    if (has) {
-        cd_fin_key_text(&text, &f->cfg.self, f->cfg.mldsa_key);
-        has = f->cfg.signer->sign(f->cfg.signer, proof, cd_buf_bytes(&text)) == CD_OK;
-    }
-    if (has) {
-        const cd_fin_says says = {
-            .kind = CD_FIN_SAYS_KEY,
-            .node = f->cfg.self,
-            .bytes = cd_bytes_of(f->cfg.mldsa_key, CD_MLDSA_PK),
-            .proof = cd_bytes_of(proof, sizeof proof),
-        };
-        cd_fin_says_put(out, &says);
-    }
-    cd_buf_fini(&text);
-    return has;
-}
-
-/* The BLS key of a node in the newest epoch that has it. */
-static const cd_bls_pk *key_of(cd_finality *f, const cd_node_id *node)
-{
-    for (u32 i = f->epochs.cnt; i-- != 0;) {
-        const cd_fin_set *set = &f->epochs.rows[i].set;
-        u32 index = cd_fin_set_find(set, node);
-        if (index != set->cnt) {
-            return &set->validators[index].bls;
-        }
-    }
-    return NULL;
-}
-
-cd__fin_fate cd__fin_on_key(cd_finality *f, const cd_fin_says *s)
-{
-    const cd_bls_pk *bls = key_of(f, &s->node);
-    const u8 *known = cd_hmap_get(&f->keys, &s->node);
-    cd_hash32 old;
-    cd_hash32 fresh;
-    if (bls == NULL) {
-        return CD__FIN_LATER; /* its epoch has perhaps not begun here */
-    }
-    if (known != NULL) {
-        cd_sha256(&old, cd_bytes_of(known, CD_MLDSA_PK));
-        cd_sha256(&fresh, s->bytes);
-        if (memcmp(fresh.b, old.b, 32) >= 0) {
-            return CD__FIN_DONE;
-        }
-    }
-    cd_buf text = {0};
-    cd_bls_sig sig;
-    cd_fin_key_text(&text, &s->node, s->bytes.p);
-    bool good = cd_bls_sig_dec(&sig, s->proof) == CD_OK && cd_bls_verify(&sig, CD_BLS_POP, cd_buf_bytes(&text), bls);
-    cd_buf_fini(&text);
-    if (!good || cd__fin_store_key(f, &s->node, s->bytes.p) != CD_OK) {
-        return CD__FIN_REFUSED;
-    }
-    memcpy(cd_hmap_put(&f->keys, NULL, &s->node), s->bytes.p, CD_MLDSA_PK);
-    f->keys_view++;
     for (u32 i = 0; i < f->chain_cnt; i++) {
-        f->chains[i]->has_news = true;
+        for (u32 k = 0; k < f->chains[i]->cnt; k++) {
+            cd__fin_block *b = f->chains[i]->blocks[k];
+            const cd_fin_span *s = cd__fin_span(f, b);
+            u32 index = s == NULL ? 0 : cd_fin_set_find(&s->set, node);
+            if (s == NULL || index == s->set.cnt || !cd_fin_bit(cd_buf_bytes(&b->stamped), index)) {
+                continue;
+            }
+            b->stamped.p[index / 8] &= (u8) ~(1U << index % 8);
+            cd__fin_stamp *all = (cd__fin_stamp *)(void *)b->stamps.p;
+            u32 kept = 0;
+            for (u32 j = 0; j < stamp_cnt(b); j++) {
+                if (all[j].index != index) {
+                    all[kept++] = all[j];
+                }
+            }
+            b->stamps.n = kept * sizeof *all;
+            b->stamp_weight -= s->validators[index].weight;
+        }
     }
-    return CD__FIN_DONE;
 }

@@ -29,6 +29,7 @@ struct cd__fin_turn {
     u8 text[CD_FIN_MSG_BYTES];
     cd_buf point;
     cd_fin_book *base; /* who signs */
+    cd_fin_book *next; /* the epoch as it was signed; NULL: it is not yet */
     cd__fin_witness *all;
     u64 bls_weight;
     u64 mldsa_weight;
@@ -40,10 +41,29 @@ void cd__fin_turn_free(cd_finality *f)
     if (t != NULL) {
         cd_buf_fini(&t->point);
         cd_free(t->base);
+        cd_free(t->next);
         cd_free(t->all);
         cd_free(t);
         f->turn = NULL;
     }
+}
+
+bool cd__fin_key_is_late(cd_finality *f, const cd_fin_span *s, u32 index)
+{
+    const cd__fin_turn *t = f->turn;
+    const u8 *now = cd_hmap_get(&f->keys, &s->validators[index].node);
+    if (t == NULL || t->next == NULL || t->number != s->number || index >= t->next->epoch.set.cnt || now == NULL) {
+        return false;
+    }
+    const u8 *then = t->next->epoch.set.validators[index].mldsa;
+    return then == NULL || memcmp(then, now, CD_MLDSA_PK) != 0;
+}
+
+/* The epoch has been signed: its keys are those. */
+static void settle(cd__fin_turn *t)
+{
+    cd_free(t->next);
+    t->next = t->is_signed ? cd__fin_book_of(cd_buf_bytes(&t->point)) : NULL;
 }
 
 static void wake_held(cd_finality *f)
@@ -119,6 +139,7 @@ static void resume(cd_finality *f, cd__fin_turn *t)
             memset(t->all, 0, sizeof *t->all * t->base->epoch.set.cnt);
         }
         weigh(t);
+        settle(t);
     }
     cd_buf_fini(&bytes);
 }
@@ -193,6 +214,7 @@ static bool keep(cd_finality *f, cd__fin_turn *t, const cd_fin_cert *cert, cd_by
     t->is_signed = cd_fin_is_final(cert->type);
     t->is_dirty = false;
     f->stats.turns++;
+    settle(t);
     return true;
 }
 

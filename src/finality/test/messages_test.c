@@ -14,7 +14,8 @@ static u8 tags[2 * CD_FIN_TAG_BYTES];
 
 static cd_fin_says sample(cd_fin_kind kind)
 {
-    static const usize n[] = {0, CD_BLS_SIG_LEN, CD_FIN_D_BYTES, CD_FIN_Z_BYTES, CD_MLDSA_SIG, 333, 0, CD_MLDSA_PK};
+    static const usize n[] = {0, CD_BLS_SIG_LEN, CD_FIN_D_BYTES, CD_FIN_Z_BYTES, CD_MLDSA_SIG, 333,
+                              0, CD_MLDSA_PK,    CD_MLDSA_PK};
     cd_fin_says s = {
         .kind = kind,
         .chain = {{3}},
@@ -30,14 +31,15 @@ static cd_fin_says sample(cd_fin_kind kind)
     cd_put_be32(tags, 0);
     cd_put_be32(tags + CD_FIN_TAG_BYTES, 2);
     s.tags = kind == CD_FIN_SAYS_ROUND1 ? cd_bytes_of(tags, sizeof tags) : s.tags;
-    s.proof = kind == CD_FIN_SAYS_KEY ? cd_bytes_of(filler, CD_BLS_SIG_LEN) : s.proof;
+    s.number = kind == CD_FIN_SAYS_NEXT_KEY ? 7 : 0;
+    s.proof = kind >= CD_FIN_SAYS_KEY ? cd_bytes_of(filler, CD_BLS_SIG_LEN) : s.proof;
     return s;
 }
 
 static void every_kind(void **state)
 {
     (void)state;
-    for (u32 kind = CD_FIN_SAYS_SHARE; kind <= CD_FIN_SAYS_KEY; kind++) {
+    for (u32 kind = CD_FIN_SAYS_SHARE; kind <= CD_FIN_SAYS_NEXT_KEY; kind++) {
         cd_buf bytes = {0};
         cd_buf again = {0};
         cd_fin_says read;
@@ -47,6 +49,7 @@ static void every_kind(void **state)
         assert_int_equal(read.kind, kind);
         assert_int_equal(read.bytes.n, s.bytes.n);
         assert_int_equal(read.session, s.session);
+        assert_int_equal(read.number, s.number);
         cd_fin_says_put(&again, &read);
         assert_true(cd_bytes_eq(cd_buf_bytes(&bytes), cd_buf_bytes(&again)));
         for (usize n = 0; n < bytes.n && kind != CD_FIN_SAYS_CERT; n += n < 200 ? 1 : bytes.n / 37 + 1) {
@@ -72,7 +75,7 @@ static void refused(void **state)
         u8 v;
     } rows[] = {{1, 1}, /* another version */
                 {2, 0}, /* kinds that there are not */
-                {2, 8},
+                {2, 9},
                 {party, 128},   /* a party beyond the most */
                 {party + 3, 1}, /* another length */
                 {first_tag, 1}, /* a tag for itself */

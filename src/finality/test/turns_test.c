@@ -1,4 +1,5 @@
-/* Sets that sign the next one over the network, and what somebody with an old checkpoint makes of it. [spec:finality#5] */
+/* Sets that sign the next one over the network, and what somebody with an old checkpoint makes of it.
+ * [spec:finality#5] */
 #include "finality/test/network.h"
 
 #include "finality/cert/book.h"
@@ -51,7 +52,7 @@ static cd_buf changes_of(network *n, u32 i, u64 from)
 /* Follows a list from a checkpoint; what is wrong, and to which epoch it leads in how many changes. */
 static cd_fin_flaw follow(cd_buf *point, const cd_buf *list, u64 *epoch, u32 *changes, bool *is_quantum)
 {
-    cd_fin_book *b = cd_fin_book_init(cd_alloc(cd_fin_book_bytes(CAP)), CAP);
+    cd_fin_book *b = cd_fin_book_init(cd_alloc_aligned(16, cd_fin_book_bytes(CAP)), CAP);
     assert_int_equal(cd_fin_book_open(b, cd_buf_bytes(point)), CD_FLAW_NONE);
     cd_fin_flaw flaw = cd_fin_book_follow(b, cd_buf_bytes(list), UINT64_MAX - 1);
     *epoch = b->epoch.number;
@@ -117,7 +118,7 @@ static void members_change(void **state)
     }
     /* the checkpoint of somebody who knows fewer keys, or others, still leads there as far as its signers' are known */
     cd_fin_epoch e = {0};
-    cd_fin_book *b = cd_fin_book_init(cd_alloc(cd_fin_book_bytes(CAP)), CAP);
+    cd_fin_book *b = cd_fin_book_init(cd_alloc_aligned(16, cd_fin_book_bytes(CAP)), CAP);
     assert_int_equal(cd_fin_book_open(b, cd_buf_bytes(&point)), CD_FLAW_NONE);
     e = b->epoch;
     cd_fin_validator *v = cd_alloc(sizeof *v * e.set.cnt);
@@ -296,7 +297,7 @@ static void replayed(void **state)
     /* and any bit of it that is another leads nowhere */
     cd_rng rng = cd_rng_seeded(9);
     for (u32 i = 0; i < 200; i++) {
-        u64 bit = 8 * 10 + cd_rng_below(&rng, (old.n - 10) * 8);
+        u64 bit = 80 + cd_rng_below(&rng, (old.n - 10) * 8);
         old.p[bit / 8] ^= (u8)(1 << bit % 8);
         cd_fin_flaw flaw = follow(&point, &old, &epoch, &changes, &is_quantum);
         assert_true(flaw != CD_FLAW_NONE || changes == 0);
