@@ -2,8 +2,8 @@
  *
  *   own key, number ─► who connects, all others     heard ─► is it newer, and its owner's? ─► kept, told to some others
  *
- * Of two keys the one with the higher number counts, of two with the same number the one whose SHA-256 is lesser: so all
- * end with the same one, whatever its owner tells whom. A node whose key is another than the one that it announced last
+ * Of two keys the one with the higher number counts, of two with the same number the one whose SHA-256 is lesser: so
+ * all end with the same one, whatever its owner tells whom. A node whose key is another than the one that it announced last
  * takes the next number; one that has forgotten is told by those who have not. */
 #include "finality/finality_priv.h"
 
@@ -212,7 +212,7 @@ cd__fin_fate cd__fin_on_key(cd_finality *f, const cd_node_id *from, const cd_fin
     const cd_bls_pk *bls = signer_of(f, &s->node);
     cd__fin_key *known = cd_hmap_get(&f->keys, &s->node);
     bool is_same = known != NULL && memcmp(known->key, s->bytes.p, CD_MLDSA_PK) == 0;
-    bool is_own = f->cfg.mldsa_key != NULL && memcmp(&s->node, &f->cfg.self, sizeof s->node) == 0;
+    bool is_own = known != NULL && f->cfg.mldsa_key != NULL && memcmp(&s->node, &f->cfg.self, sizeof s->node) == 0;
     if (bls == NULL) {
         return CD__FIN_LATER; /* its epoch has perhaps not begun here */
     }

@@ -1,4 +1,5 @@
-/* ML-DSA keys that are replaced, lost, told in two ways, and announced by those whose they are not. [spec:finality#6] */
+/* ML-DSA keys that are replaced, lost, told in two ways, and announced by those whose they are not.
+ * [spec:finality#6] */
 #include "finality/test/network.h"
 
 #include <setjmp.h>
