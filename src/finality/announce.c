@@ -3,8 +3,8 @@
  *   own key, number ─► who connects, all others     heard ─► is it newer, and its owner's? ─► kept, told to some others
  *
  * Of two keys the one with the higher number counts, of two with the same number the one whose SHA-256 is lesser: so
- * all end with the same one, whatever its owner tells whom. A node whose key is another than the one that it announced last
- * takes the next number; one that has forgotten is told by those who have not. */
+ * all end with the same one, whatever its owner tells whom. A node whose key is another than the one that it announced
+ * last takes the next number; one that has forgotten is told by those who have not. */
 #include "finality/finality_priv.h"
 
 #include "base/mem/mem.h"
