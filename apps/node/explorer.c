@@ -55,6 +55,12 @@ static void on_final(void *ctx, cd_ui_final *out)
     tell_final(&((pages *)ctx)->hands, out);
 }
 
+static u64 on_finality(void *ctx, cd_buf *report)
+{
+    const cd_node_hands *hands = &((pages *)ctx)->hands;
+    return hands->finality == NULL ? 0 : hands->finality(hands->ctx, report);
+}
+
 static void on_news(void *ctx)
 {
     cd_explorer_news(((pages *)ctx)->x);
@@ -116,6 +122,7 @@ static void on_open(void *ctx, cd_vm *vm, const cd_node_hands *hands)
         .run = on_run,
         .with_pool = on_pool,
         .node_state = on_state,
+        .finality = on_finality,
         .ctx = p,
         .final = {.get = on_final, .ctx = p},
     };

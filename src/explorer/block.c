@@ -66,7 +66,13 @@ static void finality(cd__xp *p, u64 height)
                       : height == p->final.quantum && p->final.is_stamped
                           ? "two thirds of the stake signed it, by BLS and by ML-DSA"
                           : "by its own certificate, or by that of a later block";
-    cd_html_put(&p->h, "<dt>Finality</dt><dd>{} <span class=\"mut\">{}</span>", cd_lamp_word(lamp), how);
+    const char *to = cd__xp_final_href(p);
+    if (to != NULL) {
+        cd_html_put(&p->h, "<dt><a href=\"{}\">Finality</a></dt>", to);
+    } else {
+        cd_html_put(&p->h, "<dt>Finality</dt>");
+    }
+    cd_html_put(&p->h, "<dd>{} <span class=\"mut\">{}</span>", cd_lamp_word(lamp), how);
     if (lamp == CD_LAMP_QUANTUM && height != 0) {
         cd_html_put(&p->h, "<br><code>candela-cli finality verify {}/{} --checkpoint=FILE --rpc=URL</code>",
                     p->x->cfg.chain_name, height);

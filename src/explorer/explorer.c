@@ -57,8 +57,9 @@ cd_explorer *cd_explorer_new(const cd_explorer_cfg *cfg)
 
 bool cd_explorer_has_page(const char *name)
 {
-    static const char *const names[] = {"assets",   "blocks", "tokens",  "pool",  "node", "search", "block", "tx",
-                                        "contract", "live",   "address", "token", "P",    "X",      "C",     "txs"};
+    static const char *const names[] = {"assets", "blocks", "tokens",   "pool", "node",    "search",
+                                        "block",  "tx",     "contract", "live", "address", "token",
+                                        "P",      "X",      "C",        "txs",  "finality"};
     bool has = false;
     for (usize i = 0; i < CD_COUNT(names); i++) {
         has = has || strcmp(names[i], name) == 0;
@@ -152,6 +153,8 @@ static bool write_body(cd__xp *p, cd_bytes path)
         cd__xp_tokens(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("pool"))) {
         cd__xp_pool(p);
+    } else if (cd_bytes_eq(path, cd_bytes_str("finality"))) {
+        cd__xp_finality(p);
     } else if (cd_bytes_eq(path, cd_bytes_str("search"))) {
         return cd__xp_search(p);
     } else if ((rest = behind(path, "block")).p != NULL) {
@@ -171,8 +174,15 @@ static bool write_body(cd__xp *p, cd_bytes path)
 void cd__xp_bar_height(cd__xp *p, cd_html *h)
 {
     u64 height = cd_view_head(p->view)->block.header.number;
+    const char *to = cd__xp_final_href(p);
+    if (to != NULL) {
+        cd_html_put(h, "<a class=\"lampline\" href=\"{}\" title=\"Finality\">", to);
+    }
     cd_ui_lamp(h, cd_lamp_of(&p->final, height));
     cd_html_put(h, "{}", cd_fmt_count(&p->a, height));
+    if (to != NULL) {
+        cd_html_put(h, "</a>");
+    }
 }
 
 void cd__xp_reply(cd__xp *p)

@@ -2,8 +2,8 @@
  *
  *   GET /explorer/… ─► a view of the chain (frozen) ─► facts ─► web ─► a finished page
  *
- * Overview, blocks, block, transaction, address, contract, token, pool, node, search. Facts come from the chain's
- * own readers alone; a page holds one view, so what it shows belongs together. Whatever needs an index (the
+ * Overview, blocks, block, transaction, address, contract, token, pool, finality, node, search. Facts come from the
+ * chain's own readers alone; a page holds one view, so what it shows belongs together. Whatever needs an index (the
  * transactions of an address, holdings, tokens) is asked of the index (index.h), and without one the page says that
  * it is not there. Threading: shared; a request is served on any thread that may read views. [spec:style#B6] */
 #ifndef CD_EXPLORER_EXPLORER_H
@@ -39,10 +39,13 @@ typedef struct cd_explorer_cfg {
     /* What the explorer asks of the process, each with ctx; NULL: it cannot be had, and a page says so.
      * run calls job(arg) on a thread that may take its time (CD_EFULL, CD_ECLOSED: not called).
      * with_pool calls job(arg, pool) on the thread that owns the pool and waits; from such a thread only.
-     * node_state appends what the process knows of itself as a JSON document; on the loop. */
+     * node_state appends what the process knows of itself as a JSON document; on the loop.
+     * finality appends what is known of certificates as one (report NULL: nothing), and gives a number that changes
+     * with it; 0: blocks are not made final. Any thread. */
     cd_err (*run)(void *ctx, void (*job)(void *arg), void *arg);
     cd_err (*with_pool)(void *ctx, void (*job)(void *arg, cd_txpool *pool), void *arg);
     void (*node_state)(void *ctx, cd_buf *out);
+    u64 (*finality)(void *ctx, cd_buf *report);
     void *ctx;
     cd_ui_final_source final; /* which blocks are final */
 } cd_explorer_cfg;

@@ -57,6 +57,7 @@ void cd__xp_address(cd__xp *p, cd_bytes rest);
 void cd__xp_tokens(cd__xp *p);
 void cd__xp_token_page(cd__xp *p, cd_bytes rest);
 void cd__xp_pool(cd__xp *p);
+void cd__xp_finality(cd__xp *p);
 void cd__xp_node(cd__xp *p); /* on the loop */
 
 /* cd__xp_pending writes the page of a transaction that waits; false: there is none of this hash. */
@@ -126,7 +127,8 @@ cd_bytes cd__xp_method(cd__xp *p, const cd_tx *tx);
 #define CD__LIVE_HEIGHT "height"
 #define CD__LIVE_BLOCKS "blocks"
 #define CD__LIVE_TXS    "txs"
-#define CD__LIVE_POOL   "pool" /* what waits has changed: the page is to be read again */
+#define CD__LIVE_POOL   "pool"     /* what waits has changed: the page is to be read again */
+#define CD__LIVE_FINAL  "finality" /* likewise what is signed */
 enum { CD__LIVE_ROWS = 12 };
 
 /* cd__xp_live gives where something of these is told, for data-live; NULL where nothing is. */
@@ -135,8 +137,13 @@ const char *cd__xp_live(cd__xp *p, const char *what);
 /* cd__xp_live_pill writes what the script shows while news come; without scripts it is a link to the page again. */
 void cd__xp_live_pill(cd__xp *p, const char *here);
 
-/* cd__pool_mark gives a number that changes with what waits; 0: the pool does not answer. */
+/* cd__pool_mark gives a number that changes with what waits; 0: the pool does not answer. cd__final_mark likewise with
+ * what is signed; 0: blocks are not made final. */
 u64 cd__pool_mark(cd__xp *p);
+u64 cd__final_mark(cd__xp *p);
+
+/* cd__xp_final_href gives where finality is shown; NULL: nowhere. */
+const char *cd__xp_final_href(cd__xp *p);
 
 /* cd__xp_top and cd__xp_bar_height write what stands in an element that is shown live. */
 void cd__xp_top(cd__xp *p);

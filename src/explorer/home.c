@@ -39,8 +39,14 @@ static void final_height(cd__xp *p, cd_lamp lamp, u64 height)
 {
     cd_html_put(&p->h, "<dt>");
     cd_ui_lamp(&p->h, lamp);
-    cd_html_put(&p->h, "{}</dt><dd><a class=\"mono\" href=\"{}\">{}</a></dd>", cd_lamp_word(lamp),
-                cd__xp_block_href(p, height), cd_fmt_count(&p->a, height));
+    const char *to = cd__xp_final_href(p);
+    if (to != NULL) {
+        cd_html_put(&p->h, "<a href=\"{}\">{}</a>", to, cd_lamp_word(lamp));
+    } else {
+        cd_html_put(&p->h, "{}", cd_lamp_word(lamp));
+    }
+    cd_html_put(&p->h, "</dt><dd><a class=\"mono\" href=\"{}\">{}</a></dd>", cd__xp_block_href(p, height),
+                cd_fmt_count(&p->a, height));
 }
 
 static void beam(cd__xp *p, const recent *r)

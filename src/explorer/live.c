@@ -11,10 +11,10 @@
 
 #include <stdatomic.h>
 
-enum { LISTENERS_MAX = 1000, EVENTS_MAX = 2 * CD__LIVE_ROWS + 4, POOL_MS = 1000 };
+enum { LISTENERS_MAX = 1000, EVENTS_MAX = 2 * CD__LIVE_ROWS + 5, POOL_MS = 1000 };
 
-/* Topics: everybody hears of blocks, who looks at what waits of that too. */
-enum { TOPIC_BLOCKS, TOPIC_POOL };
+/* Topics, as bits: everybody hears of blocks, who looks at what waits or at what is signed of that too. */
+enum { TOPIC_BLOCKS = 0, TOPIC_POOL = 1, TOPIC_FINAL = 2 };
 
 typedef struct event {
     const char *name;
@@ -29,8 +29,9 @@ struct cd__live {
     cd_loop_task news;
     atomic_bool has_news; /* news was posted and has not run yet */
     cd_loop_task done;
-    cd_timer *pool_timer; /* from the first listener to the pool on; stops when nobody listens to anything */
-    bool is_pool_due;     /* what waits is to be looked at */
+    cd_timer *timer; /* from the first listener to such topics on; stops when nobody listens to anything */
+    u64 watched;     /* topics that somebody has listened to since */
+    u64 due;         /* topics that are to be looked at */
     bool is_rendering;
     bool is_stale; /* a block came since the rendering began */
     u64 told;      /* the height up to which everybody was told; during a rendering those who have come since */
@@ -38,8 +39,9 @@ struct cd__live {
     /* The rendering's; its thread and the loop take turns. */
     u64 from;
     u64 from_epoch;
-    bool with_pool;
-    u64 pool_mark; /* cd__pool_mark when it was told last */
+    u64 looks_at;   /* topics */
+    u64 pool_mark;  /* cd__pool_mark when it was told last */
+    u64 final_mark; /* cd__final_mark likewise */
     u64 seen;
     u64 seen_epoch;
     event events[EVENTS_MAX];
@@ -100,13 +102,12 @@ static void tell_txs(struct cd__live *l, cd__xp *p, u64 from, u64 head)
 }
 
 /* That something of it changed is enough: its pages are read again. */
-static void tell_pool(struct cd__live *l, cd__xp *p)
+static void tell_change(struct cd__live *l, cd__xp *p, const char *name, u64 topic, u64 *told, u64 mark)
 {
-    u64 mark = cd__pool_mark(p);
-    if (mark != 0 && mark != l->pool_mark) {
-        tell(l, p, CD__LIVE_POOL, (cd_bytes){0});
-        l->events[l->cnt - 1].topic = TOPIC_POOL;
-        l->pool_mark = mark;
+    if (mark != 0 && mark != *told) {
+        tell(l, p, name, (cd_bytes){0});
+        l->events[l->cnt - 1].topic = topic;
+        *told = mark;
     }
 }
 
@@ -128,8 +129,11 @@ static void render(void *arg)
         cd__xp_bar_height(p, &p->h);
         tell(l, p, CD__LIVE_HEIGHT, (cd_bytes){0});
     }
-    if (l->with_pool) {
-        tell_pool(l, p);
+    if ((l->looks_at & TOPIC_POOL) != 0) {
+        tell_change(l, p, CD__LIVE_POOL, TOPIC_POOL, &l->pool_mark, cd__pool_mark(p));
+    }
+    if ((l->looks_at & TOPIC_FINAL) != 0) {
+        tell_change(l, p, CD__LIVE_FINAL, TOPIC_FINAL, &l->final_mark, cd__final_mark(p));
     }
     cd__xp_close(p);
     cd_loop_post(l->x->cfg.loop, &l->done);
@@ -151,8 +155,8 @@ static void begin(struct cd__live *l)
         l->from = l->told;
         l->from_epoch = l->epoch;
         l->told = UINT64_MAX;
-        l->with_pool = l->is_pool_due;
-        l->is_pool_due = false;
+        l->looks_at = l->due;
+        l->due = 0;
         l->is_rendering = true;
         if (l->x->cfg.run(l->x->cfg.ctx, render, l) != CD_OK) {
             l->told = l->from;
@@ -181,44 +185,47 @@ static void on_done(cd_loop_task *t)
     l->told = cd_min_u64(l->told, l->seen);
     l->epoch = l->seen_epoch;
     l->is_rendering = false;
-    if (l->is_stale || l->is_pool_due || l->told < l->seen) {
+    if (l->is_stale || l->due != 0 || l->told < l->seen) {
         begin(l);
     }
 }
 
-static void on_pool_timer(void *ctx)
+static void on_timer(void *ctx)
 {
     struct cd__live *l = ctx;
     if (l->sse == NULL || cd_sse_cnt(l->sse) == 0) {
-        cd_timer_stop(l->pool_timer);
+        cd_timer_stop(l->timer);
+        l->watched = 0;
         return;
     }
-    l->is_pool_due = true;
+    l->due = l->watched;
     if (!l->is_rendering) {
         begin(l);
     }
 }
 
-/* Somebody listens to what waits: he is told once, and whenever it changes. */
-static void look_at_pool(struct cd__live *l)
+/* Somebody listens to such topics: he is told once, and whenever one changes. */
+static void look_at(struct cd__live *l, u64 topics)
 {
-    if (l->pool_timer == NULL) {
-        l->pool_timer = cd_timer_new(l->x->cfg.loop, on_pool_timer, l);
+    if (l->timer == NULL) {
+        l->timer = cd_timer_new(l->x->cfg.loop, on_timer, l);
     }
-    cd_timer_start(l->pool_timer, POOL_MS, POOL_MS);
+    l->watched |= topics;
+    cd_timer_start(l->timer, POOL_MS, POOL_MS);
 }
 
 static bool wants(const void *ctx, u64 topic)
 {
-    return topic == TOPIC_BLOCKS || *(const bool *)ctx;
+    return topic == TOPIC_BLOCKS || (*(const u64 *)ctx & topic) != 0;
 }
 
-static bool asks_for_pool(cd_http_req *r)
+static u64 topics_of(cd_http_req *r)
 {
     cd_buf text = {0};
-    bool is = cd_web_query(&text, cd_http_req_query(r), "pool", 1);
+    u64 topics = cd_web_query(&text, cd_http_req_query(r), CD__LIVE_POOL, 1) ? TOPIC_POOL : 0;
+    topics |= cd_web_query(&text, cd_http_req_query(r), CD__LIVE_FINAL, 1) ? TOPIC_FINAL : 0;
     cd_buf_fini(&text);
-    return is;
+    return topics;
 }
 
 /* The height that the listener's page shows ("?at="), the present one without. */
@@ -254,11 +261,11 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
         l->epoch = cd_view_epoch(view);
         cd_view_unref(view);
     }
-    bool *with_pool = cd_new(bool);
-    *with_pool = asks_for_pool(r);
-    bool is_pool = *with_pool;
-    if (l->sse == NULL || !cd_sse_listen(l->sse, r, wants, with_pool)) {
-        cd_free(with_pool);
+    u64 *wanted = cd_new(u64);
+    *wanted = topics_of(r);
+    u64 topics = *wanted;
+    if (l->sse == NULL || !cd_sse_listen(l->sse, r, wants, wanted)) {
+        cd_free(wanted);
         cd_http_req_add_header(r, "Retry-After", "10");
         cd_http_reply_error(r, 503, "too many listen already; the page shows the present state");
         return;
@@ -266,8 +273,8 @@ void cd__live_listen(struct cd__live *l, cd_http_req *r)
     /* What came between its page and now is told to everybody once more: rows that stand there already are known by
      * id. */
     l->told = cd_min_u64(l->told, at);
-    if (is_pool) {
-        look_at_pool(l);
+    if (topics != 0) {
+        look_at(l, topics);
     }
     if (!l->is_rendering) {
         begin(l);
@@ -286,8 +293,8 @@ struct cd__live *cd__live_new(cd_explorer *x)
 void cd__live_leave(struct cd__live *l)
 {
     l->is_left = true;
-    cd_timer_free(l->pool_timer);
-    l->pool_timer = NULL;
+    cd_timer_free(l->timer);
+    l->timer = NULL;
     cd_sse_free(l->sse);
     l->sse = NULL;
 }
@@ -300,7 +307,7 @@ void cd__live_free(struct cd__live *l)
     for (usize i = 0; i < l->cnt; i++) {
         cd_buf_fini(&l->events[i].data);
     }
-    cd_timer_free(l->pool_timer);
+    cd_timer_free(l->timer);
     cd_sse_free(l->sse);
     cd_free(l);
 }
@@ -318,6 +325,7 @@ const char *cd__xp_live(cd__xp *p, const char *what)
         return NULL;
     }
     u64 head = cd_view_head(p->view)->block.header.number;
-    const char *pool = strcmp(what, CD__LIVE_POOL) == 0 ? "&pool=1" : "";
-    return cd_arena_fmt(&p->a, "%s/live?at=%llu%s#%s", p->x->root, (unsigned long long)head, pool, what);
+    bool is_topic = strcmp(what, CD__LIVE_POOL) == 0 || strcmp(what, CD__LIVE_FINAL) == 0;
+    const char *topic = is_topic ? cd_arena_fmt(&p->a, "&%s=1", what) : "";
+    return cd_arena_fmt(&p->a, "%s/live?at=%llu%s#%s", p->x->root, (unsigned long long)head, topic, what);
 }

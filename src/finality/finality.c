@@ -89,6 +89,42 @@ void cd_finality_stats_get(const cd_finality *f, cd_finality_stats *out)
     *out = f->stats;
 }
 
+static void put_row(cd_finality_row *out, const cd__fin_chain *c, const cd__fin_block *b)
+{
+    const cd__fin_session *s = c->session != NULL && c->session->block == b ? c->session : NULL;
+    usize n = cd_max_u64(b->heard.n, b->stamped.n);
+    out->chain = c->id;
+    out->block = b->msg.block;
+    out->height = b->height;
+    out->epoch = b->epoch;
+    out->is_signed = b->is_bls;
+    out->is_final = b->is_done;
+    out->parties = s == NULL ? 0 : s->set.cnt;
+    out->commits = s == NULL ? 0 : s->d_cnt;
+    out->answers = s == NULL ? 0 : s->z_cnt;
+    out->bits_n = (u32)n;
+    memset(out->shares, 0, n);
+    memset(out->stamps, 0, n);
+    if (b->heard.n != 0) {
+        memcpy(out->shares, b->heard.p, b->heard.n);
+    }
+    if (b->stamped.n != 0) {
+        memcpy(out->stamps, b->stamped.p, b->stamped.n);
+    }
+}
+
+u32 cd_finality_rows(const cd_finality *f, cd_finality_row *out, u32 max)
+{
+    u32 cnt = 0;
+    for (u32 i = 0; i < f->chain_cnt; i++) {
+        const cd__fin_chain *c = f->chains[i];
+        for (u32 k = 0; k < CD_FINALITY_ROWS && k < c->cnt && cnt < max; k++) {
+            put_row(&out[cnt++], c, c->blocks[c->cnt - 1 - k]);
+        }
+    }
+    return cnt;
+}
+
 /* --- sets --- */
 
 cd_fin_span *cd__fin_span(cd_finality *f, const cd__fin_block *b)
@@ -131,6 +167,11 @@ bool cd_finality_newest(cd_finality *f, u64 *number, cd_fin_set *set)
     *number = s->number;
     *set = cd__fin_set(f, s);
     return true;
+}
+
+u64 cd_finality_keys(const cd_finality *f)
+{
+    return f->keys_view;
 }
 
 bool cd__fin_note_bit(cd_buf *bits, u32 i)

@@ -78,6 +78,9 @@ cd_err cd_finality_pblock(cd_finality *f, u64 height, u64 time_s, const cd_vm_va
  * call. */
 bool cd_finality_newest(cd_finality *f, u64 *number, cd_fin_set *set);
 
+/* cd_finality_keys gives a number that is another whenever ML-DSA keys have changed. */
+u64 cd_finality_keys(const cd_finality *f);
+
 /* cd_finality_accepted tells an accepted block; those of a chain with rising heights. is_new: it was accepted in turn,
  * not while catching up, so that this node signs it. Errors: CD_ELIMIT: too many chains; CD_ENOENT: its epoch is not
  * known. */
@@ -123,6 +126,26 @@ typedef struct cd_finality_stats {
 } cd_finality_stats;
 /* cd_finality_stats_get reads them. */
 void cd_finality_stats_get(const cd_finality *f, cd_finality_stats *out);
+
+/* How far a block is that is worked on: bits by index of its epoch's set. */
+typedef struct cd_finality_row {
+    cd_hash32 chain;
+    cd_hash32 block;
+    u64 height;
+    u64 epoch;
+    bool is_signed; /* two thirds have, by BLS */
+    bool is_final;  /* it is, or one above it */
+    u32 parties;    /* of a lattice session of it that goes on; 0: none does */
+    u32 commits;    /* that have come */
+    u32 answers;
+    u8 shares[CD_FIN_VALIDATORS_MAX / 8]; /* whose BLS share came */
+    u8 stamps[CD_FIN_VALIDATORS_MAX / 8]; /* whose ML-DSA signature came */
+    u32 bits_n;                           /* bytes of both that are set */
+} cd_finality_row;
+
+/* cd_finality_rows gives the newest blocks, CD_FINALITY_ROWS of each chain at most, newest first; up to max. */
+enum { CD_FINALITY_ROWS = 4 };
+u32 cd_finality_rows(const cd_finality *f, cd_finality_row *out, u32 max);
 
 /* cd_finality_group_fits says whether a group of those nodes is that of a set. */
 bool cd_finality_group_fits(cd_bytes group_nodes, const cd_fin_set *set);

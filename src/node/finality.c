@@ -11,7 +11,7 @@
 static const char prefix[] = "Y"; /* of the part of the store */
 
 /* Requests have even numbers; the P-Chain's own are odd. */
-enum { RETRY_MS = 50, IDLE_MS = 1000, QUESTIONS = 64 };
+enum { ROWS_MAX = 64, RETRY_MS = 50, IDLE_MS = 1000, QUESTIONS = 64 };
 
 /* Something for the thread. */
 typedef struct item {
@@ -86,8 +86,13 @@ struct cd_node_finality {
     u32 chain_cnt;
     cd_buf checkpoint;
     u64 checkpoint_of;     /* of which epoch, */
-    usize checkpoint_keys; /* with how many keys, */
+    u64 checkpoint_keys;   /* with which keys, */
     u32 checkpoint_chains; /* and how many chains */
+    cd_fin_set seated;     /* the newest set, whose keys are borrowed by nobody here: nodes and weights count */
+    cd_buf seats;          /* its cd_fin_validator */
+    u64 seated_epoch;
+    cd_finality_row *rows; /* ROWS_MAX */
+    u32 row_cnt;
     cd_mutex changes_lock; /* protects the list that was asked for last: from which epoch, after how many changes */
     cd_buf changes;
     u64 changes_from;
@@ -289,6 +294,7 @@ static bool wait(cd_node_finality *f, item *out, bool *has_item, u64 next_ns, bo
         f->bytes -= out->message.n;
     }
     cd_finality_stats_get(f->fin, &f->counts);
+    f->row_cnt = cd_finality_rows(f->fin, f->rows, ROWS_MAX);
     cd_mutex_unlock(&f->lock);
     return goes_on;
 }
@@ -299,12 +305,9 @@ static void renew_checkpoint(cd_node_finality *f)
     cd_fin_set set;
     u64 number;
     cd_buf out = {0};
-    usize keys = 0;
+    u64 keys = cd_finality_keys(f->fin);
     if (!cd_finality_newest(f->fin, &number, &set)) {
         return;
-    }
-    for (u32 i = 0; i < set.cnt; i++) {
-        keys += set.validators[i].mldsa != NULL;
     }
     cd_mutex_lock(&f->lock);
     if (f->checkpoint.n == 0 || f->checkpoint_of != number || f->checkpoint_keys != keys ||
@@ -316,6 +319,10 @@ static void renew_checkpoint(cd_node_finality *f)
         cd_fin_checkpoint_put(&out, &epoch, f->chains, f->chain_cnt);
         cd_buf_clear(&f->checkpoint);
         cd_buf_put(&f->checkpoint, cd_buf_bytes(&out));
+        cd_buf_clear(&f->seats);
+        cd_buf_put(&f->seats, cd_bytes_of(set.validators, set.cnt * sizeof *set.validators));
+        f->seated = set;
+        f->seated_epoch = number;
         f->checkpoint_of = number;
         f->checkpoint_keys = keys;
         f->checkpoint_chains = f->chain_cnt;
@@ -591,6 +598,61 @@ cd_err cd_node_finality_cert_at(const cd_node_finality *f, cd_buf *out, const cd
     return cd_finality_cert_at(f->part, out, chain, height);
 }
 
+void cd_node_finality_look(cd_node_finality *f, cd_node_finality_now *out, const cd_hash32 *chain)
+{
+    cd_buf cert = {0};
+    memset(out, 0, sizeof *out);
+    cd_mutex_lock(&f->lock);
+    const cd_fin_validator *seats = (const cd_fin_validator *)(const void *)f->seats.p;
+    out->cnt = (u32)(f->seats.n / sizeof *seats);
+    out->epoch = f->seated_epoch;
+    out->from = f->seated.from;
+    out->total = f->seated.total;
+    out->has_group = f->seated.group != NULL;
+    out->nodes = cd_alloc(out->cnt * sizeof *out->nodes);
+    out->weights = cd_alloc(out->cnt * sizeof *out->weights);
+    for (u32 i = 0; i < out->cnt; i++) {
+        out->nodes[i] = seats[i].node;
+        out->weights[i] = seats[i].weight;
+        out->keyed += seats[i].mldsa != NULL;
+    }
+    for (u32 i = 0; i < f->row_cnt && out->row_cnt < CD_FINALITY_ROWS; i++) {
+        if (cd_hash32_eq(&f->rows[i].chain, chain)) {
+            out->rows[out->row_cnt++] = f->rows[i];
+        }
+    }
+    cd_mutex_unlock(&f->lock);
+    out->is_set_signed = cd_finality_cert_at(f->part, &cert, &cd_fin_epoch_chain, out->epoch) == CD_OK && cert.n > 2 &&
+                         cert.p[2] == CD_FIN_MLDSA;
+    cd_buf_fini(&cert);
+}
+
+void cd_node_finality_now_fini(cd_node_finality_now *n)
+{
+    cd_free(n->nodes);
+    cd_free(n->weights);
+    *n = (cd_node_finality_now){.cnt = 0};
+}
+
+u64 cd_node_finality_mark(cd_node_finality *f, const cd_hash32 *chain)
+{
+    u64 mark = 1;
+    cd_mutex_lock(&f->lock);
+    for (u32 i = 0; i < f->row_cnt; i++) {
+        const cd_finality_row *r = &f->rows[i];
+        if (!cd_hash32_eq(&r->chain, chain)) {
+            continue;
+        }
+        mark = mark * 31 + r->height * 8 + (r->is_signed ? 4 : 0) + (r->is_final ? 2 : 0);
+        mark = mark * 31 + ((u64)r->parties << 16) + ((u64)r->commits << 8) + r->answers;
+        for (u32 k = 0; k < r->bits_n; k++) {
+            mark = (mark * 31 + r->shares[k]) * 31 + r->stamps[k];
+        }
+    }
+    cd_mutex_unlock(&f->lock);
+    return mark == 0 ? 1 : mark;
+}
+
 /* --- metrics --- */
 
 static double counted(cd_node_finality *f, usize offset)
@@ -689,6 +751,7 @@ cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *
                             .answered = on_answered,
                             .met = on_met,
                             .ctx = f};
+    f->rows = cd_alloc(ROWS_MAX * sizeof *f->rows);
     f->items = cd_alloc(CD_NODE_FINALITY_ITEMS * sizeof *f->items);
     cd_mutex_init(&f->lock);
     cd_mutex_init(&f->speak_lock);
@@ -738,6 +801,8 @@ void cd_node_finality_free(cd_node_finality *f)
         f->head = (f->head + 1) % CD_NODE_FINALITY_ITEMS;
     }
     cd_free(f->items);
+    cd_free(f->rows);
+    cd_buf_fini(&f->seats);
     cd_buf_fini(&f->pblocks);
     cd_buf_fini(&f->checkpoint);
     cd_finality_free(f->fin);

@@ -88,6 +88,29 @@ struct cd_node_final {
  * final one. Any thread. */
 void cd_node_finality_get(cd_node_finality *f, cd_node_final *by_bls, cd_node_final *final, const cd_hash32 *chain);
 
+/* What is going on: who signs in the newest epoch, and how far the newest blocks of a chain are. */
+typedef struct cd_node_finality_now {
+    u64 epoch;
+    u64 from;  /* the P-Chain height that it begins at */
+    u64 total; /* weight of all */
+    u32 cnt;   /* validators, 0: no epoch is known */
+    u32 keyed; /* that have announced an ML-DSA key */
+    bool has_group;
+    bool is_set_signed; /* by the set before, by ML-DSA as well */
+    cd_node_id *nodes;  /* cnt each, in the order of bits; freed by cd_node_finality_now_fini */
+    u64 *weights;
+    u32 row_cnt;
+    cd_finality_row rows[CD_FINALITY_ROWS]; /* newest first */
+} cd_node_finality_now;
+
+/* cd_node_finality_look fills it; any thread. cd_node_finality_mark gives a number that changes when rows do. */
+void cd_node_finality_look(cd_node_finality *f, cd_node_finality_now *out, const cd_hash32 *chain);
+void cd_node_finality_now_fini(cd_node_finality_now *n);
+u64 cd_node_finality_mark(cd_node_finality *f, const cd_hash32 *chain);
+
+/* cd_node_finality_report appends what pages for people show of a chain, as JSON (finality_report.c). Any thread. */
+void cd_node_finality_report(cd_node_finality *f, cd_buf *out, const cd_hash32 *chain);
+
 /* cd_node_finality_checkpoint appends what somebody needs to check certificates by himself: the newest epoch with its
  * set (finality/cert/epoch.h). Errors: CD_ENOENT while there is none. */
 cd_err cd_node_finality_checkpoint(cd_node_finality *f, cd_buf *out) CD_CHECK;

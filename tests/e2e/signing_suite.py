@@ -1,4 +1,5 @@
 """Validators make blocks final over the network, and give strangers what they need to check it. [spec:finality#6]"""
+import http.client
 import json
 import pathlib
 import shutil
@@ -53,10 +54,21 @@ def test_a_network_makes_its_blocks_final(env):
         code, out, err = run(env, "finality", "verify", "block.cert", "--checkpoint=network.checkpoint", "--chain=X",
                              cwd=folder)
         same(code, 1, "a certificate is for its chain")
+        # People see it, too, with links from the lamps.
+        host, port = nodes["node1"]["uri"].removeprefix("http://").split(":")
+
+        def page(path):
+            c = http.client.HTTPConnection(host, int(port), timeout=30)
+            c.request("GET", "/explorer" + path)
+            return c.getresponse().read().decode()
+
+        match(page(""), 'href="/explorer/finality">Quantum-final</a>')
+        match(page("/finality"), r"(?s)BLS and ML-DSA<span class=\"sub\">type 3, [45] signatures.*finality verify C/1")
         # One of five is dead: four fifths go on. Back again, it hears of what it missed.
         net.do("kill", "node5")
         pay()
         wait_for("a block without node5 is final", lambda: final(nodes["node3"], "C", 2))
+        wait_for("whose name stands there", lambda: nodes["node5"]["nodeID"][:12] in page("/finality"))
         net.nodes("up")
         back = net.nodes()["node5"]
         pay()

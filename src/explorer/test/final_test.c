@@ -72,8 +72,52 @@ static void as_the_node_says(void **state)
     expect_lamp(rig_html("/block/C/4", "200"), "Block 4</h1>", "lamp full");
 }
 
+/* Signatures that arrive, certificates, who is missing in them; nothing that a report may lack or hold breaks it. */
+static void finality_page(void **state)
+{
+    (void)state;
+    rig_report = NULL;
+    rig_says(rig_get("/finality"), "Blocks are not made final here");
+    rig_final = (cd_ui_final){.is_told = true, .is_stamped = true, .bls = 4, .quantum = 3};
+    rig_report =
+        "{\"epoch\":2,\"validators\":5,\"keyed\":4,\"hasGroup\":true,\"isSetSigned\":true,\"now\":["
+        "{\"height\":5,\"signed\":false,\"final\":false,\"parties\":0,\"shares\":3,\"stamps\":0,\"missing\":"
+        "[\"NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg\",\"<b>\"]},"
+        "{\"height\":4,\"signed\":true,\"final\":false,\"parties\":5,\"commits\":5,\"answers\":2,\"shares\":5,"
+        "\"missing\":[]},"
+        "{\"height\":3,\"signed\":true,\"final\":true,\"parties\":0,\"stamps\":4,\"shares\":5,\"missing\":[]}],"
+        "\"recent\":[{\"height\":4,\"type\":0,\"time\":1,\"total\":500,\"signedBy\":400,\"missing\":[\"NodeID-x\"]},"
+        "{\"height\":3,\"type\":3,\"time\":1,\"total\":500,\"signedBy\":500,\"stamps\":4,\"missing\":[]},"
+        "{\"height\":2,\"type\":2,\"time\":1,\"total\":500,\"signedBy\":500,\"parties\":4}]}";
+    const char *html = rig_html("/finality", "200");
+    assert_non_null(strstr(html, "/live?at="));
+    assert_non_null(strstr(html, "&amp;finality=1#finality\""));
+    assert_null(strstr(html, "<b>"));
+    const char *page = rig_get("/finality");
+    rig_says(page, "Epoch 2 signed by the set before");
+    rig_says(page, "1 without an ML-DSA key");
+    rig_says(page, "3 of 5");
+    rig_says(page, "behind BLS");
+    rig_says(page, "2 of 5 answers");
+    rig_says(page, "4 of 5 ML-DSA");
+    rig_says(page, "BLS and threshold type 2, 4 parties");
+    rig_says(page, "BLS and ML-DSA type 3, 4 signatures");
+    rig_says(page, "80.00");
+    rig_says(page, "of an earlier set");
+    rig_says(page, "finality verify C/3");
+    assert_non_null(strstr(rig_html("", "200"), "href=\"/explorer/finality\">Quantum-final</a>"));
+    assert_non_null(strstr(rig_html("/block/C/2", "200"), "href=\"/explorer/finality\">Finality</a>"));
+    const char *const poor[] = {"{}", "[]", "nothing", "{\"now\":7,\"recent\":{}}", "{\"now\":[1,{}],\"recent\":[{}]}"};
+    for (usize i = 0; i < CD_COUNT(poor); i++) {
+        rig_report = poor[i];
+        (void)rig_html("/finality", "200");
+    }
+    rig_report = NULL;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_says), cmocka_unit_test(as_the_node_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_says), cmocka_unit_test(as_the_node_says),
+                                       cmocka_unit_test(finality_page)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

@@ -116,9 +116,36 @@ static void test_pool(void **state)
     cd_buf_fini(&other);
 }
 
+/* Likewise who looks at what is signed. */
+static void test_finality(void **state)
+{
+    (void)state;
+    cd_buf text = {0};
+    cd_buf other = {0};
+    rig_report = "{}";
+    int fd = listen_to("at=3&finality=1", &text);
+    int deaf = listen_to("at=3&pool=1", &other);
+    wait_for(fd, &text, "event: finality");
+    rig_mark = 2;
+    while (count(cd_buf_cstr(&text), "event: finality") < 2) {
+        ssize_t n = recv(fd, cd_buf_reserve(&text, 65536), 65536, 0);
+        assert_true(n > 0);
+        text.n += (usize)n;
+    }
+    (void)rpc_node_ask(&g.node, "evm_mine", "[]");
+    wait_for(deaf, &other, "event: height");
+    assert_null(strstr(cd_buf_cstr(&other), "event: finality"));
+    assert_null(strstr(cd_buf_cstr(&text), "event: pool"));
+    rig_report = NULL;
+    (void)close(fd);
+    (void)close(deaf);
+    cd_buf_fini(&text);
+    cd_buf_fini(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_pool)};
+                                       cmocka_unit_test(test_pool), cmocka_unit_test(test_finality)};
     return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

@@ -30,6 +30,7 @@ typedef struct cd_node_hands {
     cd_err (*run)(void *ctx, void (*job)(void *arg), void *arg);
     void (*state)(void *ctx, cd_buf *out);
     bool (*final)(void *ctx, struct cd_node_final *by_bls, struct cd_node_final *final);
+    u64 (*finality)(void *ctx, cd_buf *report); /* a mark that changes with it, 0: none; report NULL: that alone */
     void *ctx;
 } cd_node_hands;
 

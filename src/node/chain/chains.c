@@ -184,6 +184,16 @@ static bool on_final(void *ctx, cd_node_final *by_bls, cd_node_final *final)
     return f != NULL;
 }
 
+static u64 on_finality(void *ctx, cd_buf *report)
+{
+    const row *r = ctx;
+    cd_node_finality *f = r->all->cfg.env.finality;
+    if (f != NULL && report != NULL) {
+        cd_node_finality_report(f, report, cd_node_chain_id(r->chain));
+    }
+    return f == NULL ? 0 : cd_node_finality_mark(f, cd_node_chain_id(r->chain));
+}
+
 /* A name or an id may stand for one chain only, whatever that one is doing. */
 static cd_err check_names(const cd_chains *cs, const row *fresh, const cd_node_chain_cfg *cfg, cd_errinfo *why)
 {
@@ -219,7 +229,13 @@ static cd_err row_start(cd_chains *cs, row **out, const cd_node_chain_cfg *cfg, 
     r->ended.fn = on_ended_task;
     cd_front *f = cs->cfg.front;
     const cd_node_hands hands = {
-        .loop = f == NULL ? NULL : cd_front_loop(f), .run = on_run, .state = on_state, .final = on_final, .ctx = r};
+        .loop = f == NULL ? NULL : cd_front_loop(f),
+        .run = on_run,
+        .state = on_state,
+        .final = on_final,
+        .finality = on_finality,
+        .ctx = r,
+    };
     const cd_node_chain_events events = {.opened = on_opened, .ended = on_ended, .ctx = r};
     cd_err e = cd_node_chain_new(&r->chain, &cs->cfg.env, cfg, &hands, !is_first, &events, why);
     if (e != CD_OK) {
