@@ -158,7 +158,7 @@ static void take_in(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, const cd
     }
     c->progress_ns = now;
     c->has_news = true;
-    f->cfg.out.certified(f->cfg.out.ctx, b->height, cert, bytes);
+    f->cfg.out.certified(f->cfg.out.ctx, b->height, b->begun_ns, cert, bytes);
 }
 
 bool cd__fin_certify(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, cd_fin_cert *cert, cd_buf *bytes, u64 now)

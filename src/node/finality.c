@@ -19,6 +19,7 @@ typedef struct item {
     cd_hash32 chain; /* of a BLOCK, or the one that an ANSWER is about */
     u64 height;
     cd_fin_msg msg;
+    u64 since_ns; /* of a BLOCK: when it was accepted */
     cd_node_id node;
     cd_buf message;
 } item;
@@ -76,6 +77,8 @@ struct cd_node_finality {
     listener listeners[CD_FIN_CHAINS_MAX];
     u32 listener_cnt;
     _Atomic u64 dropped;
+    cd_hist *bls_time; /* NULL: no metrics */
+    cd_hist *final_time;
     /* Under lock again: what the thread has found. */
     cd_finality_stats counts;
     by_bls signed_blocks[CD_FIN_CHAINS_MAX];
@@ -205,12 +208,22 @@ static bool tell_owed(cd_node_finality *f)
     return is_done;
 }
 
-static void on_certified(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes)
+/* How long after accepting; blocks that were fetched are not told of. */
+static void note_time(cd_node_finality *f, cd_fin_type type, u64 since_ns)
+{
+    cd_hist *h = type == CD_FIN_BLS ? f->bls_time : cd_fin_is_final(type) ? f->final_time : NULL;
+    if (h != NULL) {
+        cd_hist_add(h, (cd_clock_mono_ns(f->cfg.clock) - since_ns) / 1000);
+    }
+}
+
+static void on_certified(void *ctx, u64 height, u64 since_ns, const cd_fin_cert *cert, cd_bytes bytes)
 {
     cd_node_finality *f = ctx;
     const cd_node_final block = {.is_there = true, .block = cert->msg.block, .height = height, .type = cert->type};
     cd_buf id = {0};
     note_signed(f, &cert->chain, &block);
+    note_time(f, cert->type, since_ns);
     if (is_told(f, cert->type)) {
         tell_chain(f, cert, bytes);
     }
@@ -226,7 +239,8 @@ static void handle(cd_node_finality *f, item *x)
 {
     u64 now = cd_clock_mono_ns(f->cfg.clock);
     if (x->kind == BLOCK) {
-        (void)!cd_finality_accepted(f->fin, &x->chain, x->height, &x->msg, true, now); /* its descendants will do */
+        (void)!cd_finality_accepted(f->fin, &x->chain, x->height, &x->msg, true,
+                                    x->since_ns); /* its descendants will do */
     } else if (x->kind == MET) {
         cd_finality_connected(f->fin, &x->node);
     } else if (x->kind == ANSWER) {
@@ -371,7 +385,8 @@ static void put(cd_node_finality *f, item *x)
 
 void cd_node_finality_block(cd_node_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg)
 {
-    item x = {.kind = BLOCK, .chain = *chain, .height = height, .msg = *msg};
+    item x = {
+        .kind = BLOCK, .chain = *chain, .height = height, .msg = *msg, .since_ns = cd_clock_mono_ns(f->cfg.clock)};
     put(f, &x);
 }
 
@@ -701,6 +716,17 @@ static void open_metrics(cd_node_finality *f)
         {"finality_set_changes", "changes of the set that the set before has signed", count_turns},
         {"finality_dropped", "blocks and words that found no room", count_dropped},
     };
+    static const u64 bounds[] = {1000,   2000,   3000,    4000,    5000,    7500,   10000,  15000,
+                                 20000,  30000,  50000,   75000,   100000,  150000, 200000, 300000,
+                                 500000, 750000, 1000000, 1500000, 2000000, 5000000};
+    if (f->cfg.metrics != NULL) {
+        f->bls_time =
+            cd_metrics_hist(f->cfg.metrics, "finality_bls_seconds", "from accepting a block to its BLS certificate",
+                            NULL, 0, bounds, CD_COUNT(bounds), 1e6);
+        f->final_time =
+            cd_metrics_hist(f->cfg.metrics, "finality_final_seconds", "from accepting a block to its final certificate",
+                            NULL, 0, bounds, CD_COUNT(bounds), 1e6);
+    }
     for (usize i = 0; f->cfg.metrics != NULL && i < CD_COUNT(rows); i++) {
         cd_metrics_gauge_fn(f->cfg.metrics, rows[i].name, rows[i].help, NULL, 0, rows[i].fn, f);
     }

@@ -157,8 +157,10 @@ __attribute__((unused)) static void net_ask(void *ctx, const cd_node_id *to, cd_
 }
 
 /* Whatever a node holds for true is verified once more, beside the set that the test knows. */
-__attribute__((unused)) static void net_certified(void *ctx, u64 height, const cd_fin_cert *cert, cd_bytes bytes)
+__attribute__((unused)) static void net_certified(void *ctx, u64 height, u64 since_ns, const cd_fin_cert *cert,
+                                                  cd_bytes bytes)
 {
+    CD_ASSERT(since_ns <= ((const net_node *)ctx)->net->now);
     net_node *node = ctx;
     world *w = node->net->w;
     cd_fin_cert read;
