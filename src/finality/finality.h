@@ -42,8 +42,8 @@ typedef struct cd_finality_out {
     void *ctx;
     void (*tell)(void *ctx, const cd_node_id *nodes, usize cnt, cd_bytes message); /* as gossip */
     void (*ask)(void *ctx, const cd_node_id *node, cd_bytes message); /* the answer goes to cd_finality_answered */
-    /* certified: the certificate is in the store and true. height: of the block on its chain, which was told as accepted
-     * at since_ns. */
+    /* certified: the certificate is in the store and true. height: of the block on its chain, which was told as
+     * accepted at since_ns. */
     void (*certified)(void *ctx, u64 height, u64 since_ns, const cd_fin_cert *cert, cd_bytes bytes);
 } cd_finality_out;
 
