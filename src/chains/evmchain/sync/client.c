@@ -110,7 +110,8 @@ static bool is_hopeless(const cd_sync_client *c)
 {
     u32 left = cd__peers_left(c);
     bool is_late = cd__sync_now(c) - c->good_ns >= PATIENCE_NS;
-    return is_late && (left == 0 ? c->bad_cnt != 0 : c->bad_cnt >= cd_max_u64(BAD_MIN, (u64)3 * left));
+    bool all_failed = c->bad_cnt != 0 || c->stats.lies != 0; /* else nobody was there to ask */
+    return is_late && (left == 0 ? all_failed : c->bad_cnt >= cd_max_u64(BAD_MIN, (u64)3 * left));
 }
 
 static cd_err gather(cd_sync_client *c, cd_errinfo *why)

@@ -94,7 +94,8 @@ struct cd_sync_client {
     cd_sync_stats stats;
 };
 
-enum { CD__FIRST_REQUEST = 0x40000000 }; /* the VM's other questions have small numbers */
+/* The VM's other questions have small numbers. The original takes odd ones for those of its SDK. */
+enum { CD__FIRST_REQUEST = 0x40000000 };
 
 CD_INLINE u64 cd__sync_now(const cd_sync_client *c)
 {

@@ -263,6 +263,8 @@ double cd__work_part(const cd_sync_client *c)
 
 /* --- questions --- */
 
+/* Leafs are asked for without an end: behind the last one before it the original's servers prove nothing, so that one
+ * could not tell from their answer that none is left. What is beyond a part is cut off here. */
 static void question(const cd_sync_client *c, cd_sync_ask *out, cd__task *t)
 {
     u32 most = c->cfg.leafs_max == 0 ? CD_SYNC_LEAFS_MAX : c->cfg.leafs_max;
@@ -275,7 +277,6 @@ static void question(const cd_sync_client *c, cd_sync_ask *out, cd__task *t)
         *out = (cd_sync_ask){.kind = CD_SYNC_LEAFS, .leafs = {.root = t->root, .account = t->account}};
         bool is_side = t->kind == CD__TASK_SIDE;
         out->leafs.start = cd_bytes_of(t->next, is_side ? CD_SYNC_SIDE_KEY : 32);
-        out->leafs.end = t->kind == CD__TASK_ACCOUNTS ? cd_bytes_of(t->last, 32) : (cd_bytes){0};
         out->leafs.limit = (u16)cd_min_u64(most, CD_SYNC_LEAFS_MAX);
         out->leafs.of = is_side ? CD_SYNC_OF_ATOMIC : CD_SYNC_OF_STATE;
     }
@@ -299,7 +300,7 @@ void cd__work_ask(cd_sync_client *c)
         p->open++;
         c->open++;
         c->stats.asked++;
-        c->request = c->request + 1 < CD__FIRST_REQUEST ? CD__FIRST_REQUEST : c->request + 1;
+        c->request = c->request + 2 < CD__FIRST_REQUEST ? CD__FIRST_REQUEST : c->request + 2;
         t->is_asked = true;
         t->from = *to;
         t->request = c->request;
@@ -394,7 +395,9 @@ static cd_err take_leafs(cd_sync_client *c, cd__task *t, cd_arena *a, const cd_s
                          usize *items, bool *is_lie, cd_errinfo *why)
 {
     cd_sync_run run;
-    cd_err e = cd_sync_check_leafs(&run, a, &ask->leafs, msg, why);
+    cd_sync_ask_leafs wanted = ask->leafs;
+    wanted.end = t->kind == CD__TASK_ACCOUNTS ? cd_bytes_of(t->last, 32) : wanted.end;
+    cd_err e = cd_sync_check_leafs(&run, a, &wanted, msg, why);
     if (e == CD_OK && run.more && run.cnt == 0) {
         e = cd_fail(why, CD_EPROOF, "no leafs, and more of them");
     }
