@@ -24,7 +24,7 @@ class Network:
     """All validators of the local network, and the wallet of its funded key."""
 
     def __init__(self, env):
-        self.members = [Member(env, s) for s in stakers()]
+        self.members = [self.member(env, s, i) for i, s in enumerate(stakers())]
         self.all = list(self.members)
         self.turn = 0
         for m in self.members:
@@ -35,6 +35,9 @@ class Network:
         ids["P"] = "11111111111111111111111111111111LpoYY"
         asset = ask(self.members[0], "P", "getStakingAssetID")["assetID"]
         self.wallet = txs.Wallet(12345, asset, ids)
+
+    def member(self, env, staker, number):
+        return Member(env, staker)
 
     def start(self, member):
         others = [m for m in self.members if m is not member and m.address is not None]
