@@ -141,6 +141,7 @@ void cd__fin_witness_cert(cd_buf *out, const cd_fin_set *set, const cd_fin_msg *
     cd_bls_sig *sigs = cd_alloc(sizeof *sigs * set->cnt);
     usize cnt = 0;
     u64 signed_by = 0;
+    u64 stamped = 0;
     for (u32 i = 0; i < set->cnt; i++) {
         if ((all[i].has & CD__FIN_SIGNED_BLS) != 0 &&
             cd_bls_sig_dec(&sigs[cnt], cd_bytes_of(all[i].bls, CD_BLS_SIG_LEN)) == CD_OK) {
@@ -148,7 +149,8 @@ void cd__fin_witness_cert(cd_buf *out, const cd_fin_set *set, const cd_fin_msg *
             signed_by += set->validators[i].weight;
             cnt++;
         }
-        if (by_mldsa && (all[i].has & CD__FIN_SIGNED_MLDSA) != 0) {
+        if (by_mldsa && (all[i].has & CD__FIN_SIGNED_MLDSA) != 0 && !cd_fin_quorum(stamped, set->total)) {
+            stamped += set->validators[i].weight; /* as many as are needed: they are large */
             cd_buf_put(&stamps, cd_bytes_of(set->validators[i].node.b, CD_FIN_NODE_BYTES));
             cd_buf_put(&stamps, cd_bytes_of(all[i].mldsa, CD_MLDSA_SIG));
         }

@@ -9,7 +9,7 @@
 #include "finality/cert/test/world.h"
 #include "finality/finality.h"
 
-enum { NET_MAX = 8, NET_QUEUE = 8192, NET_BLOCKS = 512 };
+enum { NET_MAX = 8, NET_QUEUE = 8192, NET_BLOCKS = 2048 };
 #define NET_MS 1000000ull
 
 typedef struct network network;
