@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { HTTP_INTERNAL_ERROR = 500 };
+enum { HTTP_INTERNAL_ERROR = 500, SPARE_MAX = 64, SPARE_SIZE = 32 * 1024 };
 
 /* --- what came, as a request for our own handlers --- */
 
@@ -119,12 +119,52 @@ cd_proto_list cd__tunnel_headers(cd_arena *mem, const cd_proto_list *given, cd_b
 
 /* --- HandleSimple --- */
 
-typedef struct simple {
+typedef struct cd__tunnel_simple {
     cd_http_inner in; /* first */
+    cd__tunnel *tunnel;
+    struct cd__tunnel_simple *next; /* among the spare ones */
     cd_grpc_call *call;
     cd_arena mem;
     cd_wire_http_simple req; /* borrows from the call */
 } simple;
+
+static simple *simple_new(cd__tunnel *t)
+{
+    simple *s = t->spare;
+    if (s == NULL) {
+        s = cd_new(simple);
+        s->tunnel = t;
+    } else {
+        t->spare = s->next;
+        t->spare_cnt--;
+    }
+    return s;
+}
+
+static void simple_free(simple *s)
+{
+    cd_http_inner_fini(&s->in);
+    cd_arena_fini(&s->mem);
+    cd_free(s);
+}
+
+/* Keeps the memory of a request that is over, unless there is much of it: used bytes were parsed or written. */
+static void simple_done(simple *s, usize used)
+{
+    cd__tunnel *t = s->tunnel;
+    if (used > SPARE_SIZE || t->spare_cnt == SPARE_MAX) {
+        simple_free(s);
+        return;
+    }
+    cd_http_msg_clear(&s->in.msg);
+    cd_buf_clear(&s->in.lines);
+    cd_buf_fini(&s->in.body);
+    cd_arena_reset(&s->mem);
+    s->req = (cd_wire_http_simple){0};
+    s->next = t->spare;
+    t->spare = s;
+    t->spare_cnt++;
+}
 
 /* An answer with 500 travels as an error that carries it [spec:plugin#6]. */
 static void fail_with(cd_grpc_call *call, const cd_wire_http_answer *answer)
@@ -150,6 +190,7 @@ static void fail_with(cd_grpc_call *call, const cd_wire_http_answer *answer)
 static void on_simple(cd_http_inner *in)
 {
     simple *s = (simple *)in;
+    usize used = cd_grpc_call_msg(s->call).n + in->lines.n;
     const cd_wire_http_answer answer = {
         .code = (i32)in->status,
         .headers = cd__tunnel_headers(&s->mem, &s->req.response_headers, cd_buf_bytes(&in->lines)),
@@ -162,9 +203,7 @@ static void on_simple(cd_http_inner *in)
         CD_WIRE_PUT(&out, http_answer, &answer);
         cd_grpc_reply(s->call, &out);
     }
-    cd_http_inner_fini(&s->in);
-    cd_arena_fini(&s->mem);
-    cd_free(s);
+    simple_done(s, used);
 }
 
 void cd__tunnel_fields(cd_http_msg *m, const cd_proto_list *headers)
@@ -181,14 +220,14 @@ void cd__tunnel_fields(cd_http_msg *m, const cd_proto_list *headers)
 static void serve_simple(void *ctx, cd_grpc_call *call)
 {
     const cd__tunnel_route *r = ctx;
-    simple *s = cd_new(simple);
+    simple *s = simple_new(r->tunnel);
     cd_errinfo why = {0};
     cd_buf target = {0};
     cd_err err = CD_WIRE_PARSE(&s->req, http_simple, &s->mem, cd_grpc_call_msg(call), &why);
     if (err != CD_OK) {
+        usize used = cd_grpc_call_msg(call).n;
         cd__guest_fail(call, err, &why);
-        cd_arena_fini(&s->mem);
-        cd_free(s);
+        simple_done(s, used);
         return;
     }
     s->call = call;
@@ -342,6 +381,11 @@ void cd__tunnel_free(cd__tunnel *t)
     }
     for (usize i = 0; i < t->cnt; i++) {
         cd_rpc_endpoint_free(t->routes[i].endpoint);
+    }
+    while (t->spare != NULL) {
+        simple *s = t->spare;
+        t->spare = s->next;
+        simple_free(s);
     }
     cd_free(t->routes);
     cd_free(t);

@@ -25,6 +25,8 @@ struct cd__tunnel {
     cd_guest *guest;
     cd__tunnel_route *routes;
     usize cnt;
+    struct cd__tunnel_simple *spare; /* requests that are over, whose memory the next ones take */
+    u32 spare_cnt;
 };
 
 /* cd__tunnel_field adds a field to a request, its name in lower case; _fields adds all fields of a message. _method

@@ -165,19 +165,25 @@ static void settle(cd_plugin *p, hello h, u32 version)
     cd_mutex_unlock(&p->lock);
 }
 
+cd_grpc_client_cfg cd_plugin_client_cfg(const cd_plugin *p)
+{
+    cd_grpc_client_cfg cfg = cd_grpc_client_cfg_default();
+    cfg.message_max = MESSAGE_MAX;
+    cfg.memory_max = MEMORY_MAX;
+    cfg.ping_ms = p->cfg.ping_ms;
+    cfg.ping_timeout_ms = p->cfg.ping_ms;
+    return cfg;
+}
+
 static cd_err make_client(cd_plugin *p, cd_grpc_client **out, cd_bytes addr, cd_errinfo *why)
 {
     char text[CD_PLUGIN_ADDR_MAX];
-    cd_grpc_client_cfg cfg = cd_grpc_client_cfg_default();
+    const cd_grpc_client_cfg cfg = cd_plugin_client_cfg(p);
     if (addr.n >= sizeof text) {
         return cd_fail(why, CD_EFORMAT, "an address of %zu bytes", addr.n);
     }
     memcpy(text, addr.p, addr.n);
     text[addr.n] = '\0';
-    cfg.message_max = MESSAGE_MAX;
-    cfg.memory_max = MEMORY_MAX;
-    cfg.ping_ms = p->cfg.ping_ms;
-    cfg.ping_timeout_ms = p->cfg.ping_ms;
     return cd_grpc_client_new(out, p->loop, &cfg, text, why);
 }
 

@@ -63,6 +63,9 @@ cd_err cd_plugin_call(cd_plugin *p, const char *method, const cd_proto_type *in_
  * loop with what it says (CD_WIRE_*; 0: an error, of the plugin's own). It must not be called again before that. */
 void cd_plugin_listen(cd_plugin *p, void (*heard)(void *ctx, u32 event), void *ctx);
 
+/* cd_plugin_client_cfg gives what clients of the plugin's servers are like, for one on another loop. */
+cd_grpc_client_cfg cd_plugin_client_cfg(const cd_plugin *p);
+
 /* cd_plugin_dial gives a client, on the plugin's loop, of another address of the plugin. p owns the client, closes it
  * when the plugin fails and frees it when the plugin is stopped. Errors: CD_EFORMAT, CD_ELIMIT. */
 enum { CD_PLUGIN_CLIENTS_MAX = 64 };

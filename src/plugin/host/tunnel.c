@@ -5,11 +5,13 @@
 
 #include <stdio.h>
 
-enum { PREFIX_MAX = 128, HTTP_MIN = 200, HTTP_END = 600, ERROR = 500, GONE = 503 };
+enum { PREFIX_MAX = 128, HTTP_MIN = 200, HTTP_END = 600, ERROR = 500, GONE = 503, SMALL = 64 * 1024 };
 
 typedef struct tunnel_route {
     cd__tunnel *tunnel;
-    cd_grpc_client *client; /* client of the plugin's server for the route */
+    cd_grpc_client *client; /* client of the plugin's server for the route, on the plugin's loop */
+    cd_grpc_client *near;   /* another one, on the node's loop and its alone; NULL before the first request */
+    char addr[CD_PLUGIN_ADDR_MAX];
     char path[PREFIX_MAX];
 } tunnel_route;
 
@@ -18,6 +20,9 @@ struct cd__tunnel {
     tunnel_route routes[CD_PLUGIN_ROUTES_MAX];
     cd_vm_handler handlers[CD_PLUGIN_ROUTES_MAX];
     usize cnt;
+    /* Of the node's loop alone. */
+    bool has_left; /* nothing is passed on any more */
+    cd_arena mem;  /* memory of one request, or of one answer */
     cd__streams *streams;
 };
 
@@ -25,6 +30,7 @@ struct cd__tunnel {
 typedef struct simple {
     cd_grpc_ask ask; /* first */
     cd_http_req *req;
+    cd__tunnel *tunnel;
 } simple;
 
 /* --- names of header fields --- */
@@ -188,23 +194,57 @@ static void reply(cd_http_req *req, cd_arena *mem, u32 status, const cd_wire_htt
     cd_http_reply(req, status, type);
 }
 
-/* Replies with the plugin's answer; on the plugin's loop. */
+/* Memory for a message: the tunnel's where the node's loop does all, else own. Gives it back, too: a large message
+ * leaves nothing behind. */
+static cd_arena *mem_of(cd__tunnel *t, cd_arena *own)
+{
+    return t->vm->ctx.loop != NULL ? &t->mem : own;
+}
+
+static void mem_done(cd__tunnel *t, cd_arena *mem, usize used)
+{
+    if (mem == &t->mem && used <= SMALL) {
+        cd_arena_reset(mem);
+    } else {
+        cd_arena_fini(mem);
+    }
+}
+
+/* Replies with the plugin's answer; on the loop that asked. */
 static void on_done(cd_grpc_ask *ask)
 {
     simple *s = (simple *)(void *)ask;
-    cd_arena mem = {0};
+    cd_arena own = {0};
+    cd_arena *mem = mem_of(s->tunnel, &own);
     cd_wire_http_answer a;
-    u32 status = cd__tunnel_answer(&a, &mem, &ask->status, cd_buf_bytes(&ask->reply));
-    reply(s->req, &mem, status, &a);
-    cd_arena_fini(&mem);
+    u32 status = cd__tunnel_answer(&a, mem, &ask->status, cd_buf_bytes(&ask->reply));
+    reply(s->req, mem, status, &a);
+    mem_done(s->tunnel, mem, ask->reply.n + ask->status.details.n);
     cd_grpc_ask_fini(ask);
     cd_free(s);
+}
+
+/* The client that asks for a request. Where the node has a loop it is one on that: a request then wakes this process
+ * once, not three times. NULL: there is none any more. */
+static cd_grpc_client *client_for(tunnel_route *r)
+{
+    const cd__plugin_vm *v = r->tunnel->vm;
+    cd_errinfo why = {0};
+    if (v->ctx.loop == NULL || r->tunnel->has_left) {
+        return v->ctx.loop == NULL ? r->client : NULL;
+    }
+    if (r->near == NULL) {
+        const cd_grpc_client_cfg cfg = cd_plugin_client_cfg(v->plugin);
+        cd_err e = cd_grpc_client_new(&r->near, v->ctx.loop, &cfg, r->addr, &why);
+        CD_ASSERT(e == CD_OK); /* the plugin's loop has a client of the same address */
+    }
+    return r->near;
 }
 
 /* Passes a request to the plugin; on the node's loop. */
 static void serve(void *ctx, cd_http_req *req)
 {
-    const tunnel_route *r = ctx;
+    tunnel_route *r = ctx;
     cd__plugin_vm *v = r->tunnel->vm;
     char reason[CD_PLUGIN_REASON_MAX];
     if (cd_plugin_has_failed(v->plugin, reason)) {
@@ -217,20 +257,40 @@ static void serve(void *ctx, cd_http_req *req)
         cd__stream_begin(r->tunnel->streams, r->client, v->ctx.loop, req);
         return;
     }
+    cd_grpc_client *client = client_for(r);
+    if (client == NULL) {
+        cd_http_reply_error(req, GONE, "the chain is being closed");
+        return;
+    }
     simple *s = cd_new(simple);
-    cd_arena mem = {0};
+    cd_arena own = {0};
+    cd_arena *mem = mem_of(r->tunnel, &own);
     cd_wire_http_simple m;
-    cd__tunnel_ask(&m, &mem, req);
+    cd__tunnel_ask(&m, mem, req);
     s->req = req;
-    s->ask = (cd_grpc_ask){.path = "/http.HTTP/HandleSimple", .timeout_ms = v->cfg.http_ms, .done = on_done};
+    s->tunnel = r->tunnel;
+    /* A plugin that cannot be reached has ended: its servers listen before it names them. */
+    s->ask = (cd_grpc_ask){
+        .path = "/http.HTTP/HandleSimple",
+        .timeout_ms = v->cfg.http_ms,
+        .fails_fast = true,
+        .done = on_done,
+    };
     CD_WIRE_PUT(&s->ask.msg, http_simple, &m);
-    cd_arena_fini(&mem);
-    cd_grpc_ask_start(r->client, &s->ask);
+    mem_done(r->tunnel, mem, s->ask.msg.n);
+    cd_grpc_ask_start(client, &s->ask);
 }
 
+/* On the node's loop, whose clients end here: they must not outlive it, nor the plugin's address. */
 static void leave(void *ctx)
 {
-    cd__streams_leave(((const tunnel_route *)ctx)->tunnel->streams);
+    cd__tunnel *t = ((const tunnel_route *)ctx)->tunnel;
+    t->has_left = true;
+    for (usize i = 0; i < t->cnt; i++) {
+        cd_grpc_client_free(t->routes[i].near);
+        t->routes[i].near = NULL;
+    }
+    cd__streams_leave(t->streams);
 }
 
 static bool is_idle(void *ctx)
@@ -250,7 +310,12 @@ static cd_err add_route(cd__tunnel *t, const cd_wire_vm_route *m, cd_errinfo *wh
     if (m->prefix.n + 2 > sizeof r->path || !cd__tunnel_is_clean(m->prefix, m->prefix.n != 0)) {
         return cd_fail(why, CD_EFORMAT, "the plugin has a route that is none");
     }
+    if (m->server_addr.n >= sizeof r->addr) {
+        return cd_fail(why, CD_EFORMAT, "an address of %zu bytes", m->server_addr.n);
+    }
     r->tunnel = t;
+    memcpy(r->addr, m->server_addr.p, m->server_addr.n);
+    r->addr[m->server_addr.n] = '\0';
     (void)snprintf(r->path, sizeof r->path, "%s%.*s", slash, (int)m->prefix.n, (const char *)m->prefix.p);
     for (usize i = 0; i < t->cnt; i++) {
         if (strcmp(t->routes[i].path, r->path) == 0) {
@@ -310,6 +375,7 @@ void cd__tunnel_free(cd__tunnel *t)
 {
     if (t != NULL) {
         cd__streams_free(t->streams);
+        cd_arena_fini(&t->mem);
         cd_free(t);
     }
 }
