@@ -84,6 +84,18 @@ static usize meta_cnt(const cd_buf *meta)
 
 enum { META_FIELDS_MAX = 32 };
 
+/* Has the reply and trailers follow the head. */
+static void give_reply(cd_grpc_call *c, cd__grpc_field *trailers, usize cnt)
+{
+    c->st.has_body = true;
+    c->st.out = c->reply;
+    c->reply = (cd_buf){0};
+    c->reply_held = c->st.out.cap;
+    c->server->account.held += c->reply_held;
+    c->st.fields = trailers;
+    c->st.fields_cnt = cnt;
+}
+
 /* Sends a status and, when it is OK, the reply. The stream must be there. own: the status is the server's own, and the
  * handler may be writing status, reply and fields of the call meanwhile, so those are not read. */
 static void respond(cd_grpc_call *c, const cd_grpc_status *st, bool own)
@@ -98,17 +110,17 @@ static void respond(cd_grpc_call *c, const cd_grpc_status *st, bool own)
     CD_ASSERT(!c->is_responded);
     c->is_responded = true;
     cd__grpc_due_del(&c->due);
+    if (st->code == CD_GRPC_OK && meta->n == 0) { /* nearly always: no memory of its own for what never changes */
+        static cd__grpc_field fine[] = {{{(const u8 *)"grpc-status", 11}, {(const u8 *)"0", 1}}};
+        give_reply(c, fine, CD_COUNT(fine));
+        cd__grpc_conn_respond(&c->st, head, head_cnt);
+        return;
+    }
     c->trailers = cd_new_array(cd__grpc_field, CD__GRPC_STATUS_FIELDS + meta_cnt(meta));
     usize cnt = cd__grpc_status_fields(c->trailers, &c->status_text, st);
     cnt += meta_fields(c->trailers + cnt, meta, true);
     if (st->code == CD_GRPC_OK) {
-        c->st.has_body = true;
-        c->st.out = c->reply;
-        c->reply = (cd_buf){0};
-        c->reply_held = c->st.out.cap;
-        c->server->account.held += c->reply_held;
-        c->st.fields = c->trailers;
-        c->st.fields_cnt = cnt;
+        give_reply(c, c->trailers, cnt);
     } else {
         memcpy(head + head_cnt, c->trailers, cnt * sizeof *head);
         head_cnt += cnt;
