@@ -91,11 +91,15 @@ static cd_err pvm_build(cd_vm *vm, cd_vm_block **out, const cd_vm_block_ctx *ctx
     v->may_build = false;
     cd_err e = CD__PVM_ASK(v, "BuildBlock", vm_build, &ask, vm_built, &said, why);
     if (e == CD_EIO) {
+        /* Behind a block the plugin may say that there is more before it knows: what comes then need not wait. */
+        v->listen_at_ns = v->has_built && v->listen_at_ns != UINT64_MAX ? 0 : v->listen_at_ns;
+        v->has_built = false;
         return CD_ENOENT; /* why has the plugin's own words */
     }
     CD_TRY(e);
     CD_TRY(cd__pvm_block(v, &b, &said, said.bytes, why));
     cd_blocks_add(&v->blocks, out, b, false);
+    v->has_built = true;
     v->listen_at_ns = v->listen_at_ns == UINT64_MAX ? UINT64_MAX : 0; /* listen: there may be more */
     return CD_OK;
 }

@@ -38,6 +38,7 @@ typedef struct cd__plugin_vm {
     u64 listen_at_ns;  /* when to begin to wait for an event; UINT64_MAX: we wait already, or not yet */
     bool is_listening; /* an event is waited for */
     bool may_build;    /* an event said that a block can be built, and none was asked for since */
+    bool has_built;    /* the last answer to a question for a block was one */
     atomic_uint event; /* an event that was not told yet, with HEARD; any thread */
 } cd__plugin_vm;
 
