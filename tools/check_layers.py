@@ -24,7 +24,7 @@ WRAPPERS = {
     "uv.h": ["src/net/"],
     "curl/": ["src/net/http/client", "src/net/smtp"],
     "hiredis": ["src/net/redis"],
-    "sqlite3.h": ["services/common/sql_sqlite"],
+    "sqlite3.h": ["services/common/sql_sqlite", "services/common/sql_sums"],
     "libpq-fe.h": ["services/common/sql_pg"],
     "expat.h": ["services/adx/vast/tree"],
     "llhttp.h": ["src/net/"],

@@ -1,5 +1,6 @@
 #include "services/common/sql_mark_priv.h"
 #include "services/common/sql_priv.h"
+#include "services/common/sql_sums_priv.h"
 
 #include "base/mem/mem.h"
 
@@ -55,6 +56,9 @@ static cd_err err_of(int rc)
 
 static cd_err fail(sqlite3 *db, int rc, cd_errinfo *why)
 {
+    if (db != NULL && sqlite3_extended_errcode(db) == SQLITE_IOERR_DATA) {
+        return cd_fail(why, CD_ECORRUPT, "database: a page of the file does not match its checksum");
+    }
     return cd_fail(why, err_of(rc), "database: %s", db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(db));
 }
 
@@ -369,8 +373,11 @@ cd_err cd__sql_sqlite(cd_sql **out, const char *path, const cd_sql_cfg *cfg, cd_
     l->base.ops = &ops;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (cfg->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-    int rc = sqlite3_open_v2(path, &l->db, flags, NULL);
+    int rc = sqlite3_open_v2(path, &l->db, flags, cd__sql_sums_vfs());
     cd_err err = rc == SQLITE_OK ? CD_OK : fail(l->db, rc, why);
+    if (cfg->may_write && err == CD_OK) {
+        cd__sql_sums_begin(l->db);
+    }
     keep_log(l, true);
     /* temp_store: in memory, the way back of a statement is a list that each further one walks. */
     (void)snprintf(setup, sizeof setup,
