@@ -1,4 +1,5 @@
 #include "base/args/args.h"
+#include "base/mem/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,7 @@ static const char *env_of(void *ctx, const char *name)
     return NULL;
 }
 
-static cd_args *args_new(const char *const *env, u32 words)
+static cd_args *args_new_of(const cd_arg_def *defs, const char *const *env, u32 words)
 {
     static const char *none[] = {NULL};
     cd_args_info info = {
@@ -56,7 +57,12 @@ static cd_args *args_new(const char *const *env, u32 words)
         .env_ctx = (void *)(uintptr_t)(env == NULL ? none : env),
         .words_max = words,
     };
-    return cd_args_new(&info, options, OPT_CNT);
+    return cd_args_new(&info, defs, OPT_CNT);
+}
+
+static cd_args *args_new(const char *const *env, u32 words)
+{
+    return args_new_of(options, env, words);
 }
 
 #define PARSE(a, why, ...)                                                                                             \
@@ -194,6 +200,21 @@ static void test_messages(void **state)
     cd_args_free(a);
 }
 
+/* The table of options ends where it ends: nothing behind it is looked at. */
+static void test_help_of_a_table(void **state)
+{
+    (void)state;
+    cd_arg_def *defs = cd_alloc(sizeof options);
+    cd_buf b = {0};
+    memcpy(defs, options, sizeof options);
+    cd_args *a = args_new_of(defs, NULL, 0);
+    cd_args_help(a, &b, 60);
+    assert_non_null(strstr(cd_buf_cstr(&b), "--http-port"));
+    cd_args_free(a);
+    cd_free(defs);
+    cd_buf_fini(&b);
+}
+
 static void test_help(void **state)
 {
     (void)state;
@@ -271,8 +292,9 @@ static void test_plain_env(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_precedence), cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_help),   cmocka_unit_test(test_plain_env),  cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_precedence), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_help_of_a_table), cmocka_unit_test(test_help),       cmocka_unit_test(test_plain_env),
+        cmocka_unit_test(test_suggest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

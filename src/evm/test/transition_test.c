@@ -646,6 +646,27 @@ static void who_authorizes_is_warm(void **state)
     }
 }
 
+/* Keys are warm as many as are listed, and no more. */
+static void listed_keys_are_warm(void **state)
+{
+    static const cd_hash32 keys[] = {{.b = {[31] = 1}}, {.b = {[31] = 2}}};
+    (void)state;
+    for (usize slot = 1; slot <= CD_COUNT(keys); slot++) {
+        world w;
+        setup(&w, CD_PRAGUE, CD_PROFILE_ETHEREUM);
+        const u8 code[] = {0x60, (u8)slot, 0x54}; /* reads the slot */
+        const cd_access_tuple access = {.addr = w.tx.to, .keys = keys, .key_cnt = 1};
+        w.src.code = cd_bytes_of(code, sizeof code);
+        w.tx.type = CD_TX_ACCESS_LIST;
+        w.tx.value = cd_u256_zero();
+        w.tx.access = &access;
+        w.tx.access_cnt = 1;
+        assert_int_equal(apply(&w), CD_TX_VALID);
+        assert_int_equal(w.res.gas_used, 21000 + 2400 + 1900 + 3 + (slot == 1 ? 100 : 2100));
+        teardown(&w);
+    }
+}
+
 /* An authorization with the last nonce is invalid even when the account has that nonce (EIP-7702, 2). */
 static void the_last_nonce_authorizes_nothing(void **state)
 {
@@ -701,6 +722,7 @@ int main(void)
         cmocka_unit_test(what_nobody_may_authorize_is_passed_over),
         cmocka_unit_test(the_floor_holds_after_the_refund),
         cmocka_unit_test(who_authorizes_is_warm),
+        cmocka_unit_test(listed_keys_are_warm),
         cmocka_unit_test(the_last_nonce_authorizes_nothing),
         cmocka_unit_test(a_source_error_is_reported),
     };

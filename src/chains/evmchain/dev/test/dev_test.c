@@ -1,5 +1,6 @@
 /* console.log decoding against the recorded list of selectors, EIP-712 against its example, amounts in words. */
 #include "base/hex.h"
+#include "base/log/log.h"
 #include "base/os/fileio.h"
 #include "chains/evmchain/dev/genesis.h"
 #include "chains/evmchain/dev/tell.h"
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -324,7 +326,7 @@ typedef struct machine {
     const cd_rpc_service *service;
 } machine;
 
-static void machine_open_as(machine *m, bool is_dev, const char *config)
+static void machine_open_with(machine *m, bool is_dev, const char *config, cd_logger *log)
 {
     usize cnt;
     cd_errinfo why = {0};
@@ -332,6 +334,7 @@ static void machine_open_as(machine *m, bool is_dev, const char *config)
     seat_init(&m->seat, m->kv);
     assert_int_equal(cd_dev_genesis(&m->genesis, 1337, 1700000000), CD_OK);
     cd_vm_ctx ctx = {
+        .log = log,
         .kv = m->kv,
         .host = &m->seat.host,
         .clock = cd_clock_real(),
@@ -346,6 +349,11 @@ static void machine_open_as(machine *m, bool is_dev, const char *config)
     }
     assert_int_equal(seat_start(&m->seat, m->vm, &why), CD_OK);
     m->service = m->vm->ops->handlers(m->vm, &cnt)->service;
+}
+
+static void machine_open_as(machine *m, bool is_dev, const char *config)
+{
+    machine_open_with(m, is_dev, config, NULL);
 }
 
 static void machine_open(machine *m, bool is_dev)
@@ -738,6 +746,66 @@ static void dumps_bring_the_chain_back(void **state)
     }
 }
 
+/* A distance between blocks that was chosen goes on behind a dump. */
+static void dumps_bring_the_distance_back(void **state)
+{
+    (void)state;
+    machine m[2];
+    cd_buf reply = {0};
+    cd_buf params = {0};
+    cd_buf seen[2] = {{0}, {0}};
+    machine_open(&m[0], true);
+    machine_open(&m[1], true);
+    ask(&m[0], &reply, "hardhat_setBlockTimestampInterval", "[7]");
+    ask(&m[0], &reply, "evm_mine", "[]");
+    ask(&m[0], &reply, "anvil_dumpState", "[]");
+    char *dump = result_of(&reply);
+    cd_buf_fmt(&params, "[\"%s\"]", dump);
+    free(dump);
+    ask(&m[1], &reply, "anvil_loadState", cd_buf_cstr(&params));
+    for (usize i = 0; i < 2; i++) {
+        ask(&m[i], &reply, "evm_mine", "[9000000000]");
+        ask(&m[i], &reply, "evm_mine", "[]");
+        ask(&m[i], &reply, "eth_getBlockByNumber", "[\"latest\",false]");
+        assert_non_null(strstr(cd_buf_cstr(&reply), "\"timestamp\":\"0x218711a07\"")); /* 9,000,000,007 */
+        cd_buf_put(&seen[i], cd_buf_bytes(&reply));
+        machine_close(&m[i]);
+    }
+    assert_string_equal(cd_buf_cstr(&seen[0]), cd_buf_cstr(&seen[1]));
+    cd_buf_fini(&seen[0]);
+    cd_buf_fini(&seen[1]);
+    cd_buf_fini(&params);
+    cd_buf_fini(&reply);
+}
+
+/* A run of empty blocks is one line on the console, which names the first and the last. */
+static void runs_are_told(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/candela-dev-XXXXXX";
+    machine m;
+    cd_buf reply = {0};
+    cd_buf told = {0};
+    cd_logger *log = NULL;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(cd_log_open(&log, &(cd_log_cfg){.fd = fd, .level = CD_LOG_INFO, .form = CD_LOG_COLORS}, NULL),
+                     CD_OK);
+    machine_open_with(&m, true, "", log);
+    ask(&m, &reply, "hardhat_mine", "[\"0x64\"]");
+    ask(&m, &reply, "hardhat_mine", "[\"0x3\"]");
+    machine_close(&m);
+    cd_log_close(log);
+    assert_int_equal(cd_fs_read_file(cd_fs_real(), &told, path, 1 << 20, NULL), CD_OK);
+    if (strstr(cd_buf_cstr(&told), "1 to 100 ") == NULL || strstr(cd_buf_cstr(&told), "101 to 103 ") == NULL) {
+        fail_msg("%s %s", cd_buf_cstr(&reply), cd_buf_cstr(&told));
+    }
+    (void)close(fd);
+    (void)unlink(path);
+    cd_buf_fini(&told);
+    cd_buf_fini(&reply);
+}
+
 /* One character of a dump is another: it loads, or nothing has changed. */
 static void damaged_dumps_do_no_harm(void **state)
 {
@@ -871,6 +939,8 @@ int main(void)
         cmocka_unit_test(lanes_of_executions),
         cmocka_unit_test(calls_have_a_time),
         cmocka_unit_test(dumps_bring_the_chain_back),
+        cmocka_unit_test(dumps_bring_the_distance_back),
+        cmocka_unit_test(runs_are_told),
         cmocka_unit_test(damaged_dumps_do_no_harm),
         cmocka_unit_test(calls_and_errors_by_name),
         cmocka_unit_test(amounts_in_words),
