@@ -19,6 +19,16 @@ static bool ask(cd__remote *r, cd_json *result, const char *path, const char *me
     return cd__remote_ask(r, result, path, method, params, NULL) == CD_OK;
 }
 
+static bool is_healthy(cd__remote *r, const char *params)
+{
+    cd_json v;
+    bool is = false;
+    if (ask(r, &v, "/ext/health", "health.health", params)) {
+        (void)!cd_json_bool(&is, cd_json_get(v, "healthy"), NULL);
+    }
+    return is;
+}
+
 static void ask_all(cd__remote *r, cd__net_word *out)
 {
     cd_json v;
@@ -29,9 +39,8 @@ static void ask_all(cd__remote *r, cd__net_word *out)
                        read_number(&h[0], cd_json_get(v, "height")) && ask(r, &v, "/ext/bc/X", "avm.getHeight", "{}") &&
                        read_number(&h[1], cd_json_get(v, "height")) &&
                        ask(r, &v, "/ext/bc/C/rpc", "eth_blockNumber", "[]") && read_number(&h[2], v);
-    if (ask(r, &v, "/ext/health", "health.health", "{}")) {
-        (void)!cd_json_bool(&out->is_healthy, cd_json_get(v, "healthy"), NULL);
-    }
+    out->is_healthy = is_healthy(r, "{}");
+    out->primary_is_healthy = is_healthy(r, "{\"tags\":[\"11111111111111111111111111111111LpoYY\"]}");
 }
 
 void cd__net_ask(cd__net_word *out, const cd__net *n, const cd__net_node *x)

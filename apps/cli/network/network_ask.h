@@ -11,8 +11,9 @@ typedef struct cd__net_word {
     bool has_peers; /* peers is valid */
     u64 peers;
     bool has_heights;
-    u64 heights[3]; /* heights of P, X and C */
-    bool is_healthy;
+    u64 heights[3];          /* heights of P, X and C */
+    bool is_healthy;         /* in all that it runs */
+    bool primary_is_healthy; /* in what every node runs */
 } cd__net_word;
 
 /* cd__net_ask asks one node; what the node does not say stays false or 0. */

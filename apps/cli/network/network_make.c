@@ -71,8 +71,9 @@ cd_err cd__net_make(cd__net *out, cd_arena *mem, const char *dir, const cd__net_
     return cd__net_save(out, why);
 }
 
-/* Is a node connected to the others, and do its chains answer? Health does not count for the original's program, where
- * it is half a minute behind, nor while nodes are missing. */
+/* Is a node connected to the others, and do its chains answer? Health is that of the primary network, since an L1 whose
+ * balances end may be tracked; it does not count for the original's program, where it is half a minute behind, nor
+ * while nodes are missing. */
 static bool has_met(const cd__net *n, const cd__net_node *x, usize running)
 {
     cd__net_word word;
@@ -80,7 +81,7 @@ static bool has_met(const cd__net *n, const cd__net_node *x, usize running)
         return true;
     }
     cd__net_ask(&word, n, x);
-    bool is_well = word.is_healthy || x->is_go || running < n->cnt;
+    bool is_well = word.primary_is_healthy || x->is_go || running < n->cnt;
     return word.has_peers && word.has_heights && is_well && (word.peers + 1 >= running || !x->validates);
 }
 
