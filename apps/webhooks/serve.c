@@ -32,6 +32,8 @@ enum { CHAINS_MAX = 16, PORT_A = 8091 };
       .meta = "WHAT", .help = "blocks that count: all, or those below the node's `finalized`; bodies say it then")   \
     X(OPT_REPLACED, .name = "replaced-blocks", .type = CD_ARG_STR, .dflt = "auto", .choices = "auto|follow|stop",    \
       .meta = "WHAT", .help = "when a node's blocks are others by now; auto: follow on dev networks, else stop") \
+    X(OPT_L1_LOOK, .name = "l1-look", .type = CD_ARG_DURATION, .dflt = "1m", .meta = "TIME",                           \
+      .help = "how often the node of an L1's chain is asked how the L1 is; 0: never")                                \
     X(OPT_BRAND, .name = "header-brand", .type = CD_ARG_STR, .dflt = "Svc", .meta = "WORD", .group = "Deliveries",   \
       .help = "the word in X-WORD-Signature")                                                                        \
     X(OPT_ALLOW_HTTP, .name = "allow-http", .type = CD_ARG_BOOL, .help = "receivers may be without TLS")             \
@@ -206,6 +208,7 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         .smtp_url = or_null(cd_args_str(s->args, OPT_SMTP)),
         .mail_from = cd_args_str(s->args, OPT_MAIL_FROM),
         .public_url = or_null(cd_args_str(s->args, OPT_PUBLIC_URL)),
+        .l1_look_ms = cd_min_u64(cd_args_u64(s->args, OPT_L1_LOOK) / CD_NS_PER_MS, 24 * 3600 * 1000),
         .no_rate_limit = cd_args_bool(s->args, OPT_NO_RATES),
     };
     cfg.allow_cidrs_cnt = cd_args_list(s->args, OPT_ALLOW_CIDR, &cfg.allow_cidrs);

@@ -73,6 +73,20 @@ static void follow(cd__webhook_chain *c)
         return;
     }
     cd_log_info(w->cfg.log, "following", CD_F("chain", c->cfg->name), CD_F("id", (u64)c->id));
+    if (w->cfg.l1_look_ms == 0) {
+        return;
+    }
+    const cd_wh_l1_cfg l1 = {
+        .db = w->db,
+        .http = w->http,
+        .log = w->cfg.log,
+        .chain = c->cfg->name,
+        .http_url = c->cfg->http_url,
+        .look_ms = (u32)w->cfg.l1_look_ms,
+        .ctx = c,
+        .due = on_due,
+    };
+    cd_wh_l1_watch_new(&c->l1, w->cfg.loop, &l1);
 }
 
 /* A node that takes blocks back when it is told to. */
@@ -139,6 +153,7 @@ static void chain_stop(cd__webhook_chain *c)
     c->call = NULL;
     cd_timer_free(c->again);
     c->again = NULL;
+    cd_wh_l1_watch_stop(c->l1);
     if (c->intake != NULL) {
         cd_wh_intake_stop(c->intake);
     }
@@ -552,6 +567,7 @@ void cd_webhook_close(cd_webhook *w)
     cd_peers_free(w->peers);
     cd_jobs_close(w->db);
     for (usize i = 0; i < w->chains_cnt; i++) {
+        cd_wh_l1_watch_free(w->chains[i].l1);
         cd_wh_intake_free(w->chains[i].intake);
         cd_arena_fini(&w->chains[i].mem);
     }

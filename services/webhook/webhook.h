@@ -48,6 +48,7 @@ typedef struct cd_webhook_cfg {
     const char *mail_from;  /* their sender */
     const char *public_url; /* where people find the pages, for links in mails; NULL: no links */
     bool no_rate_limit;
+    u64 l1_look_ms; /* how often a node is asked how the L1 of its chain is; 0: never */
 } cd_webhook_cfg;
 
 /* cd_webhook_open starts it; it goes on to wait for nodes that do not answer yet. Errors: those of the store,

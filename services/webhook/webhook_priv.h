@@ -9,6 +9,7 @@
 #include "net/ws/ws.h"
 #include "services/common/peers.h"
 #include "services/webhook/core/chain/intake.h"
+#include "services/webhook/core/chain/l1.h"
 #include "services/webhook/core/send/deliver.h"
 #include "services/webhook/core/send/mail.h"
 #include "services/webhook/core/store/notice.h"
@@ -28,6 +29,7 @@ typedef struct cd__webhook_chain {
     _Atomic u64 id; /* 0: not known yet */
     bool is_dev;
     cd_wh_intake *intake; /* NULL: not yet */
+    cd_wh_l1_watch *l1;   /* NULL: not yet, or the chain is none of an L1 */
 } cd__webhook_chain;
 
 struct cd_webhook {

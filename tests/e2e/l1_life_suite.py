@@ -17,6 +17,7 @@ import txs
 from clients import WORK, install
 from harness import ROOT, match, same
 from l1_suite import rpc
+from webhooks.stack import Sink, Stack
 from network_suite import Network, ask, wait_for
 from relay_suite import Account, call_data
 from warp_suite import ME, OWN, Sender
@@ -162,6 +163,40 @@ def ends(life, known):
                                                   if v["nodeID"] == known["NodeID-six"])["votes"])
     how = ["--chain=" + known["<chain>"], f"--rpc={known['http://127.0.0.1:9650']}", "--key-file=key.txt"]
     life.do("contract", "deploy", "contracts/bridge/contracts.json:TestInbox", *how)
+
+
+class NoNode:
+    """The service's chain is somewhere else."""
+    def rpc(self):
+        return None
+
+
+def test_a_webhook_tells_of_a_balance_that_ends(env):
+    """Days before, to the URL for operational events of who has webhooks on the chain; and that it is mended."""
+    with Life(env) as life:
+        life.do("network", "up", "--nodes=2")
+        made = life.do("l1", "create", "mine", f"--network-dir={life.dir}", "--force", "--balance=0.2", *life.keys())
+        uri = life.nodes()["node1"]["uri"]
+        chain = f"{uri.replace('http', 'ws')}/ext/bc/{made['blockchainID']}/ws"
+        ops = Sink()
+        service = Stack(None, life.folder / "candela-webhooks", NoNode(), 0, chain, ["--l1-look=200ms"])
+        try:
+            same(service.ask("PATCH", "/v1/notifications", "b", {"ops_url": ops.url})[0], 200)
+            service.make("b", url=ops.url, event_type="address_activity",
+                         config={"addresses": ["0x" + ME.hex()]})
+            told = json.loads(ops.take(60)[1])
+            data = told["data"]
+            same((told["event_type"], data["subnet_id"], data["state"], data["severity"], data["cause"]),
+                 ("l1.health", made["subnetID"], "runs", "warning", "balances"))
+            match(data["message"], "day")
+            life.do("l1", "top-up", "mine", "--all", "--amount=5", *life.keys())
+            data = json.loads(ops.take(60)[1])["data"]
+            while data["severity"] != "well":  # two validators: one that fails halts it
+                same(data["cause"] != "balances", True)
+                data = json.loads(ops.take(60)[1])["data"]
+        finally:
+            service.close()
+            ops.close()
 
 
 def count_nets(life):

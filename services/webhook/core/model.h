@@ -48,10 +48,11 @@ typedef enum cd_wh_notice_type {
     CD_WH_NOTICE_FAILED, /* an event was given up, and its webhook goes on */
     CD_WH_NOTICE_WARNING,
     CD_WH_NOTICE_QUOTA,
+    CD_WH_NOTICE_L1, /* how the L1 is whose chain is followed */
     CD_WH_NOTICE_END,
 } cd_wh_notice_type;
 
-enum { CD_WH_NOTICES = (1 << CD_WH_NOTICE_END) - (1 << CD_WH_NOTICE_FIRST) };
+enum { CD_WH_NOTICES = (int)((1u << CD_WH_NOTICE_END) - (1u << CD_WH_NOTICE_FIRST)) };
 
 /* Of all faces; A says enabled/disabled, B active/paused/disabled, C is_active. Names are the face's business. */
 typedef enum cd_wh_status { CD_WH_ACTIVE, CD_WH_PAUSED, CD_WH_DISABLED } cd_wh_status;

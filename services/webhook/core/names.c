@@ -25,7 +25,8 @@ static const struct {
 };
 
 static const char *const notices[CD_WH_NOTICE_END - CD_WH_NOTICE_FIRST] = {
-    "webhook.paused", "webhook.disabled", "webhook.resumed", "delivery.failed", "quota.warning", "quota.exceeded",
+    "webhook.paused", "webhook.disabled", "webhook.resumed", "delivery.failed",
+    "quota.warning",  "quota.exceeded",   "l1.health",
 };
 
 static const char *const states[CD_WH_STATES_CNT] = {

@@ -44,6 +44,7 @@ static const struct {
     {1u << CD_WH_C, "An event used up its attempts; told once a minute and webhook at most."},
     {7, "80 % of the quota are used."},
     {7, "All of the quota is used."},
+    {7, "The L1 of a chain with webhooks of yours halts soon, has halted, or is well again."},
 };
 
 static void put_type(cd__wpage_visit *v, const char *name, const char *text, cd_bytes body)

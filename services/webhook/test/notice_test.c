@@ -233,6 +233,84 @@ static void quotas(usize engine)
     rig_close(&r);
 }
 
+static void tell_l1(rig *r, const char *severity, const char *cause)
+{
+    const cd_wh_l1 l1 = {
+        .chain = "lux",
+        .net = "2Net",
+        .state = "runs",
+        .severity = severity,
+        .cause = cause,
+        .text = "It ends.",
+        .help = "",
+    };
+    rig_ok(cd_wh_notice_l1(r->s, &l1, why));
+}
+
+/* Told when it changes and once a day, after a restart too; to those who listen to the chain. */
+static void health_of_an_l1(usize engine)
+{
+    enum { HOUR_MS = 3600 * 1000 };
+    rig r;
+    usize cnt;
+    rig_open(&r, engine);
+    rig_begin(&r);
+    i64 hook = rig_hook(&r, 1, false);
+    i64 target = add_target(&r, "wh_t", CD_WH_B, 0);
+    tell_l1(&r, "well", "");
+    (void)last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 0);
+    rig_ok(cd_wh_notice_target_set(r.s, "p", 0, 0, why));
+    tell_l1(&r, "warning", "balances"); /* nobody yet */
+    rig_ok(cd_wh_notice_target_set(r.s, "p", 0, target, why));
+    tell_l1(&r, "warning", "balances");
+    tell_l1(&r, "warning", "balances");
+    cd_wh_delivery d = last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 1);
+    assert_string_equal(cd_wh_type_name(d.event.type), "l1.health");
+    assert_int_equal(d.state, CD_WH_PENDING);
+    assert_non_null(strstr(cd_arena_str(&r.mem, d.event.body),
+                           "\"data\":{\"chain\":\"lux\",\"subnet_id\":\"2Net\",\"state\":\"runs\",\"severity\":"
+                           "\"warning\",\"cause\":\"balances\",\"message\":\"It ends.\",\"help\":null}"));
+    rig_commit(&r);
+    rig_again(&r);
+    rig_begin(&r);
+    rig_wait(&r, 23 * HOUR_MS);
+    tell_l1(&r, "warning", "balances");
+    (void)last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 1);
+    rig_wait(&r, HOUR_MS);
+    tell_l1(&r, "warning", "balances"); /* a day later */
+    tell_l1(&r, "halt", "unreachable");
+    tell_l1(&r, "warning", "balances"); /* the same within the hour */
+    tell_l1(&r, "halt", "unreachable");
+    (void)last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 3);
+    tell_l1(&r, "well", "");
+    rig_wait(&r, 48 * HOUR_MS);
+    tell_l1(&r, "well", "");
+    d = last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 4);
+    assert_non_null(strstr(cd_arena_str(&r.mem, d.event.body), "\"severity\":\"well\",\"cause\":null"));
+
+    /* another worker that saw the same at the same time */
+    rig_ok(cd_wh_setting_put(r.s, cd_bytes_str("0 2Net well "), "p", "l1/lux", why));
+    tell_l1(&r, "warning", "balances");
+    rig_ok(cd_wh_setting_put(r.s, cd_bytes_str("0 2Net well "), "p", "l1/lux", why));
+    tell_l1(&r, "warning", "balances");
+    (void)last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 5);
+
+    /* nobody listens to the chain */
+    rig_wait(&r, 24 * HOUR_MS);
+    rig_ok(cd_wh_hook_delete(r.s, hook, why));
+    tell_l1(&r, "halt", "unreachable");
+    (void)last_of(&r, target, &cnt);
+    assert_int_equal(cnt, 5);
+    rig_commit(&r);
+    rig_close(&r);
+}
+
 static void every_engine(void (*fn)(usize engine))
 {
     for (usize i = 0; i < engines_count(); i++) {
@@ -250,14 +328,13 @@ ON_ALL(who_is_told)
 ON_ALL(what_is_told)
 ON_ALL(given_up)
 ON_ALL(quotas)
+ON_ALL(health_of_an_l1)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_told),
-        cmocka_unit_test(test_what_is_told),
-        cmocka_unit_test(test_given_up),
-        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_who_is_told), cmocka_unit_test(test_what_is_told),    cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_quotas),      cmocka_unit_test(test_health_of_an_l1),
     };
     return cmocka_run_group_tests(tests, NULL, engines_group_end);
 }

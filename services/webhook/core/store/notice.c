@@ -80,8 +80,23 @@ static void put_u64(cd_json_w *w, cd_wh_face face, const char *name, u64 v)
     cd_json_w_u64(w, v);
 }
 
+static void put_l1(cd_json_w *w, const cd_wh_l1 *l1, cd_wh_face face)
+{
+    put_str(w, face, "chain", l1->chain);
+    put_str(w, face, "subnet_id", l1->net);
+    put_str(w, face, "state", l1->state);
+    put_str(w, face, "severity", l1->severity);
+    put_str(w, face, "cause", l1->cause[0] == '\0' ? NULL : l1->cause);
+    put_str(w, face, "message", l1->text);
+    put_str(w, face, "help", l1->help[0] == '\0' ? NULL : l1->help);
+}
+
 static void put_data(cd_json_w *w, const cd_wh_notice *n, cd_wh_face face)
 {
+    if (n->l1 != NULL) {
+        put_l1(w, n->l1, face);
+        return;
+    }
     if (n->hook == NULL) {
         put_u64(w, face, "percent", n->percent);
         return;
@@ -155,11 +170,17 @@ static void event_make(cd_wh_event *e, cd_arena *mem, const cd_wh_notice *n, con
     cd_buf text = {0};
     cd_hash32 sum;
     *e = (cd_wh_event){.hook = target->key, .type = (cd_wh_type)n->type, .time_ms = now_ms};
-    /* Of events that are given up one a minute is told: where one is, there are more. */
+    /* Of events that are given up one a minute is told: where one is, there are more. An L1 that comes and goes, or
+     * that several workers look at, is told of once an hour. */
+    enum { MINUTE_MS = 60 * 1000, HOUR_MS = 60 * MINUTE_MS };
     bool is_of_many = n->type == CD_WH_NOTICE_FAILED;
+    u64 unit = is_of_many ? MINUTE_MS : n->l1 != NULL ? HOUR_MS : 1;
     cd_buf_fmt(&text, "svc/notice/v1 %s %s %s %lld %llu", cd_wh_type_name(e->type), target->id,
                n->hook == NULL ? "" : n->hook->id, n->d == NULL || is_of_many ? 0LL : (long long)n->d->key,
-               (unsigned long long)(is_of_many ? now_ms / 60000 : now_ms));
+               (unsigned long long)(now_ms / unit));
+    if (n->l1 != NULL) {
+        cd_buf_fmt(&text, " %s %s %s", n->l1->net, n->l1->severity, n->l1->cause);
+    }
     cd_sha256(&sum, cd_buf_bytes(&text));
     memcpy(e->h, sum.b, 32);
     cd_wh_event_id(e->id, target->face, e->h, now_ms);
@@ -230,11 +251,102 @@ cd_err cd_wh_notice_given_up(cd_wh_store *s, const cd_wh_delivery *d, cd_wh_stat
     return err;
 }
 
+/* --- an L1 --- */
+
+/* Whether a project has a webhook on the chain. */
+static cd_err is_on(cd_wh_store *s, bool *out, const char *project, const char *chain, cd_errinfo *why)
+{
+    cd_sql_stmt *st = NULL;
+    i64 key = 0;
+    *out = false;
+    CD_TRY(cd__wh_project_key(s, &key, project, why));
+    CD_TRY(WH_QUERY(s, &st, HOOK_ON_CHAIN, why, cd_sql_i(key), cd_sql_t(chain)));
+    return cd_sql_next(st, out, why);
+}
+
+/* Whether that is what was told last ("MS NET SEVERITY CAUSE"), less than a day ago; who is well is not told again. */
+static bool was_told(cd_bytes last, const char *what, bool is_well, u64 now_ms)
+{
+    enum { DAY_MS = 24 * 3600 * 1000 };
+    u64 at = 0;
+    usize digits = 0;
+    while (digits < last.n && last.p[digits] != ' ') {
+        digits++;
+    }
+    if (digits == last.n || cd_u64_parse(&at, cd_bytes_sub(last, 0, digits)) != CD_OK) {
+        return false;
+    }
+    return cd_bytes_eq(cd_bytes_sub(last, digits + 1, last.n - digits - 1), cd_bytes_str(what)) &&
+           (is_well || now_ms < at + DAY_MS);
+}
+
+/* Of every project is remembered what it was told, so that one that comes later hears of what is wrong already. */
+static cd_err tell_project(cd_wh_store *s, const cd_wh_l1 *l1, cd_arena *mem, const char *project, cd_errinfo *why)
+{
+    cd_wh_hook target;
+    cd_bytes last = {0};
+    bool on;
+    u64 now = cd__wh_now(s);
+    bool is_well = strcmp(l1->severity, "well") == 0;
+    const cd_wh_notice n = {.type = CD_WH_NOTICE_L1, .project = project, .l1 = l1};
+    const char *name = cd_arena_fmt(mem, "l1/%s", l1->chain);
+    const char *what = cd_arena_fmt(mem, "%s %s %s", l1->net, l1->severity, l1->cause);
+    cd_err err = target_find(s, &target, mem, &n, why);
+    if (err != CD_OK) {
+        return err == CD_ENOENT ? CD_OK : err;
+    }
+    err = cd_wh_setting_get(s, &last, mem, project, name, why);
+    if (err != CD_OK && err != CD_ENOENT) {
+        return err;
+    }
+    if (err == CD_ENOENT ? is_well : was_told(last, what, is_well, now)) {
+        return CD_OK;
+    }
+    CD_TRY(is_on(s, &on, project, l1->chain, why));
+    if (!on) {
+        return CD_OK;
+    }
+    CD_TRY(cd_wh_notice_put(s, &n, why));
+    const char *value = cd_arena_fmt(mem, "%llu %s", (unsigned long long)now, what);
+    return cd_wh_setting_put(s, cd_bytes_str(value), project, name, why);
+}
+
+static cd_err tell_l1(cd_wh_store *s, const cd_wh_l1 *l1, cd_arena *mem, cd_errinfo *why)
+{
+    cd_wh_project *p;
+    usize cnt;
+    cd_err err = cd_wh_project_list(s, &p, &cnt, mem, why);
+    for (usize i = 0; err == CD_OK && i < cnt; i++) {
+        err = tell_project(s, l1, mem, p[i].id, why);
+    }
+    return err;
+}
+
+cd_err cd_wh_notice_l1(cd_wh_store *s, const cd_wh_l1 *l1, cd_errinfo *why)
+{
+    cd_arena mem = {0};
+    cd_err err = tell_l1(s, l1, &mem, why);
+    cd_arena_fini(&mem);
+    return err;
+}
+
+/* --- examples --- */
+
 cd_wh_event cd_wh_notice_example(cd_arena *mem, const cd_wh_hook *target, cd_wh_notice_type type, u64 now_ms)
 {
     static const cd_wh_hook hook = {.id = "example", .url = "https://example.com/hook"};
     static const cd_wh_attempt last = {.status = 503, .error = "status"};
+    static const cd_wh_l1 l1 = {
+        .chain = "mine",
+        .net = "29uVeLPJB1eQJkzRemU8g8wZDw5uJRqpab5U2mX9euieVwiEbL",
+        .state = "runs",
+        .severity = "warning",
+        .cause = "balances",
+        .text = "The balance of one validator ends in 6 days.",
+        .help = "Top it up: candela-cli l1 top-up.",
+    };
     const cd_wh_delivery d = {.key = 1, .attempts = 6, .event = {.id = "evt_example"}};
+    bool is_l1 = type == CD_WH_NOTICE_L1;
     bool is_quota = type == CD_WH_NOTICE_WARNING || type == CD_WH_NOTICE_QUOTA;
     bool is_resumed = type == CD_WH_NOTICE_RESUMED;
     cd_wh_hook subject = hook;
@@ -243,11 +355,12 @@ cd_wh_event cd_wh_notice_example(cd_arena *mem, const cd_wh_hook *target, cd_wh_
                                                      : CD_WH_ACTIVE;
     const cd_wh_notice n = {
         .type = type,
-        .hook = is_quota ? NULL : &subject,
+        .hook = is_quota || is_l1 ? NULL : &subject,
         .reason = is_resumed ? "request" : "attempts_exhausted",
-        .d = is_quota || is_resumed ? NULL : &d,
+        .d = is_quota || is_resumed || is_l1 ? NULL : &d,
         .last = &last,
         .percent = type == CD_WH_NOTICE_WARNING ? 80 : 100,
+        .l1 = is_l1 ? &l1 : NULL,
     };
     cd_wh_event e;
     event_make(&e, mem, &n, target, now_ms, true);

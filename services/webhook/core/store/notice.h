@@ -1,6 +1,7 @@
 /* services/webhook/core/store/notice.h - operational events: what happens to webhooks themselves, told to a second URL.
  *
  *   paused, resumed, event given up, quota ─► the webhook's target, else its project's ─► ledger and queue as any event
+ *   the L1 of a chain is not well ───────────► the targets of all projects with webhooks on it
  *
  * A target is a webhook of its own that matches nothing: with a queue, sequence numbers, retries, a secret and pages.
  * What happens to a target is not told to targets. A notice is written in the transaction of what it tells, as
@@ -11,6 +12,16 @@
 
 #include "services/webhook/core/store/store.h"
 
+/* How the L1 of a chain is, as its P-Chain's node tells; borrowed for the call. */
+typedef struct cd_wh_l1 {
+    const char *chain;    /* as webhooks name it */
+    const char *net;      /* the L1's ID */
+    const char *state;    /* "runs", "slow", "halted" */
+    const char *severity; /* "well", "warning", "halt" */
+    const char *cause;    /* a machine's word; "" when it is well */
+    const char *text, *help;
+} cd_wh_l1;
+
 /* What is told. Beyond the types of events, in the same masks; text is borrowed for the call. */
 typedef struct cd_wh_notice {
     cd_wh_notice_type type;
@@ -20,6 +31,7 @@ typedef struct cd_wh_notice {
     const cd_wh_delivery *d;   /* the event that was given up; NULL */
     const cd_wh_attempt *last; /* its last attempt; NULL */
     u32 percent;               /* of a quota */
+    const cd_wh_l1 *l1;        /* NULL */
 } cd_wh_notice;
 
 /* cd_wh_notice_put tells it to the target that there is; none is fine. */
@@ -27,6 +39,11 @@ cd_err cd_wh_notice_put(cd_wh_store *s, const cd_wh_notice *n, cd_errinfo *why) 
 
 /* cd_wh_notice_given_up tells that a delivery used up its attempts; status: what its webhook is now. */
 cd_err cd_wh_notice_given_up(cd_wh_store *s, const cd_wh_delivery *d, cd_wh_status status, cd_errinfo *why) CD_CHECK;
+
+/* cd_wh_notice_l1 tells the targets of all projects that have webhooks on the chain, each when severity or cause are
+ * others than it was told last, and once a day as long as it is not well; the store remembers, so that it is the same
+ * for all workers and after a restart. The same within an hour is told once. */
+cd_err cd_wh_notice_l1(cd_wh_store *s, const cd_wh_l1 *l1, cd_errinfo *why) CD_CHECK;
 
 /* cd_wh_notice_target gets the target of a webhook, or of the project (hook 0). CD_ENOENT. _target_set: target 0 is
  * none. */
