@@ -29,6 +29,10 @@ typedef struct cd_warp_set {
     const cd_warp_member *members;
     usize cnt;
     u64 total; /* weight of all validators, those without a key included */
+    /* The sum of all keys, so that of many signers the few that are missing are taken off; not there when it is
+     * infinity, and then each signer's key is added. */
+    bool has_sum;
+    cd_bls_pk sum;
 } cd_warp_set;
 
 /* cd_warp_set_make builds the canonical set. Errors: CD_ERANGE when the total weight exceeds 64 bits. */

@@ -87,7 +87,8 @@ static cd_err host_validators(cd_warp_host *h, cd_warp_set *out, cd_arena *a, co
     if (s->set.cnt != 0) {
         memcpy(members, s->set.members, s->set.cnt * sizeof *members);
     }
-    *out = (cd_warp_set){.members = members, .cnt = s->set.cnt, .total = s->set.total};
+    *out = s->set;
+    out->members = members;
     cd_warp_signers_unref(s);
     return CD_OK;
 }

@@ -210,6 +210,21 @@ cd_err cd_bls_agg_pks(cd_bls_pk *out, const cd_bls_pk *pks, usize cnt)
     return CD_OK;
 }
 
+cd_err cd_bls_pk_less(cd_bls_pk *out, const cd_bls_pk *a, const cd_bls_pk *b)
+{
+    blst_p1 p;
+    blst_p1_affine affine;
+    blst_p1_from_affine(&p, pk_point(b));
+    blst_p1_cneg(&p, true);
+    blst_p1_add_or_double_affine(&p, &p, pk_point(a));
+    if (blst_p1_is_inf(&p)) {
+        return CD_EKEY;
+    }
+    blst_p1_to_affine(&affine, &p);
+    memcpy(out, &affine, sizeof affine);
+    return CD_OK;
+}
+
 void cd_bls_sum_add(cd_bls_sum *sum, const cd_bls_pk *pk)
 {
     blst_p1 *p = (blst_p1 *)sum;

@@ -65,6 +65,9 @@ bool cd_bls_verify(const cd_bls_sig *sig, cd_bls_suite suite, cd_bytes msg, cons
 cd_err cd_bls_agg_sigs(cd_bls_sig *out, const cd_bls_sig *sigs, usize cnt) CD_CHECK;
 cd_err cd_bls_agg_pks(cd_bls_pk *out, const cd_bls_pk *pks, usize cnt) CD_CHECK;
 
+/* cd_bls_pk_less gives a - b. Errors: CD_EKEY when they are equal. */
+cd_err cd_bls_pk_less(cd_bls_pk *out, const cd_bls_pk *a, const cd_bls_pk *b) CD_CHECK;
+
 /* A sum of keys that is taken one by one, without memory: all zero to start with. cd_bls_sum_add adds a key.
  * cd_bls_sum_end gives the sum; CD_EKEY when it is infinity, which it is of no keys. */
 typedef struct cd_bls_sum {

@@ -272,6 +272,10 @@ static void bls_refusals(void **state)
     enc[0] ^= 0x20;
     assert_int_equal(cd_bls_pk_dec(&pk[1], cd_bytes_of(enc, 48)), CD_OK);
     assert_int_equal(cd_bls_agg_pks(&sum, pk, 2), CD_EKEY);
+    assert_int_equal(cd_bls_pk_less(&sum, &pk[0], &pk[0]), CD_EKEY);
+    assert_int_equal(cd_bls_pk_less(&sum, &pk[0], &pk[1]), CD_OK); /* twice the key */
+    assert_int_equal(cd_bls_pk_less(&sum, &sum, &pk[0]), CD_OK);
+    assert_memory_equal(&sum, &pk[0], sizeof sum);
     memset(enc, 0, sizeof enc);
     enc[0] = 0xc0;
     assert_int_equal(cd_bls_sig_dec(&sig, cd_bytes_of(enc, 96)), CD_OK);

@@ -189,8 +189,107 @@ static void each_rule(void **state)
     }
 }
 
+/* Whether a message that the members of mask sign together is taken; of one more or less it must not be. */
+static bool is_taken(const cd_warp_set *s, const cd_bls_sk *sk, u32 mask)
+{
+    cd_warp_message m = {.body = {.network_id = NETWORK, .payload = cd_bytes_str("who was it?")}};
+    cd_buf text = {0};
+    cd_buf bits = {0};
+    cd_bls_sig sigs[MEMBERS];
+    cd_bls_sig all;
+    bool flags[MEMBERS];
+    usize n = 0;
+    cd_warp_unsigned_enc(&text, &m.body);
+    m.text = cd_buf_bytes(&text);
+    for (usize i = 0; i < s->cnt; i++) {
+        if ((mask & 1u << i) != 0) {
+            assert_int_equal(cd_bls_sign(&sigs[n++], CD_BLS_POP, m.text, &sk[i]), CD_OK);
+        }
+    }
+    assert_int_equal(cd_bls_agg_sigs(&all, sigs, n), CD_OK);
+    cd_bls_sig_enc(m.signature, &all);
+    bool is = false;
+    for (u32 other = 0; other <= s->cnt; other++) { /* at the end, none is another */
+        for (usize i = 0; i < s->cnt; i++) {
+            flags[i] = ((mask ^ (other < s->cnt ? 1u << other : 0)) & 1u << i) != 0;
+        }
+        cd_buf_clear(&bits);
+        cd_bits_put(&bits, flags, s->cnt);
+        m.signers = cd_buf_bytes(&bits);
+        is = cd_warp_check(&m, NETWORK, s, 0, 100, NULL) == CD_OK;
+        assert_false(is && other < s->cnt);
+    }
+    cd_buf_fini(&text);
+    cd_buf_fini(&bits);
+    return is;
+}
+
+/* Keys of signers are added, or those of the others taken off the sum of all: never a difference. */
+static void every_subset(void **state)
+{
+    (void)state;
+    assert_true(set.has_sum);
+    for (u32 mask = 1; mask < 1u << MEMBERS; mask++) {
+        assert_true(is_taken(&set, secrets, mask));
+    }
+}
+
+/* r - secret, whose key is the negative of the secret's. */
+static cd_bls_sk negative(const cd_bls_sk *sk)
+{
+    static const u8 r[32] = {0x73, 0xed, 0xa7, 0x53, 0x29, 0x9d, 0x7d, 0x48, 0x33, 0x39, 0xd8,
+                             0x08, 0x09, 0xa1, 0xd8, 0x05, 0x53, 0xbd, 0xa4, 0x02, 0xff, 0xfe,
+                             0x5b, 0xfe, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x01};
+    cd_bls_sk out;
+    int borrow = 0;
+    for (usize i = 32; i-- > 0;) {
+        int d = r[i] - sk->b[i] - borrow;
+        borrow = d < 0;
+        out.b[i] = (u8)(d & 0xff);
+    }
+    return out;
+}
+
+/* Keys that cancel each other out prove nothing together, and spoil nothing for others. */
+static void cancelling_keys(void **state)
+{
+    (void)state;
+    const cd_bls_sk by_hand[] = {secrets[0], negative(&secrets[0]), secrets[1]};
+    for (usize cnt = 2; cnt <= 3; cnt++) {
+        cd_warp_validator v[3];
+        cd_warp_set s;
+        cd_bls_sk sk[3];
+        for (usize i = 0; i < cnt; i++) {
+            v[i] = (cd_warp_validator){.has_key = true, .weight = 1};
+            assert_int_equal(cd_bls_pk_of(&v[i].key, &by_hand[i]), CD_OK);
+        }
+        assert_int_equal(cd_warp_set_make(&s, &mem, v, cnt), CD_OK);
+        assert_int_equal(s.has_sum, cnt == 3);
+        u32 pair = 0;
+        for (usize i = 0; i < cnt; i++) {
+            for (usize k = 0; k < cnt; k++) {
+                if (memcmp(&s.members[i].key, &v[k].key, sizeof v[k].key) == 0) {
+                    sk[i] = by_hand[k];
+                    pair |= k < 2 ? 1u << i : 0;
+                }
+            }
+        }
+        for (u32 mask = 1; mask < 1u << cnt; mask++) {
+            if (cnt == 2 ||
+                mask != (1u << cnt) - 1) { /* all three are as good as the third, which is no fault of a sum */
+                assert_int_equal(is_taken(&s, sk, mask), mask != pair);
+            }
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changed_anywhere), cmocka_unit_test(each_rule)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_anywhere),
+        cmocka_unit_test(each_rule),
+        cmocka_unit_test(every_subset),
+        cmocka_unit_test(cancelling_keys),
+    };
     return cmocka_run_group_tests(tests, begin, end);
 }
