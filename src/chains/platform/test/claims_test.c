@@ -230,11 +230,144 @@ static void weights(void **state)
     end();
 }
 
+/* --- claims that were changed --- */
+
+/* A claim that is true. */
+typedef struct proved {
+    cd_buf payload, justification;
+    bool needs; /* a justification */
+} proved;
+
+static void prove(proved *out, cd_p_payload_type type, void *v, bool needs)
+{
+    cd_buf inner = {0};
+    cd_p_payload p = cd_p_payload_of(type, v);
+    cd_linear_put(&inner, &cd_p_payload_table, &p);
+    wrap(&out->payload, "", cd_buf_bytes(&inner));
+    out->needs = needs;
+    assert_int_equal(judge_raw(cd_buf_bytes(&out->payload), cd_buf_bytes(&out->justification)), CD_P_CLAIM_TRUE);
+    cd_buf_fini(&inner);
+}
+
+static void prove_all(proved out[5])
+{
+    u8 node[20] = {3};
+    cd_hash32 id;
+    cd_buf message = {0};
+    cd_p_payload_conversion converted = {.id = conversion.id};
+    cd_p_payload_weight weight = {.validation_id = first, .nonce = 2, .weight = 50};
+    cd_p_payload_registration there = {.validation_id = first, .is_registered = true};
+    cd_p_payload_registration gone = {.is_registered = false};
+    cd_p_payload_register m = {.net_id = net, .node_id = cd_bytes_of(node, sizeof node), .expiry = NOW, .weight = 9};
+    cd_p_payload p = cd_p_payload_of(CD_P_PAYLOAD_REGISTER, &m);
+    cd_buf_put(&out[0].justification, bytes_of(&net));
+    prove(&out[0], CD_P_PAYLOAD_CONVERSION, &converted, true);
+    prove(&out[1], CD_P_PAYLOAD_WEIGHT, &weight, false);
+    prove(&out[2], CD_P_PAYLOAD_REGISTRATION, &there, false);
+    cd_p_validation_id(&gone.validation_id, &net, 1);
+    cd_p_net_index i = {.net_id = bytes_of(&net), .index = 1};
+    const cd_p_justification by_index = {.preimage = CD_P_PREIMAGE_INDEX, .index = &i};
+    cd_proto_put(&out[3].justification, &cd_p_justification_table, &by_index);
+    prove(&out[3], CD_P_PAYLOAD_REGISTRATION, &gone, true);
+    cd_linear_put(&message, &cd_p_payload_table, &p);
+    cd_sha256(&id, cd_buf_bytes(&message));
+    gone.validation_id = id;
+    const cd_p_justification by_message = {.preimage = CD_P_PREIMAGE_REGISTER, .message = cd_buf_bytes(&message)};
+    cd_proto_put(&out[4].justification, &cd_p_justification_table, &by_message);
+    prove(&out[4], CD_P_PAYLOAD_REGISTRATION, &gone, true);
+    cd_buf_fini(&message);
+}
+
+static u64 dice(u64 sides)
+{
+    static u64 x = 88172645463325252u;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x % sides;
+}
+
+/* One change, seldom more: a bit, a byte, what is cut off, doubled, or behind the end. */
+static void change(cd_buf *b)
+{
+    do {
+        u8 byte = (u8)dice(256);
+        usize at = (usize)dice(b->n + 1);
+        if (at == b->n || b->n == 0) {
+            cd_buf_u8(b, byte);
+        } else if (dice(3) == 0) {
+            b->p[at] ^= (u8)(1u << dice(8));
+        } else if (dice(2) == 0) {
+            b->p[at] = byte;
+        } else if (dice(2) == 0) {
+            b->n = at;
+        } else {
+            memmove(b->p + at, b->p + at + 1, b->n - at - 1);
+            b->n--;
+        }
+    } while (dice(4) == 0);
+}
+
+/* Whether a text of another form still names the same (protobuf has many forms for one thing). */
+static bool names_the_same(cd_bytes a, cd_bytes b)
+{
+    cd_arena mem = {0};
+    cd_p_justification x = {.preimage = CD_P_PREIMAGE_NONE};
+    cd_p_justification y = {.preimage = CD_P_PREIMAGE_NONE};
+    bool is = cd_proto_parse(&x, &cd_p_justification_table, &mem, a, NULL) == CD_OK &&
+              cd_proto_parse(&y, &cd_p_justification_table, &mem, b, NULL) == CD_OK && x.preimage == y.preimage;
+    if (is && x.preimage == CD_P_PREIMAGE_INDEX) {
+        is = cd_bytes_eq(x.index->net_id, y.index->net_id) && x.index->index == y.index->index;
+    } else if (is) {
+        is = x.preimage == CD_P_PREIMAGE_REGISTER && cd_bytes_eq(x.message, y.message);
+    }
+    cd_arena_fini(&mem);
+    return is;
+}
+
+/* 10,000 of them: none but those that say the same is signed, and each refusal has words. */
+static void changed(void **state)
+{
+    enum { MUTANTS = 10000 };
+    proved all[5] = {0};
+    u32 kinds[CD_P_CLAIM_OTHER_WEIGHT + 1] = {0};
+    (void)state;
+    begin();
+    prove_all(all);
+    for (u32 i = 0; i < MUTANTS; i++) {
+        const proved *p = &all[dice(CD_COUNT(all))];
+        cd_buf payload = {0};
+        cd_buf justification = {0};
+        cd_buf_put(&payload, cd_buf_bytes(&p->payload));
+        cd_buf_put(&justification, cd_buf_bytes(&p->justification));
+        change(p->needs && dice(2) == 0 ? &justification : &payload);
+        cd_p_claim said = judge_raw(cd_buf_bytes(&payload), cd_buf_bytes(&justification));
+        assert_int_not_equal(said, CD_P_CLAIM_BROKEN);
+        kinds[said]++;
+        if (said != CD_P_CLAIM_TRUE) {
+            assert_int_not_equal(strlen(why.msg), 0);
+        } else {
+            assert_true(cd_bytes_eq(cd_buf_bytes(&payload), cd_buf_bytes(&p->payload)));
+            assert_true(cd_bytes_eq(cd_buf_bytes(&justification), cd_buf_bytes(&p->justification)) ||
+                        names_the_same(cd_buf_bytes(&justification), cd_buf_bytes(&p->justification)));
+        }
+        cd_buf_fini(&payload);
+        cd_buf_fini(&justification);
+    }
+    assert_true(kinds[CD_P_CLAIM_TRUE] < MUTANTS / 10);
+    assert_true(kinds[CD_P_CLAIM_OTHER_VALIDATION] > 0 && kinds[CD_P_CLAIM_OTHER_WEIGHT] > 0);
+    for (usize i = 0; i < CD_COUNT(all); i++) {
+        cd_buf_fini(&all[i].payload);
+        cd_buf_fini(&all[i].justification);
+    }
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls),           cmocka_unit_test(conversions), cmocka_unit_test(who_is_there),
-        cmocka_unit_test(who_never_comes), cmocka_unit_test(weights),
+        cmocka_unit_test(who_never_comes), cmocka_unit_test(weights),     cmocka_unit_test(changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
