@@ -148,6 +148,8 @@ def test_the_document(env):
             learn(known, life, typed, out)
             if "add-validator" in typed:
                 ends(life, known)
+            if "set-weight" in typed:
+                same([v["weight"] for v in status(life, known) if v["nodeID"] == known["NodeID-six"]], ["60"])
             if "top-up" in typed:
                 same([v["votes"] for v in status(life, known) if v["nodeID"] == known["NodeID-six"]], [True])
 
@@ -252,6 +254,7 @@ def test_proof_of_stake(env):
         held = int(chain("eth_getBalance", "0x" + MANAGER.hex(), "latest"), 16)
         same(held, 40 * 10**18)
         same(life.do("l1", "join", "mine", f"--node={nodes['node3']['uri']}", "--stake=40", *how), joined)
+        life.refused("what they stake", "l1", "set-weight", "mine", joined["nodeID"], "--weight=9", *life.keys())
         life.refused("NotTheStaker", "l1", "remove-validator", "mine", joined["nodeID"], *life.keys(), "--force")
         before = int(chain("eth_getBalance", "0x" + staker.address.hex(), "latest"), 16)
         time.sleep(2)  # what has begun in this second can't end in it

@@ -12,6 +12,7 @@ static const struct {
     {"join", cd__l1_join_cmd},
     {"add-validator", cd__l1_add_cmd},
     {"remove-validator", cd__l1_remove_cmd},
+    {"set-weight", cd__l1_weigh_cmd},
     {"top-up", cd__l1_top_up_cmd},
     {"status", cd__l1_status_cmd},
     {"diagnose", cd__l1_diagnose_cmd},

@@ -29,13 +29,14 @@ cd_err cd__l1_check_new(cd_arena *mem, const cd_l1_member *v, usize cnt, cd_erri
 int cd__l1_diagnose_cmd(int argc, char **argv);
 
 /* The other commands, in the same way: `l1 status`, `list`, `create`, `join`, `add-validator`, `remove-validator`,
- * `top-up`. */
+ * `set-weight`, `top-up`. */
 int cd__l1_status_cmd(int argc, char **argv);
 int cd__l1_list_cmd(int argc, char **argv);
 int cd__l1_create_cmd(int argc, char **argv);
 int cd__l1_join_cmd(int argc, char **argv);
 int cd__l1_add_cmd(int argc, char **argv);
 int cd__l1_remove_cmd(int argc, char **argv);
+int cd__l1_weigh_cmd(int argc, char **argv);
 int cd__l1_top_up_cmd(int argc, char **argv);
 
 #endif

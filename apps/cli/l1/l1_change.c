@@ -1,5 +1,6 @@
 #include "l1/l1_change.h"
 
+#include "base/num_text.h"
 #include "l1/l1.h"
 
 enum { FIRSTS_MAX = 4096 };
@@ -128,11 +129,12 @@ cd_err cd__l1_add(cd__l1_manager *m, cd__l1_job *j, const cd__l1_candidate *c, c
     return cd__l1_manager_get(m, out, &out->id, why);
 }
 
-/* --- one goes --- */
+/* --- one goes, or weighs more or less --- */
 
-static cd_err remove_on_p(cd__l1_manager *m, cd__l1_job *j, const cd__l1_validation *v, cd_errinfo *why)
+/* The weight that the manager has asked for last; 0 of one that goes. */
+static cd_err weigh_on_p(cd__l1_manager *m, cd__l1_job *j, const cd__l1_validation *v, u64 weight, cd_errinfo *why)
 {
-    cd_p_payload_weight x = {.validation_id = v->id, .nonce = v->nonce};
+    cd_p_payload_weight x = {.validation_id = v->id, .nonce = v->nonce, .weight = weight};
     const cd_p_payload payload = cd_p_payload_of(CD_P_PAYLOAD_WEIGHT, &x);
     cd_buf bytes = {0};
     const char *message;
@@ -145,9 +147,9 @@ static cd_err remove_on_p(cd__l1_manager *m, cd__l1_job *j, const cd__l1_validat
 }
 
 /* The step is checked before the contract is changed: after that there is no way back. */
-static cd_err check(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, cd_errinfo *why)
+static cd_err check(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, u64 weight, cd_errinfo *why)
 {
-    const cd_l1_step step = {.kind = CD_L1_STEP_WEIGHT, .validation_id = *id};
+    const cd_l1_step step = {.kind = CD_L1_STEP_WEIGHT, .validation_id = *id, .weight = weight};
     return cd_args_bool(j->args, L1_FORCE) ? CD_OK : cd__l1_check(j->world.node, j->mem, &m->net, &step, why);
 }
 
@@ -158,7 +160,7 @@ cd_err cd__l1_remove(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, cd_e
     bool is;
     CD_TRY(cd__l1_manager_get(m, &v, id, why));
     if (v.status == CD__L1_ACTIVE) {
-        CD_TRY(check(m, j, id, why));
+        CD_TRY(check(m, j, id, 0, why));
         CD_TRY(cd__l1_manager_remove(m, j, id, why));
         CD_TRY(cd__l1_manager_get(m, &v, id, why));
     }
@@ -167,8 +169,57 @@ cd_err cd__l1_remove(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, cd_e
     }
     CD_TRY(is_there(j, &is, id, why));
     if (is) {
-        CD_TRY(remove_on_p(m, j, &v, why));
+        CD_TRY(weigh_on_p(m, j, &v, 0, why));
     }
     CD_TRY(justify(m, j, &justification, id, why));
     return answer(m, j, id, false, justification, why);
+}
+
+/* Whether the P-Chain has taken the weight that a nonce belongs to. */
+static cd_err has_weighed(cd__l1_job *j, bool *out, const cd__l1_validation *v, cd_errinfo *why)
+{
+    cd_json answer;
+    cd_bytes text;
+    u64 next = 0;
+    const char *params = cd_arena_fmt(j->mem, "{\"validationID\":\"%s\"}", cd__l1_id_text(j, &v->id));
+    CD_TRY(cd__l1_ask(j, &answer, "platform.getL1Validator", params, why));
+    CD_TRY(cd_json_str(&text, cd_json_get(answer, "minNonce"), why));
+    CD_TRY(cd_u64_parse(&next, text));
+    *out = next > v->nonce;
+    return CD_OK;
+}
+
+/* The P-Chain says that it is so; the manager is told. */
+static cd_err answer_weight(cd__l1_manager *m, cd__l1_job *j, const cd__l1_validation *v, cd_errinfo *why)
+{
+    cd_p_payload_weight x = {.validation_id = v->id, .nonce = v->nonce, .weight = v->weight};
+    const cd_p_payload payload = cd_p_payload_of(CD_P_PAYLOAD_WEIGHT, &x);
+    cd_bytes message;
+    CD_TRY(cd__l1_settled(j, why));
+    cd__l1_tell(j, "the L1's validators sign that the P-Chain has done it");
+    CD_TRY(cd__l1_say_p(j, &message, &payload, (cd_bytes){0}, &m->net, why));
+    return cd__l1_manager_complete(m, j, "completeValidatorWeightUpdate(uint32)", message, why);
+}
+
+cd_err cd__l1_weigh(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, u64 weight, cd_errinfo *why)
+{
+    cd__l1_validation v;
+    bool is;
+    CD_TRY(cd__l1_manager_get(m, &v, id, why));
+    if (v.status != CD__L1_ACTIVE) {
+        return cd_fail(why, CD_EINVAL, "%s is about to come or to go", cd__l1_id_text(j, id));
+    }
+    if (v.weight != weight) {
+        CD_TRY(check(m, j, id, weight, why));
+        CD_TRY(cd__l1_manager_weigh(m, j, id, weight, why));
+        CD_TRY(cd__l1_manager_get(m, &v, id, why));
+    }
+    if (v.nonce <= v.received) {
+        return CD_OK;
+    }
+    CD_TRY(has_weighed(j, &is, &v, why));
+    if (!is) {
+        CD_TRY(weigh_on_p(m, j, &v, weight, why));
+    }
+    return answer_weight(m, j, &v, why);
 }

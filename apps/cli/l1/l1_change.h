@@ -18,4 +18,7 @@ cd_err cd__l1_add(cd__l1_manager *m, cd__l1_job *j, const cd__l1_candidate *c, c
 /* cd__l1_remove lets a validator go. Errors: CD_EACCES. */
 cd_err cd__l1_remove(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, cd_errinfo *why) CD_CHECK;
 
+/* cd__l1_weigh gives a validator another weight, at least 1. Errors: CD_EACCES. */
+cd_err cd__l1_weigh(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, u64 weight, cd_errinfo *why) CD_CHECK;
+
 #endif

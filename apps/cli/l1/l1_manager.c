@@ -104,6 +104,7 @@ cd_err cd__l1_manager_get(cd__l1_manager *m, cd__l1_validation *out, const cd_ha
     *out = (cd__l1_validation){.id = *id,
                                .status = (cd__l1_status)cd_u256_to_u64_sat(&f[0].num),
                                .nonce = cd_u256_to_u64_sat(&f[3].num),
+                               .received = cd_u256_to_u64_sat(&f[4].num),
                                .weight = cd_u256_to_u64_sat(&f[5].num)};
     return CD_OK;
 }
@@ -261,6 +262,15 @@ cd_err cd__l1_manager_remove(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *
     const cd_abi_val args[] = {hash_val(id)};
     CD_TRY(cd__evm_data(&tx.data, j->mem, "initiateValidatorRemoval(bytes32)", args, 1, why));
     return run(m, j, &tx, "removal", &is_good, why);
+}
+
+cd_err cd__l1_manager_weigh(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, u64 weight, cd_errinfo *why)
+{
+    cd__evm_tx tx = {0};
+    bool is_good;
+    const cd_abi_val args[] = {hash_val(id), num_val(weight)};
+    CD_TRY(cd__evm_data(&tx.data, j->mem, "initiateValidatorWeightUpdate(bytes32,uint64)", args, 2, why));
+    return run(m, j, &tx, "another weight", &is_good, why);
 }
 
 cd_err cd__l1_manager_complete(cd__l1_manager *m, cd__l1_job *j, const char *function, cd_bytes message,

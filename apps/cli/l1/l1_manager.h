@@ -40,7 +40,8 @@ cd_err cd__l1_manager_ready(cd__l1_manager *m, bool *out, cd_errinfo *why) CD_CH
 typedef struct cd__l1_validation {
     cd_hash32 id;
     cd__l1_status status;
-    u64 nonce; /* of the last weight that it asked for */
+    u64 nonce;    /* of the last weight that it asked for */
+    u64 received; /* of the last that the P-Chain has said is so */
     u64 weight;
 } cd__l1_validation;
 
@@ -69,6 +70,8 @@ cd_err cd__l1_manager_initialize(cd__l1_manager *m, cd__l1_job *j, const cd_p_co
                                  cd_errinfo *why) CD_CHECK;
 cd_err cd__l1_manager_register(cd__l1_manager *m, cd__l1_job *j, const cd__l1_candidate *c, cd_errinfo *why) CD_CHECK;
 cd_err cd__l1_manager_remove(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, cd_errinfo *why) CD_CHECK;
+cd_err cd__l1_manager_weigh(cd__l1_manager *m, cd__l1_job *j, const cd_hash32 *id, u64 weight,
+                            cd_errinfo *why) CD_CHECK;
 cd_err cd__l1_manager_complete(cd__l1_manager *m, cd__l1_job *j, const char *function, cd_bytes message,
                                cd_errinfo *why) CD_CHECK;
 
