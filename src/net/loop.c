@@ -6,11 +6,15 @@
 
 #include <uv.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { READ_SIZE = 64 * 1024, BACKLOG = 511, CONNECT_ADDRESSES_MAX = 8 };
@@ -43,14 +47,27 @@ struct cd_signal {
     void *ctx;
 };
 
+/* What libuv knows of a listener or a connection: one of TCP, or one of a path on this machine. */
+typedef union socket_handle {
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+} socket_handle;
+
 struct cd_listener {
-    uv_tcp_t uv;
+    union {
+        uv_tcp_t uv;
+        socket_handle any;
+    };
+    bool is_path;
     cd_accept_fn *accept;
     void *ctx;
 };
 
 struct cd_tcp {
-    uv_tcp_t uv;
+    union {
+        uv_tcp_t uv;
+        socket_handle any;
+    };
     cd_loop *loop;
     const cd_tcp_events *events; /* NULL before start */
     void *ctx;
@@ -373,14 +390,16 @@ static void on_connection(uv_stream_t *server, int status)
     cd_tcp *t = cd_new(cd_tcp);
     t->loop = server->loop->data;
     t->uv.data = t;
-    int rc = uv_tcp_init(server->loop, &t->uv);
+    int rc = s->is_path ? uv_pipe_init(server->loop, &t->any.pipe, 0) : uv_tcp_init(server->loop, &t->uv);
     CD_ASSERT(rc == 0);
     t->uv.data = t;
     if (uv_accept(server, (uv_stream_t *)&t->uv) != 0) {
         cd_tcp_close(t);
         return;
     }
-    (void)uv_tcp_nodelay(&t->uv, 1);
+    if (!s->is_path) {
+        (void)uv_tcp_nodelay(&t->uv, 1);
+    }
     s->accept(s->ctx, t);
 }
 
@@ -448,6 +467,63 @@ cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 por
     return CD_OK;
 }
 
+/* A socket that nobody answers at is what a process has left that was killed. */
+static cd_err clear_path(const struct sockaddr_un *at, cd_errinfo *why)
+{
+    struct stat st;
+    if (lstat(at->sun_path, &st) != 0) {
+        return CD_OK; /* bind tells what else is wrong with it */
+    }
+    if (!S_ISSOCK(st.st_mode)) {
+        return cd_fail(why, CD_EEXIST, "cannot listen at %s: something else has this name", at->sun_path);
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return cd_fail(why, CD_EIO, "cannot listen at %s: no more descriptors", at->sun_path);
+    }
+    bool is_dead = connect(fd, (const struct sockaddr *)at, sizeof *at) != 0 && errno == ECONNREFUSED;
+    (void)close(fd);
+    if (!is_dead) {
+        return cd_fail(why, CD_EADDRINUSE, "cannot listen at %s: another process does", at->sun_path);
+    }
+    if (unlink(at->sun_path) != 0) {
+        return cd_fail(why, CD_EACCES, "cannot listen at %s: what is there cannot be removed", at->sun_path);
+    }
+    return CD_OK;
+}
+
+cd_err cd_listener_open_path(cd_listener **out, cd_loop *l, const char *path, cd_accept_fn *accept, void *ctx,
+                             cd_errinfo *why)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (path[0] == '\0' || strlen(path) >= sizeof at.sun_path) {
+        return cd_fail(why, CD_ELIMIT, "cannot listen at \"%.120s\": a path of a socket has 1 to %zu characters", path,
+                       sizeof at.sun_path - 1);
+    }
+    memcpy(at.sun_path, path, strlen(path));
+    CD_TRY(clear_path(&at, why));
+    cd_listener *s = cd_new(cd_listener);
+    int rc = uv_pipe_init(&l->uv, &s->any.pipe, 0);
+    CD_ASSERT(rc == 0);
+    l->uv.data = l;
+    s->uv.data = s;
+    s->is_path = true;
+    s->accept = accept;
+    s->ctx = ctx;
+    rc = uv_pipe_bind(&s->any.pipe, path);
+    /* Nobody can connect before the socket listens, so its rights are in time. */
+    if (rc == 0 && chmod(path, 0600) != 0) {
+        rc = UV_EACCES;
+    }
+    rc = rc != 0 ? rc : uv_listen((uv_stream_t *)&s->uv, BACKLOG, on_connection);
+    if (rc != 0) {
+        uv_close((uv_handle_t *)&s->uv, on_closed_free);
+        return cd_fail(why, err_of(rc), "cannot listen at %s: %s", path, uv_strerror(rc));
+    }
+    *out = s;
+    return CD_OK;
+}
+
 void cd_listener_close(cd_listener *s)
 {
     if (s != NULL) {
@@ -461,7 +537,7 @@ static u16 own_port(const uv_tcp_t *uv)
     struct sockaddr_storage addr;
     int n = sizeof addr;
     u16 port_be;
-    if (uv_tcp_getsockname(uv, (struct sockaddr *)&addr, &n) != 0) {
+    if (uv_tcp_getsockname(uv, (struct sockaddr *)&addr, &n) != 0 || addr.ss_family == AF_UNIX) {
         return 0;
     }
     /* sin_port and sin6_port lie at the same place. */
@@ -632,6 +708,9 @@ bool cd_tcp_is_local(const cd_tcp *t)
     const u8 *v6 = (const u8 *)&((const struct sockaddr_in6 *)&addr)->sin6_addr;
     if (addr.ss_family == AF_INET) {
         return v4[0] == 127;
+    }
+    if (addr.ss_family == AF_UNIX) {
+        return true;
     }
     return addr.ss_family == AF_INET6 &&
            (memcmp(v6, v6_self, sizeof v6_self) == 0 || (memcmp(v6, v4_in_v6, 12) == 0 && v6[12] == 127));

@@ -1,4 +1,5 @@
-/* net/loop.h - the event loop: timers, work posted from other threads, signals, TCP.
+/* net/loop.h - the event loop: timers, work posted from other threads, signals, TCP,
+ * sockets at paths.
  *
  * One thread runs the loop and owns everything made from it; callbacks run there and must not block.
  * The one way in from other threads is cd_loop_post. Nothing else knows libuv.
@@ -77,7 +78,15 @@ typedef void cd_accept_fn(void *ctx, cd_tcp *tcp);
  * Errors: CD_EADDRINUSE, CD_EACCES, CD_ENOENT (unknown name), CD_EIO. */
 cd_err cd_listener_open(cd_listener **out, cd_loop *l, const char *host, u16 port, cd_accept_fn *accept, void *ctx,
                         cd_errinfo *why) CD_CHECK;
+
+/* cd_listener_open_path listens at a path of this machine, for processes of this user alone (mode 0600). What a process
+ * has left there that was killed is removed; closing removes the path. Errors: CD_ELIMIT (the path is longer than 107
+ * bytes), CD_EADDRINUSE (somebody answers there), CD_EEXIST (it is no socket), CD_EACCES, CD_EIO. */
+cd_err cd_listener_open_path(cd_listener **out, cd_loop *l, const char *path, cd_accept_fn *accept, void *ctx,
+                             cd_errinfo *why) CD_CHECK;
 void cd_listener_close(cd_listener *s); /* NULL is allowed */
+
+/* cd_listener_port: of one that has a port. */
 u16 cd_listener_port(const cd_listener *s);
 
 /* cd_connect_new connects to host (a name or an address) within timeout_ms and calls fn once, not before it returns:
