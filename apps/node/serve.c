@@ -166,6 +166,8 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .health_fresh_ns = cd_args_u64(a, OPT_HEALTH_FREQUENCY),
         .has_metrics = cd_args_bool(a, OPT_API_METRICS),
         .has_index = cd_args_bool(a, OPT_INDEX_API),
+        .has_ipcs = cd_args_bool(a, OPT_API_IPCS),
+        .ipcs_dir = cd_args_path(a, mem, OPT_IPCS_PATH),
         .profile_dir = is_kept(a) || cd_args_source(a, OPT_PROFILE_DIR) != CD_ARG_FROM_DEFAULT
                            ? cd_args_path(a, mem, OPT_PROFILE_DIR)
                            : NULL,
@@ -187,6 +189,7 @@ static int run(const cd_args *a, cd_arena *mem, const cd_network *net, cd_logger
         .plugins = &plugins.cfg,
         .tracked = plugins.has_tracked ? &plugins.tracked : NULL,
     };
+    cfg.ipcs_cnt = cd_args_list(a, OPT_IPCS_CHAINS, &cfg.ipcs);
     if (!cd__aliases_load(&cfg, a, mem) || !cd__auth_load(&cfg, a, mem) || !cd__stamp_load(&cfg, a, mem, is_kept(a))) {
         return 1;
     }

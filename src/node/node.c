@@ -12,12 +12,14 @@
 #include "node/api/auth.h"
 #include "node/api/backup_api.h"
 #include "node/api/info.h"
+#include "node/api/ipcs.h"
 #include "node/api/keystore.h"
 #include "node/budget.h"
 #include "node/chain/aliases.h"
 #include "node/finality.h"
 #include "node/front/health.h"
 #include "node/front/holder.h"
+#include "node/ipc.h"
 #include "store/kv.h"
 
 #include <signal.h>
@@ -61,7 +63,9 @@ struct cd_node {
     cd_backup_api *backup;
     cd_node_finality *finality; /* NULL: blocks are not made final */
     cd_keystore_api *keystore;  /* NULL: there are no users */
-    cd_auth_api *auth;          /* NULL: everybody may call */
+    cd_ipc *ipc;                /* these two NULL: no chain is ever streamed, none is by hand */
+    cd_ipcs_api *ipcs;
+    cd_auth_api *auth; /* NULL: everybody may call */
     cd_budget budget;
     cd_metrics *metrics;
     cd_loop_task stop_task;
@@ -313,6 +317,10 @@ static void open_api(cd_node *n)
     if (n->cfg.has_info) {
         n->info = cd_info_api_new(&cfg);
         cd_api_add(n->api, "/info", cd_info_api_service(n->info), false);
+    }
+    if (n->cfg.has_ipcs && n->ipc != NULL) {
+        n->ipcs = cd_ipcs_api_new(n->ipc);
+        cd_api_add(n->api, "/ipcs", cd_ipcs_api_service(n->ipcs), !n->cfg.is_admin_remote);
     }
     if (n->cfg.has_admin) {
         n->admin = cd_admin_api_new(&(cd_admin_cfg){.network = n->cfg.network,
@@ -610,6 +618,25 @@ static void begin_tracking(cd_node *n)
     }
 }
 
+/* The chains that the operator has named. One that is to be opened later is named by its ID. */
+static cd_err open_ipcs(cd_node *n, cd_errinfo *why)
+{
+    cd_err e = CD_OK;
+    for (usize i = 0; i < n->cfg.ipcs_cnt && n->ipc != NULL && e == CD_OK; i++) {
+        cd_bytes name = cd_bytes_str(n->cfg.ipcs[i]);
+        cd_hash32 id;
+        if (cd_node_names_find(cd_chains_names(n->chains), &id, name) != CD_OK &&
+            cd_id_parse(&id, name, NULL) != CD_OK) {
+            e = cd_fail(why, CD_EINVAL, "--ipcs-chain-ids: no chain is called \"%.80s\"", n->cfg.ipcs[i]);
+        }
+        e = e != CD_OK ? e : cd_ipc_publish(n->ipc, &id, why);
+    }
+    if (n->ipcs != NULL) {
+        cd_ipcs_api_serve(n->ipcs, cd_chains_names(n->chains));
+    }
+    return e;
+}
+
 static cd_err open_chains(cd_node *n, cd_errinfo *why)
 {
     if (n->cfg.prepare != NULL) {
@@ -641,6 +668,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
                 .share = cd_budget_part(&n->budget, max),
                 .signer = n->cfg.signer,
                 .peers = n->peers,
+                .ipc = n->ipc,
                 .has_index = n->cfg.has_index,
             },
         .front = n->front,
@@ -657,6 +685,7 @@ static cd_err open_chains(cd_node *n, cd_errinfo *why)
     CD_TRY(open_finality(n, why));
     CD_TRY(cd_chains_open(n->chains, n->cfg.chains, n->cfg.chain_cnt, why));
     CD_TRY(give_aliases(n, why));
+    CD_TRY(open_ipcs(n, why));
     if (n->admin != NULL) {
         cd_admin_api_serve(n->admin, n->chains, n->cfg.chains, n->cfg.chain_cnt);
     }
@@ -852,6 +881,10 @@ static cd_err open_front(cd_node *n, cd_errinfo *why)
         CD_TRY(cd_signal_open(&n->signals[i], loop, stops[i], on_signal, n, why));
     }
     add_routes(n);
+    if (n->cfg.ipcs_dir != NULL && (n->cfg.has_ipcs || n->cfg.ipcs_cnt != 0)) {
+        n->ipc = cd_ipc_new(
+            &(cd_ipc_cfg){.loop = loop, .dir = n->cfg.ipcs_dir, .network_id = n->cfg.network->id, .log = n->cfg.log});
+    }
     open_api(n);
     return cd_signal_open(&n->hangup, loop, SIGHUP, on_hangup, n,
                           why); /* SIGHUP never ends the node, as it does not end other servers */
@@ -1017,6 +1050,8 @@ u64 cd_node_close(cd_node *n)
     cd_health_free(n->health);
     cd_pool_free(n->pool);
     cd_api_free(n->api);
+    cd_ipcs_api_free(n->ipcs);
+    cd_ipc_free(n->ipc);
     cd_keystore_api_free(n->keystore);
     cd_kv_close(n->kv == n->cfg.kv ? NULL : n->kv);
     if (n->is_locked) {

@@ -59,6 +59,10 @@ typedef struct cd_node_cfg {
     u64 health_fresh_ns; /* so long a check's result is told again; 0: a second */
     bool has_metrics;
     bool has_index;          /* containers of accepted blocks are kept and served (index.*) */
+    bool has_ipcs;           /* ipcs.*: chains are streamed to sockets by hand (node/ipc.h) */
+    const char *ipcs_dir;    /* where those are; NULL: in no case */
+    const char *const *ipcs; /* names or IDs of chains that are streamed from the start */
+    usize ipcs_cnt;
     bool has_admin;          /* admin.*: chains are stopped and started by hand */
     bool has_keystore;       /* keystore.*, and the methods of chains that act for its users */
     cd_bytes auth_password;  /* requests need a token of auth.*, which it gives; empty: they need none */

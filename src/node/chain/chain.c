@@ -10,6 +10,7 @@
 #include "node/chain/decider.h"
 #include "node/finality.h"
 #include "node/front/health.h"
+#include "node/ipc.h"
 #include "vm/shared/memory.h"
 
 #include <stdio.h>
@@ -447,6 +448,9 @@ static void on_landed(void *ctx, const cd_vm_block *b)
     cd_node_chain *c = ctx;
     if (c->containers != NULL) {
         cd_containers_landed(c->containers);
+    }
+    if (c->env->ipc != NULL) {
+        cd_ipc_accepted(c->env->ipc, &c->id, b->bytes);
     }
     if (is_made_final(c)) {
         make_final(c, b);

@@ -97,6 +97,7 @@ typedef struct cd_node_env {
     struct cd_node_finality *finality; /* NULL: blocks are not made final */
     const cd_vm_signer *signer;        /* NULL: Warp messages are not signed */
     struct cd_node_peers *peers;       /* with whom chains are decided; NULL: each decides alone */
+    struct cd_ipc *ipc;                /* told of accepted containers; NULL: nobody is */
     bool has_index;                    /* containers of accepted blocks are kept */
 } cd_node_env;
 
