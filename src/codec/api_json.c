@@ -1,21 +1,26 @@
 #include "codec/api_json.h"
 
+#include "base/num_text.h"
 #include "base/os/clock.h"
 
 #include <stdio.h>
 
-/* Writes text as a string and frees it. */
-static void finish(cd_json_w *w, cd_buf *text)
+/* A string in which nothing has to be escaped is written between these two. */
+static cd_buf *begin(cd_json_w *w)
 {
-    cd_json_w_str(w, cd_buf_bytes(text));
-    cd_buf_fini(text);
+    cd_json_w_raw(w, cd_bytes_str("\""));
+    return w->out;
+}
+
+static void finish(cd_json_w *w)
+{
+    cd_buf_u8(w->out, '"');
 }
 
 void cd_json_w_id(cd_json_w *w, const cd_hash32 *id)
 {
-    cd_buf text = {0};
-    cd_id_put(&text, id);
-    finish(w, &text);
+    cd_id_put(begin(w), id);
+    finish(w);
 }
 
 void cd_json_w_id_key(cd_json_w *w, const cd_hash32 *id)
@@ -28,16 +33,16 @@ void cd_json_w_id_key(cd_json_w *w, const cd_hash32 *id)
 
 void cd_json_w_node_id(cd_json_w *w, const cd_node_id *id)
 {
-    cd_buf text = {0};
-    cd_node_id_put(&text, id);
-    finish(w, &text);
+    cd_node_id_put(begin(w), id);
+    finish(w);
 }
 
 void cd_json_w_chain_addr(cd_json_w *w, const char *chain, const char *prefix, const cd_addr20 *addr)
 {
     cd_buf text = {0};
     cd_chain_addr_put(&text, chain, prefix, addr);
-    finish(w, &text);
+    cd_json_w_str(w, cd_buf_bytes(&text));
+    cd_buf_fini(&text);
 }
 
 void cd_json_put_id(cd_json_w *w, const char *key, const cd_hash32 *id)
@@ -54,9 +59,9 @@ void cd_json_put_node_id(cd_json_w *w, const char *key, const cd_node_id *id)
 
 void cd_json_w_dec(cd_json_w *w, u64 v)
 {
-    char text[24];
-    int n = snprintf(text, sizeof text, "%llu", (unsigned long long)v);
-    cd_json_w_str(w, cd_bytes_of(text, (usize)n));
+    char text[CD_U64_TEXT_MAX];
+    cd_buf_put(begin(w), cd_bytes_of(text, cd_u64_fmt(text, v)));
+    finish(w);
 }
 
 void cd_json_put_dec(cd_json_w *w, const char *key, u64 v)
@@ -78,9 +83,8 @@ void cd_json_put_ratio(cd_json_w *w, const char *key, u64 part, u64 whole, u32 s
 
 void cd_json_w_encoded(cd_json_w *w, cd_encoding e, cd_bytes b)
 {
-    cd_buf text = {0};
-    cd_encoding_put(&text, e, b);
-    finish(w, &text);
+    cd_encoding_put(begin(w), e, b);
+    finish(w);
 }
 
 void cd_json_put_encoded(cd_json_w *w, const char *key, cd_encoding e, cd_bytes b)

@@ -8,29 +8,54 @@ static const char alphabet[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnop
 
 /* --- writing --- */
 
+/* Digits are worked on by fives, bytes by fours: a product of both fits into 64 bits. */
+enum { GROUP_DIGITS = 5, GROUP = 58 * 58 * 58 * 58 * 58 };
+
+/* Computes groups = groups * 2^bits + v; the least significant group is the first. */
+static usize push(u32 *groups, usize cnt, u32 v, u32 bits)
+{
+    u64 carry = v;
+    for (usize j = 0; j < cnt; j++) {
+        carry += (u64)groups[j] << bits;
+        groups[j] = (u32)(carry % GROUP);
+        carry /= GROUP;
+    }
+    for (; carry != 0; carry /= GROUP) {
+        groups[cnt++] = (u32)(carry % GROUP);
+    }
+    return cnt;
+}
+
 void cd_base58_put(cd_buf *out, cd_bytes b)
 {
-    u8 digits[CD_BASE58_TEXT_MAX]; /* least significant first */
+    u32 groups[CD_BASE58_TEXT_MAX / GROUP_DIGITS + 2];
+    u8 digits[sizeof groups / sizeof groups[0] * GROUP_DIGITS]; /* least significant first */
     usize cnt = 0;
     usize zeros = 0;
     CD_ASSERT(b.n <= CD_BASE58_BYTES_MAX);
     while (zeros < b.n && b.p[zeros] == 0) {
         zeros++;
     }
-    for (usize i = zeros; i < b.n; i++) {
-        u32 carry = b.p[i];
-        for (usize j = 0; j < cnt; j++) {
-            carry += (u32)digits[j] << 8;
-            digits[j] = (u8)(carry % 58);
-            carry /= 58;
-        }
-        for (; carry != 0; carry /= 58) {
-            digits[cnt++] = (u8)(carry % 58);
-        }
+    usize at = zeros;
+    for (; at < b.n && (b.n - at) % 4 != 0; at++) {
+        cnt = push(groups, cnt, b.p[at], 8);
+    }
+    for (; at < b.n; at += 4) {
+        cnt = push(groups, cnt, cd_be32(b.p + at), 32);
+    }
+    usize n = cnt * GROUP_DIGITS;
+    for (usize i = 0; i < n; i++) {
+        u32 *g = &groups[i / GROUP_DIGITS];
+        digits[i] = (u8)(*g % 58);
+        *g /= 58;
+    }
+    while (n > 0 && digits[n - 1] == 0) {
+        n--;
     }
     cd_buf_fill(out, '1', zeros);
-    while (cnt > 0) {
-        cd_buf_u8(out, (u8)alphabet[digits[--cnt]]);
+    u8 *text = cd_buf_extend(out, n);
+    while (n > 0) {
+        *text++ = (u8)alphabet[digits[--n]];
     }
 }
 
