@@ -40,8 +40,10 @@ void cd_utxo_put(cd_kv_batch *b, const cd_linear_type *table, const cd_utxo *u)
     cd_utxo_id(&id, &u->tx_id, u->output_idx);
     cd_linear_put(&value, table, u);
     cd_kv_batch_put(b, id_key(key, &id), cd_buf_bytes(&value));
+    bool is_sole = owners != NULL && owners->addrs.cnt == 1;
     for (u32 i = 0; owners != NULL && i < owners->addrs.cnt; i++) {
-        cd_kv_batch_put(b, owner_key(key, &((const cd_addr20 *)owners->addrs.v)[i], &id), (cd_bytes){0});
+        cd_kv_batch_put(b, owner_key(key, &((const cd_addr20 *)owners->addrs.v)[i], &id),
+                        is_sole ? cd_buf_bytes(&value) : (cd_bytes){0});
     }
     cd_buf_fini(&value);
 }
@@ -60,22 +62,27 @@ void cd_utxo_del(cd_kv_batch *b, const cd_utxo *u)
 
 /* --- reading --- */
 
+/* Reads a UTXO out of bytes, which are copied; all lies in the arena. */
+static cd_err parse(cd_utxo *out, cd_bytes *bytes, cd_arena *a, const cd_linear_type *table, cd_bytes value)
+{
+    cd_utxo u = {0};
+    *bytes = cd_arena_dup(a, value);
+    if (cd_utxo_parse(&u, table, a, *bytes, NULL) != CD_OK) {
+        return CD_ECORRUPT;
+    }
+    *out = u;
+    return CD_OK;
+}
+
 /* Reads a UTXO and its bytes; both lie in the arena. */
 static cd_err load(cd_utxo *out, cd_bytes *bytes, cd_kv *kv, cd_arena *a, const cd_linear_type *table,
                    const cd_hash32 *id)
 {
     u8 key[ID_KEY];
     cd_buf value = {0};
-    cd_utxo u = {0};
     cd_err e = cd_kv_get(kv, &value, id_key(key, id));
-    if (e == CD_OK) {
-        *bytes = cd_arena_dup(a, cd_buf_bytes(&value));
-        e = cd_utxo_parse(&u, table, a, *bytes, NULL) == CD_OK ? CD_OK : CD_ECORRUPT;
-    }
+    e = e != CD_OK ? e : parse(out, bytes, a, table, cd_buf_bytes(&value));
     cd_buf_fini(&value);
-    if (e == CD_OK) {
-        *out = u;
-    }
     return e;
 }
 
@@ -85,10 +92,13 @@ cd_err cd_utxo_get(cd_utxo *out, cd_kv *kv, cd_arena *a, const cd_linear_type *t
     return load(out, &bytes, kv, a, table, id);
 }
 
-/* What an index row names must be there. */
+/* What an index row names must be there: in the row, or by its ID. */
 static cd_err load_indexed(cd_utxo *out, cd_bytes *bytes, cd_kv *kv, cd_arena *a, const cd_linear_type *table,
-                           const cd_hash32 *id)
+                           const cd_hash32 *id, cd_bytes row)
 {
+    if (row.n != 0) {
+        return parse(out, bytes, a, table, row);
+    }
     cd_err e = load(out, bytes, kv, a, table, id);
     return e == CD_ENOENT ? CD_ECORRUPT : e;
 }
@@ -173,7 +183,7 @@ static cd_err page_of(page *p, cd_utxo_cursor *at, const cd_addr20 *before, usiz
     while (e == CD_OK && !is_full(p) && walk_next(it, &id, &start)) {
         cd_arena_mark mark = cd_arena_mark_get(p->arena);
         cd_utxo_found f = {.id = id};
-        e = load_indexed(&f.utxo, &f.bytes, p->kv, p->arena, p->table, &id);
+        e = load_indexed(&f.utxo, &f.bytes, p->kv, p->arena, p->table, &id, cd_kv_iter_value(it));
         if (e != CD_OK) {
             break;
         }
@@ -231,7 +241,7 @@ cd_err cd_utxo_each(cd_kv *kv, const cd_linear_type *table, const cd_addr20 *add
         cd_utxo u = {0};
         cd_bytes bytes;
         cd_arena_reset(&arena);
-        e = load_indexed(&u, &bytes, kv, &arena, table, &id);
+        e = load_indexed(&u, &bytes, kv, &arena, table, &id, cd_kv_iter_value(it));
         goes_on = e == CD_OK && visit(ctx, &id, &u);
     }
     if (it != NULL) {

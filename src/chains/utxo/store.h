@@ -1,7 +1,8 @@
 /* chains/utxo/store.h - the unspent outputs of a chain in its key-value store: by ID, and by address.
  *
  *   'u' ‖ id                ──► the UTXO, as the linear codec writes it
- *   'o' ‖ address ‖ id      ──► nothing: the address is one of its owners
+ *   'o' ‖ address ‖ id      ──► the same when the address is its only owner, so that walks find it in one place;
+ *                               else, and in rows of earlier versions, nothing
  *
  * Works on whatever is a cd_kv: the store, a layer of a block, a snapshot. No other key of the chain begins with these
  * two letters. Changes go to a batch that the caller commits. Threading: that of the kv. [spec:pchain-xchain#3] */
