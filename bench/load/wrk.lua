@@ -1,4 +1,4 @@
--- wrk -s wrk.lua URL -- FILE SIZE: sends lines of FILE at random, as JSON-RPC requests. Every answer must have status
+-- wrk -s wrk.lua URL -- FILE SIZE [PATH]: sends lines of FILE at random, as JSON-RPC requests to PATH (/). Every answer must have status
 -- 200, at least SIZE bytes, a result and no error. The last line of the output is a JSON object of what was measured.
 
 local threads = {}
@@ -11,7 +11,7 @@ function init(args)
     requests, bad, least = {}, 0, tonumber(args[2])
     local headers = {["Content-Type"] = "application/json"}
     for line in io.lines(args[1]) do
-        requests[#requests + 1] = wrk.format("POST", "/", headers, line)
+        requests[#requests + 1] = wrk.format("POST", args[3] or "/", headers, line)
     end
     math.randomseed(1)
 end

@@ -94,8 +94,9 @@ static void run(u32 cnt, u32 blocks)
         best = cd_lab_min_ns(best, ns);
         total += ns;
     }
-    (void)printf("{\"name\":\"xvm/base_tx/block_of_%u\",\"cpu_us_tx\":%.1f,\"mean_us_tx\":%.1f,\"limit_us_tx\":80}\n",
-                 cnt, (double)best / cnt / 1000, (double)total / cnt / blocks / 1000);
+    (void)printf(
+        "{\"name\":\"xvm/base_tx/block_of_%u\",\"cpu_us_tx\":%.1f,\"mean_us_tx\":%.1f,\"limit_cpu_us_tx\":80}\n", cnt,
+        (double)best / cnt / 1000, (double)total / cnt / blocks / 1000);
     cd_buf_fini(&bytes);
     rig_fini(&b.r);
 }
