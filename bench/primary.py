@@ -28,6 +28,7 @@ VALIDATORS, OUTPUTS, CONNECTIONS = 2000, 1024, 64
 READ, HEAVY = 5, 10  # so many times less processor time than the original
 SMALL = 1000  # bytes
 READY_MS, IDLE_MB = 60, 40
+FIRST_MS, FIRST_KB = 10, 6  # the explorer's first page of P, behind the start
 START_LIMIT_S = 60
 IDLE_S = 10
 
@@ -231,9 +232,33 @@ def processes(opt, ours, theirs):
                "met": idle <= IDLE_MB}
 
 
+def first_page(opt, ours):
+    """The explorer's page of P with all those validators: nothing is kept of it before."""
+    if opt.only not in "explorer":
+        return
+    took, size = [], 0
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(genesis()[0], file)
+        file.flush()
+        for _ in range(max(opt.rounds, 3)):
+            with Node("c", ours, "--network-profile=upstream", "--network-id=1337", f"--genesis-file={file.name}",
+                      "--explorer=on") as node:
+                conn = http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)
+                started = time.monotonic()
+                conn.request("GET", "/explorer/P", headers={"Accept-Encoding": "gzip"})
+                answer = conn.getresponse()
+                size = len(answer.read()) / 1000
+                took.append((time.monotonic() - started) * 1000)
+                conn.close()
+                if answer.status != 200:
+                    raise BenchError(f"/explorer/P: status {answer.status}")
+    yield {"name": "explorer first_ms", "got": round(min(took), 1), "at_most": FIRST_MS, "met": min(took) <= FIRST_MS}
+    yield {"name": "explorer first_kb", "got": round(size, 1), "at_most": FIRST_KB, "met": size <= FIRST_KB}
+
+
 def programs(opt, folder):
     """Figures of the benchmarks in C, which say their limits themselves."""
-    for name in ("bench-platform", "bench-xvm"):
+    for name in ("bench-platform", "bench-sets", "bench-xvm"):
         if opt.only not in name:
             continue
         done = subprocess.run([folder / name], capture_output=True, text=True, check=True)
@@ -256,7 +281,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     missed = 0
     with open(out / "primary.jsonl", "w") as file:
-        for part in (programs(opt, ours.parent), processes(opt, ours, theirs), requests(opt, ours, theirs)):
+        parts = [programs(opt, ours.parent), processes(opt, ours, theirs), first_page(opt, ours), requests(opt, ours, theirs)]
+        for part in parts:
             for row in part:
                 missed += not row["met"]
                 line = json.dumps({"group": "primary", **row})
