@@ -1,5 +1,5 @@
-/* bench-sets: the set of 2,000 validators as it was 100,000 heights ago, in a store on disk, where each of these heights
- * has changed one of them.
+/* bench-sets: the set of 2,000 validators as it was 100,000 heights ago, in a store on disk, where each of these
+ * heights has changed one of them.
  *
  * Nothing is kept from one question to the next. One JSON line with processor time. [spec:bench#0] */
 #include "chains/platform/state/sets.h"

@@ -15,7 +15,7 @@ import harness  # noqa: E402 - found through the path just set
 SUITES = ["ethers", "hardhat", "viem", "web3js", "web3py", "live", "wallet", "http", "trace", "feed", "dev",
           "process", "kill", "keystore", "admin", "chains", "contracts", "cli", "peers", "transfers",
           "network", "mixed", "primary", "wallets", "money", "users", "plugin", "outside", "record", "pages",
-          "warp", "l1", "l1_life", "finality", "signing", "relay", "model", "sync", "mixed_sync", "ipcs"]
+          "warp", "l1", "l1_life", "finality", "signing", "relay", "model", "sync", "mixed_sync", "ipcs", "facts"]
 
 
 def main():
