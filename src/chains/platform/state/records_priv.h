@@ -29,6 +29,7 @@
  *   'k'    net ‖ node                               validation
  *   'w'    net                                      be64, weight of an L1
  *   'e'    be64 time ‖ validation                   nothing
+ *   'q'    address ‖ be64 2^64-1 - height ‖ tx       nothing                            (not of the chain)
  *   'i'    node                                     be64 up ‖ be64 updated             (uptime.h; not of the chain)
  *
  * 'u' and 'o' belong to chains/utxo. */

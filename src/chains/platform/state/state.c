@@ -147,6 +147,54 @@ cd_err cd_pstate_block_get(const cd_pstate *s, cd_bytes *out, cd_arena *a, const
     return e;
 }
 
+/* --- transactions of an address --- */
+
+static cd__key listed_key(const cd_addr20 *addr, const cd_pstate_place *at)
+{
+    cd__key k = cd__key_of('q');
+    cd__key_put(&k, addr->b, sizeof addr->b);
+    if (at != NULL) {
+        cd__key_be64(&k, UINT64_MAX - at->height);
+        cd__key_put(&k, at->tx_id.b, sizeof at->tx_id.b);
+    }
+    return k;
+}
+
+void cd_pstate_list_tx(const cd_pstate *s, cd_kv_batch *b, const cd_addr20 *addr, const cd_hash32 *tx_id)
+{
+    cd__key k = listed_key(addr, &(cd_pstate_place){.height = s->height, .tx_id = *tx_id});
+    cd_kv_batch_put(b, cd__key_bytes(&k), (cd_bytes){0});
+}
+
+cd_err cd_pstate_listed(const cd_pstate *s, cd_pstate_place **out, usize *cnt, cd_arena *a, const cd_addr20 *addr,
+                        const cd_pstate_place *behind, usize max)
+{
+    static const cd_pstate_place none;
+    cd__key prefix = listed_key(addr, NULL);
+    bool is_first = memcmp(behind, &none, sizeof none) == 0;
+    cd__key start = is_first ? prefix : listed_key(addr, behind);
+    cd_pstate_place *v = cd_arena_array(a, cd_pstate_place, max);
+    cd_kv_iter *it;
+    usize n = 0;
+    CD_TRY(
+        cd_kv_iter_new(&it, s->kv, &(cd_kv_range){.prefix = cd__key_bytes(&prefix), .start = cd__key_bytes(&start)}));
+    cd_err e = CD_OK;
+    while (e == CD_OK && n < max && cd_kv_iter_next(it)) {
+        cd_bytes key = cd_kv_iter_key(it);
+        if (key.n != 1 + 20 + 8 + 32) {
+            e = CD_ECORRUPT;
+        } else if (is_first || !cd_bytes_eq(key, cd__key_bytes(&start))) {
+            v[n].height = UINT64_MAX - cd_be64(key.p + 21);
+            memcpy(v[n++].tx_id.b, key.p + 29, 32);
+        }
+    }
+    e = e != CD_OK ? e : cd_kv_iter_err(it);
+    cd_kv_iter_free(it);
+    *out = v;
+    *cnt = n;
+    return e;
+}
+
 static cd__key height_key(u64 height)
 {
     cd__key k = cd__key_of('h');

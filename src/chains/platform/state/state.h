@@ -76,6 +76,21 @@ cd_err cd_pstate_block_id_get(const cd_pstate *s, cd_hash32 *out, u64 height) CD
 /* cd_pstate_block_put notes a block under its ID and its height. */
 cd_err cd_pstate_block_put(const cd_pstate *s, const cd_hash32 *id, u64 height, cd_bytes block) CD_CHECK;
 
+/* --- transactions of an address --- */
+
+/* Where in the list of an address: behind this transaction. All zero: at its beginning. */
+typedef struct cd_pstate_place {
+    u64 height; /* of the block that accepted it */
+    cd_hash32 tx_id;
+} cd_pstate_place;
+
+/* cd_pstate_list_tx notes in a batch for s->kv that a transaction of the block that is executed has spent what addr
+ * owned, or has given it something; once, however often it is called. cd_pstate_listed gives at most max of them behind
+ * `behind`, the newest first; those that were accepted before there was this list are not in it. They lie in a. */
+void cd_pstate_list_tx(const cd_pstate *s, cd_kv_batch *b, const cd_addr20 *addr, const cd_hash32 *tx_id);
+cd_err cd_pstate_listed(const cd_pstate *s, cd_pstate_place **out, usize *cnt, cd_arena *a, const cd_addr20 *addr,
+                        const cd_pstate_place *behind, usize max) CD_CHECK;
+
 /* --- rewards that were paid --- */
 
 /* cd_pstate_reward_utxo_put notes the encoding of a UTXO (version in front) that a staker's transaction was rewarded

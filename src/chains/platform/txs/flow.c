@@ -231,6 +231,22 @@ void cd__utxo_add(cd_kv_batch *b, const cd_hash32 *tx_id, u32 idx, const cd_hash
     cd_utxo_put(b, &cd_p_utxo_table, &u);
 }
 
+/* Lists the transaction for all owners of an output. */
+static void list(const cd_p_exec *x, cd_kv_batch *b, const cd__flow *f, const cd_linear_any *out)
+{
+    const cd_owners *owners = cd_utxo_owners(out);
+    for (u32 i = 0; owners != NULL && i < owners->addrs.cnt; i++) {
+        cd_pstate_list_tx(x->state, b, (const cd_addr20 *)owners->addrs.v + i, &f->tx->id);
+    }
+}
+
+static void list_all(const cd_p_exec *x, cd_kv_batch *b, const cd__flow *f, const cd_linear_list *outs)
+{
+    for (u32 i = 0; outs != NULL && i < outs->cnt; i++) {
+        list(x, b, f, &((const cd_p_output *)outs->v)[i].out);
+    }
+}
+
 cd_err cd__flow_write(cd_p_exec *x, const cd__flow *f, const cd_transfer_output *refund)
 {
     const cd_p_base *base = cd_ptx_base(&f->tx->tx);
@@ -245,8 +261,11 @@ cd_err cd__flow_write(cd_p_exec *x, const cd__flow *f, const cd_transfer_output 
         e = cd_utxo_get(&u, x->state->kv, f->a, &cd_p_utxo_table, &id);
         if (e == CD_OK) {
             cd_utxo_del(&b, &u);
+            list(x, &b, f, &u.out);
         }
     }
+    list_all(x, &b, f, &base->outs);
+    list_all(x, &b, f, f->outs);
     for (u32 i = 0; i < base->outs.cnt; i++) {
         const cd_p_output *out = (const cd_p_output *)base->outs.v + i;
         cd__utxo_add(&b, &f->tx->id, i, &out->asset_id, &out->out);

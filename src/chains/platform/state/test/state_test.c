@@ -168,12 +168,52 @@ static void uptime(void **state)
     cd_kv_close(kv);
 }
 
+/* The newest first, each once, in pages; addresses do not see each other's. */
+static void listed(void **state)
+{
+    (void)state;
+    cd_kv *kv = cd_kv_mem_open();
+    cd_arena a = {0};
+    cd_addr20 one = {{1}};
+    cd_addr20 two = {{1, 1}};
+    cd_pstate_place *v;
+    usize cnt;
+    for (u64 h = 1; h <= 300; h++) {
+        cd_pstate s = {.kv = kv, .height = h};
+        cd_kv_batch b = {0};
+        for (u8 i = 0; i < 2; i++) {
+            cd_hash32 tx = {{i, (u8)h}};
+            cd_pstate_list_tx(&s, &b, &one, &tx);
+            cd_pstate_list_tx(&s, &b, &one, &tx);
+        }
+        assert_int_equal(cd_kv_commit(kv, &b, CD_KV_NOSYNC, NULL), CD_OK);
+        cd_kv_batch_fini(&b);
+    }
+    cd_pstate s = {.kv = kv};
+    cd_pstate_place at = {0};
+    for (u64 seen = 0; seen < 600; seen += cnt) {
+        assert_int_equal(cd_pstate_listed(&s, &v, &cnt, &a, &one, &at, 7), CD_OK);
+        assert_int_equal(cnt, seen + 7 <= 600 ? 7 : 600 - seen);
+        for (usize i = 0; i < cnt; i++) {
+            assert_int_equal(v[i].height, 300 - (seen + i) / 2);
+            assert_int_equal(v[i].tx_id.b[0], (seen + i) % 2);
+            assert_int_equal(v[i].tx_id.b[1], (u8)v[i].height);
+        }
+        at = v[cnt - 1];
+    }
+    assert_int_equal(cd_pstate_listed(&s, &v, &cnt, &a, &one, &at, 7), CD_OK);
+    assert_int_equal(cnt, 0);
+    assert_int_equal(cd_pstate_listed(&s, &v, &cnt, &a, &two, &(cd_pstate_place){0}, 7), CD_OK);
+    assert_int_equal(cnt, 0);
+    cd_arena_fini(&a);
+    cd_kv_close(kv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rewards_end_at_the_cap),
-        cmocka_unit_test(records),
-        cmocka_unit_test(nets_and_chains),
+        cmocka_unit_test(listed),  cmocka_unit_test(rewards_end_at_the_cap),
+        cmocka_unit_test(records), cmocka_unit_test(nets_and_chains),
         cmocka_unit_test(uptime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
