@@ -4,6 +4,7 @@ transactions and delegators. A label that this file does not know fails the run.
 import base64
 import datetime
 import re
+import urllib.parse
 
 from harness import same
 from money_suite import ME
@@ -225,6 +226,31 @@ def check_validator(chain, pages, v):
         assert any(want[0] in r[0] and r[1:3] == want[1:] for r in rows), f"{path}: no {want} in {rows}"
 
 
+def check_history(chain, pages):
+    """All transactions of an address over all pages, newest first: those that spent its outputs or made some for it."""
+    me, want, made, path = f"P-{ME}", [], set(), f"/P/address/P-{ME}"
+    for height, _, tx in p_txs(chain.node):
+        u = chain.whole(tx["id"])[0]["unsignedTx"]
+        spends = any((r["txID"], r["outputIndex"]) in made for r in u.get("inputs") or [])
+        if spends or any(me in o["output"].get("addresses", []) for o in outs_of(u)):
+            want.append((-height, tx["id"]))
+        made |= {(tx["id"], i) for i, o in enumerate(u.get("outputs") or []) if me in o["output"].get("addresses", [])}
+    got, pages_cnt = [], 0
+    while path:
+        source = main_of(pages.source(path))
+        section = re.search(r'<section class="panel" id="history">(.*?)</section>', source, re.S)
+        rows = re.findall(r'/explorer/P/tx/(\w+)\?in=(\d+)', section[1]) if section else []
+        got += [(-int(height), tx) for tx, height in dict(rows).items()]
+        assert len(dict(rows)) <= PAGE, path
+        after = re.search(r'href="/explorer(/P/address/[^"]*\?behind=[^"#]*)', section[1]) if section else None
+        path, pages_cnt = after and after[1].replace("&amp;", "&"), pages_cnt + 1
+    assert pages_cnt > 1, "one page is no test of pages"
+    same([h for h, _ in got], sorted(h for h, _ in got), "the order")
+    same(sorted(got), sorted(set(want)), "the history")
+    for hostile in ("x", "1-", "-1", "99999999999999999999-" + tx["id"], "<b>", "5-" + "1" * 90):
+        pages.source(f"/P/address/{me}?behind={urllib.parse.quote(hostile)}")
+
+
 def test_every_fact_on_two_hundred_pages(env):
     cli, *_ = lived(env)
     to, pages, done = f"--to={ME}", Pages(cli.node), 0
@@ -245,5 +271,6 @@ def test_every_fact_on_two_hundred_pages(env):
         (whole,) = p_api(cli.node, "getCurrentValidators", nodeIDs=[v["nodeID"]])["validators"]
         check_validator(chain, pages, whole)
         done += 1
+    check_history(chain, pages)
     assert done >= WANTED, f"{done} pages"
     print(f"{done} pages")

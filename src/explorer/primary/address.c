@@ -1,4 +1,5 @@
 /* One page an address, over the P-, X- and C-Chain: what it owns, what is staked, what waits to be imported. */
+#include "base/num_text.h"
 #include "explorer/primary/primary_priv.h"
 
 enum { SUMMED_MAX = 1 << 14, ASSETS_MAX = 32 };
@@ -184,6 +185,51 @@ static void utxos(cd__pp *p, cd_primary_chain chain, const cd_addr20 *addr)
     cd_html_put(&p->h, "</footer></section>");
 }
 
+/* --- what it took part in --- */
+
+/* "HEIGHT-ID" as a page writes it. */
+static bool place_parse(cd_pstate_place *out, cd_bytes text)
+{
+    usize dash = 0;
+    while (dash < text.n && text.p[dash] != '-') {
+        dash++;
+    }
+    return dash < text.n && cd_u64_parse(&out->height, cd_bytes_sub(text, 0, dash)) == CD_OK &&
+           cd_id_parse(&out->tx_id, cd_bytes_sub(text, dash + 1, text.n - dash - 1), NULL) == CD_OK;
+}
+
+/* Transactions of the P-Chain that spent what the address owned, or gave it something, newest first. */
+static void history(cd__pp *p, const cd_addr20 *addr)
+{
+    cd_pstate_place *v;
+    usize cnt = 0;
+    cd_pstate_place behind = {0};
+    cd_bytes typed = cd__pp_query(p, "behind", 96);
+    bool is_first = !place_parse(&behind, typed);
+    behind = is_first ? (cd_pstate_place){0} : behind;
+    cd_err e = cd_pstate_listed(&p->p.state, &v, &cnt, &p->a, addr, &behind, CD__PP_PAGE);
+    if (e != CD_OK || cnt == 0) {
+        return;
+    }
+    cd_html_put(&p->h, "<section class=\"panel\" id=\"history\"><header><h2>Transactions on the P-Chain</h2></header>");
+    cd__pp_tx_rows_begin(p);
+    for (usize i = 0; i < cnt; i++) {
+        cd__pp_any any;
+        if (cd__pp_tx_any(p, &any, CD_PRIMARY_P, &v[i].tx_id, NULL, NULL) == CD_OK) {
+            cd__pp_tx_row(p, &any, v[i].height);
+        }
+    }
+    cd__pp_tx_rows_end(p);
+    cd_bytes page = cd__pp_href(p, CD_PRIMARY_P, "address", cd__pp_addr_text(p, CD_PRIMARY_P, addr));
+    cd_bytes last = cd__pp_id_text(p, &v[cnt - 1].tx_id);
+    cd_bytes next =
+        cd_bytes_str(cd_arena_fmt(&p->a, "%.*s?behind=%llu-%.*s#history", (int)page.n, (const char *)page.p,
+                                  (unsigned long long)v[cnt - 1].height, (int)last.n, (const char *)last.p));
+    cd_html_put(&p->h, "<footer><span>newest first</span>");
+    cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : page, cnt == CD__PP_PAGE ? next : (cd_bytes){0});
+    cd_html_put(&p->h, "</footer></section>");
+}
+
 /* --- what waits on one chain to be taken from another --- */
 
 static void waiting(cd__pp *p, cd_primary_chain at, const cd_vm_shared *shared, const cd_addr20 *addr)
@@ -257,6 +303,9 @@ void cd__pp_address(cd__pp *p, cd_bytes rest)
         balance(p, CD_PRIMARY_X, &addr);
     }
     cd_primary_chain first = p->chain == CD_PRIMARY_X ? CD_PRIMARY_X : CD_PRIMARY_P;
+    if (first == CD_PRIMARY_P && p->p.state.kv != NULL) {
+        history(p, &addr);
+    }
     utxos(p, first, &addr);
     cd_primary_chain other = first == CD_PRIMARY_P ? CD_PRIMARY_X : CD_PRIMARY_P;
     bool has_other = other == CD_PRIMARY_P ? p->p.state.kv != NULL : p->x.kv != NULL;
