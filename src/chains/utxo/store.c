@@ -10,6 +10,7 @@ enum {
     ID_AT = 1 + 20,
     PAGE_BYTES = 16 << 20,
     PASSED_OVER = 16 << 10, /* UTXOs that a page may look at in vain */
+    FOUND_MIN = 16,         /* places to begin with: most addresses own few */
 };
 
 /* --- keys --- */
@@ -160,6 +161,7 @@ static bool was_given(const cd_utxo *u, const cd_addr20 *before, usize cnt)
 typedef struct page {
     cd_utxo_found *found;
     usize cnt;
+    usize cap;
     usize limit;
     usize bytes; /* of all that was looked at */
     usize passed;
@@ -171,6 +173,21 @@ typedef struct page {
 static bool is_full(const page *p)
 {
     return p->cnt == p->limit || p->bytes >= PAGE_BYTES || p->passed >= PASSED_OVER;
+}
+
+/* A place for one more; what was there stays where it was, and is copied. */
+static cd_utxo_found *room(page *p)
+{
+    if (p->cnt == p->cap) {
+        usize cap = cd_min_u64(p->cap == 0 ? FOUND_MIN : 2 * p->cap, p->limit);
+        cd_utxo_found *more = cd_arena_array(p->arena, cd_utxo_found, cap);
+        if (p->cnt != 0) {
+            memcpy(more, p->found, p->cnt * sizeof *more);
+        }
+        p->found = more;
+        p->cap = cap;
+    }
+    return &p->found[p->cnt++];
 }
 
 /* Takes what one address owns until the page is full; at->addr is that address. */
@@ -193,7 +210,7 @@ static cd_err page_of(page *p, cd_utxo_cursor *at, const cd_addr20 *before, usiz
             cd_arena_rewind(p->arena, mark);
             p->passed++;
         } else {
-            p->found[p->cnt++] = f;
+            *room(p) = f;
         }
     }
     if (it != NULL) {
@@ -210,7 +227,6 @@ cd_err cd_utxo_page(cd_utxo_found **out, usize *out_cnt, cd_utxo_cursor *at, cd_
     cd_utxo_cursor here = *at;
     CD_ASSERT(limit >= 1 && limit <= CD_UTXO_PAGE_MAX);
     *cnt = sort_unique(addrs, *cnt);
-    p.found = cd_arena_array(a, cd_utxo_found, limit);
     for (usize i = 0; i < *cnt && !is_full(&p); i++) {
         int c = memcmp(&addrs[i], &at->addr, sizeof *addrs);
         if (c < 0) {

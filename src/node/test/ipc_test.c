@@ -350,7 +350,7 @@ static void publish_most(rig *r)
 {
     cd_errinfo why = {0};
     cd_hash32 id = {{3}};
-    for (u8 i = 1; i < CD_IPC_CHAINS_MAX; i++, id.b[0]++) {
+    for (usize i = 1; i < CD_IPC_CHAINS_MAX; i++, id.b[0]++) {
         assert_int_equal(cd_ipc_publish(r->ipc, &id, NULL), CD_OK);
     }
     assert_int_equal(cd_ipc_publish(r->ipc, &id, &why), CD_ELIMIT);
