@@ -19,4 +19,5 @@ set_tests_properties(e2e/t8n PROPERTIES LABELS e2e TIMEOUT 600)
 set_tests_properties(e2e/wallets PROPERTIES TIMEOUT 2400) # the first run compiles the Go module
 add_test(NAME e2e/deb COMMAND ${CMAKE_CURRENT_LIST_DIR}/deb.py --bin $<TARGET_FILE:candela>)
 set_tests_properties(e2e/deb PROPERTIES LABELS e2e TIMEOUT 300)
-set_tests_properties(e2e/wallets e2e/mixed e2e/mixed_sync e2e/warp PROPERTIES TIMEOUT 2400) # the first run compiles the Go module
+set_tests_properties(e2e/wallets e2e/mixed e2e/warp PROPERTIES TIMEOUT 2400) # the first run compiles the Go module
+set_tests_properties(e2e/mixed_sync PROPERTIES TIMEOUT 14400) # 20,000 blocks, with everything

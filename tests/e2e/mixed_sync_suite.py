@@ -1,30 +1,36 @@
 """State sync between nodes of the original and ours, both ways: validators of both kinds stand for the same summaries, a newcomer
 of ours fetches the state from nodes of the original alone, one of theirs from ours alone. [spec:evm-chain#13] [spec:p2p#10]"""
+import os
 import pathlib
+import time
 
+import evm
 import gonode
 import txs
 from harness import match, same
 from mixed_suite import GoMember
-from peers_suite import Member, c_chain, is_bootstrapped, wait_for
-from sync_suite import Five, Newcomer, config, place, same_state
+from peers_suite import PATIENCE_S, Member, c_chain, is_bootstrapped, wait_for
+from sync_suite import GAS_PRICE, SENDER, Five, Newcomer, config, place, same_state
 from transfers_suite import FEE
 
-KINDS = "cggcg"  # of the validators: ours, the original's
+# How many blocks are fetched and executed; validators of the original need a second for each, and make no more than THEIRS.
+BLOCKS = int(os.environ.get("CANDELA_CATCH_UP_BLOCKS", "20000" if os.environ.get("CANDELA_TEST_FULL") == "1" else "100"))
+THEIRS = int(os.environ.get("CANDELA_CATCH_UP_THEIRS", "1000"))
 
 
 class Mixed(Five):
-    """Five validators of both kinds whose C-Chains offer summaries often."""
+    """Five validators, each ours (c) or the original's (g), whose C-Chains offer summaries often."""
 
-    def __init__(self, env):
+    def __init__(self, env, kinds):
+        self.kinds = kinds
         self.program, _ = gonode.programs()
         super().__init__(env)
 
     def member(self, env, staker, number):
-        return Member(env, staker) if KINDS[number] == "c" else GoMember(env, staker, self.program)
+        return Member(env, staker) if self.kinds[number] == "c" else GoMember(env, staker, self.program)
 
     def of(self, kind):
-        return [m for m, k in zip(self.all, KINDS) if k == kind]
+        return [m for m, k in zip(self.all, self.kinds) if k == kind]
 
     def start(self, member):
         others = [m for m in self.members if m is not member and m.address is not None]
@@ -63,7 +69,7 @@ def goes_on(net, new):
 
 
 def test_states_between_both_kinds(env):
-    net = Mixed(env)
+    net = Mixed(env, "cggcg")
     net.fill()
     ours, theirs = (",".join(m.id for m in net.of(kind)) for kind in "cg")
 
@@ -81,3 +87,64 @@ def test_states_between_both_kinds(env):
         same(node.complaints(), [])
     for m in net.all:
         same(m.node.end(), 0)
+
+
+def make_blocks(node, cnt):
+    """So many blocks on the C-Chain, of one transfer each."""
+    rpc = node.node.rpc("/ext/bc/C/rpc")
+    chain_id = int(rpc("eth_chainId"), 16)
+    for nonce in range(cnt):
+        raw = evm.transaction(chain_id, nonce, bytes([0xcc] * 18 + list(nonce.to_bytes(2, "big"))), b"", 21_000, GAS_PRICE, value=1)
+        rpc("eth_sendRawTransaction", raw)
+        end = time.monotonic() + PATIENCE_S
+        while int(rpc("eth_blockNumber"), 16) <= nonce:
+            assert time.monotonic() < end, f"no block of transfer {nonce}"
+            time.sleep(0.002)
+    rpc.close()
+
+
+def catch_up(new, name, tip):
+    """Waits until a newcomer that has just been started stands where the others do, as long as the blocks may take."""
+    began = time.monotonic()
+    blocks = int(tip["number"], 16)
+    end = began + PATIENCE_S + blocks / 10
+    while not is_bootstrapped(new):
+        assert time.monotonic() < end, f"{name} has not caught up"
+        assert new.node.process.poll() is None, f"{name} has ended"
+        time.sleep(0.1)
+    print(f"{name}: {blocks} blocks in {time.monotonic() - began:.1f} s", flush=True)
+    wait_for("the same tip", lambda: c_chain(new, "eth_getBlockByNumber", "latest", False)["hash"] == tip["hash"])
+    same(c_chain(new, "eth_getBlockByNumber", "latest", False)["stateRoot"], tip["stateRoot"])
+    same(c_chain(new, "eth_getTransactionCount", SENDER, "latest"), hex(blocks))
+
+
+def with_blocks(env, kinds, blocks):
+    """A network with so many blocks, and the last of them."""
+    net = Mixed(env, kinds)
+    began = time.monotonic()
+    make_blocks(net.all[0], blocks)
+    print(f"{blocks} blocks made in {time.monotonic() - began:.1f} s", flush=True)
+    tip = c_chain(net.all[0], "eth_getBlockByNumber", "latest", False)
+    same(int(tip["number"], 16), blocks)
+    return net, tip
+
+
+def test_blocks_of_ours_for_theirs(env):
+    net, tip = with_blocks(env, "ccccc", BLOCKS)
+    new = GoNewcomer(env, net).start(**{"state-sync-enabled": False})
+    catch_up(new, "one of the original, from ours", tip)
+    same(new.node.end(), 0)
+    same(new.node.complaints(), [])
+    for m in net.all:
+        same(m.node.end(), 0)
+
+
+def test_blocks_of_theirs_for_ours(env):
+    net, tip = with_blocks(env, "ggggg", min(BLOCKS, THEIRS))
+    for inside in (True, False):
+        new = Newcomer(env, net, inside).start(**{"state-sync-enabled": False})
+        catch_up(new, f"ours, {'the VM in the node' if inside else 'the VM a plugin'}, from those of the original", tip)
+        same(new.node.end(), 0)
+    for m in net.all:
+        same(m.node.end(), 0)
+        same(m.node.complaints(), [])
