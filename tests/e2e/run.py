@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs one end-to-end suite against a candela program; ends with `N passed, M failed`.
 
-usage: tests/e2e/run.py --bin build/release/bin/candela SUITE
+usage: tests/e2e/run.py --bin build/release/bin/candela [--minutes N] SUITE
 """
 import argparse
 import importlib
+import os
 import pathlib
 import sys
 
@@ -22,7 +23,10 @@ def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument("suite", choices=SUITES)
     args.add_argument("--bin", required=True, help="the candela program")
+    args.add_argument("--minutes", type=int, help="mixed: how long nodes of each network are killed and restarted")
     opt = args.parse_args()
+    if opt.minutes is not None:
+        os.environ["CANDELA_MIXED_MINUTES"] = str(opt.minutes)
     if not pathlib.Path(opt.bin).is_file():
         args.error(f"{opt.bin}: no such program, build it first")
     env = harness.Env(pathlib.Path(opt.bin).resolve())
