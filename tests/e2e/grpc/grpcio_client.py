@@ -73,6 +73,8 @@ def client(address):
         check("empty_unary", empty(b"") == b"")
         body = fields(fields(unary(field(2, 314159) + field(3, field(2, bytes(271828)))))[1])
         check("large_unary", len(body[2]) == 314159)
+        got = code_of(unary, field(7, field(1, 2) + field(2, b"test status message")))
+        check("status_code_and_message", got == (grpc.StatusCode.UNKNOWN, "test status message"), got)
         text = "\t\ntest with whitespace\r\nand Unicode BMP \u263a and non-BMP \U0001f608\t\n"
         got = code_of(unary, field(7, field(1, 2) + field(2, text.encode())))
         check("special_status_message", got == (grpc.StatusCode.UNKNOWN, text), got)
