@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 
+import gonode
 from harness import ROOT, Skip, match, same
 
 XSVM = "v3m4wPxaHpvGr8qfMeyK6PRW3idZrPHmYcMTt7oXdK47yurVH"
@@ -444,3 +445,85 @@ def test_wrong_flags(env):
     code, out, err = env.run(*base, "--track-subnets=abc")
     same(code != 0, True)
     match(out + err, 'couldn\'t parse subnetID \\\\?"abc')
+
+
+KEY = "local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
+KEY_ON_C = "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC"
+AVAX = 10**18
+OUTPUTS = {7: 0, 22: 12}  # outputs by type: what stands before their amount
+
+
+def amount_of(utxo):
+    """nAVAX of an output, as getUTXOs gives it in hex: codec, transaction, index, asset, type, amount."""
+    raw = bytes.fromhex(utxo.removeprefix("0x"))
+    at = 74 + OUTPUTS[int.from_bytes(raw[70:74], "big")]
+    return int.from_bytes(raw[at:at + 8], "big")
+
+
+def all_there_is(n):
+    """What the key has on the three chains and on its way between them, in wei."""
+    total = int(n.node.rpc("/ext/bc/C/rpc")("eth_getBalance", KEY_ON_C, "latest"), 16)
+    for chain, path, service, sources in (("P", "/ext/bc/P", "platform", " XC"), ("X", "/ext/bc/X", "avm", " PC"),
+                                          ("C", "/ext/bc/C/avax", "avax", "XP")):
+        for source in sources:
+            where = {} if source == " " else {"sourceChain": source}
+            got = n.ask(f"{service}.getUTXOs", path, addresses=[f"{chain}-{KEY}"], limit=1024, encoding="hex", **where)
+            assert "result" in got, got
+            total += sum(amount_of(u) for u in got["result"]["utxos"]) * 10**9
+    return total
+
+
+def settled(n):
+    """The sum, when it is the same twice: what was in the pool has been decided, and the chains answer."""
+    end, last = time.monotonic() + PATIENCE_S, None
+    while True:
+        try:
+            now = all_there_is(n)
+            if now == last:
+                return now
+            last = now
+        except (AssertionError, OSError, KeyError):
+            assert time.monotonic() < end, "the chains do not answer"
+            last = None
+        assert time.monotonic() < end, "the sum does not stand still"
+        time.sleep(0.5)
+
+
+def test_moves_between_chains_with_kills(env):
+    """Exports and imports of X, P and a C-Chain in a plugin, while that or the node is killed: none lost or doubled."""
+    _, traffic = gonode.programs()
+    n = Net(env)
+    n.plugins = str(pathlib.Path(env.binary).parent)  # where the C-Chain's program lies
+
+    def start():
+        n.node = env.start("--sybil-protection-enabled=false", "--staking-port=0", data_dir=n.data, network="local")
+
+    start()
+    before = settled(n)
+    rng = random.Random(18)
+    killed = {"plugin": 0, "node": 0}
+    first = before
+    for i in range(60 if env.full else 4):
+        p = subprocess.Popen([str(traffic), "--uri", n.node.url, "--chains", "M", "--count", "3", "--limit", "20s"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.2, 2.5))
+        what = ("plugin", "node")[i % 2]
+        pid = n.plugin_pid()
+        if what == "node":
+            n.node.kill()
+        elif pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        killed[what] += 1
+        p.kill()
+        p.wait()
+        if what == "node":
+            start()
+        now = settled(n)
+        # Fees are burned: far less than the whole coins that are moved, and never made.
+        same(before - AVAX // 2 < now <= before, True, f"after {killed}: {before} became {now}")
+        before = now
+    print(f"   killed: {killed}, {(first - before) / AVAX:.3f} for fees meanwhile")
+    same(before < first, True, "something was moved meanwhile")
+    same(gonode.traffic(traffic, n.node, "M", 1), {"M": 1})
+    now = settled(n)
+    same(before - AVAX // 2 < now < before, True, f"{before} became {now}")
