@@ -260,8 +260,6 @@ static void block_drop(cd_finality *f, cd__fin_chain *c, u32 i)
     memmove(&c->blocks[i], &c->blocks[i + 1], sizeof *c->blocks * (--c->cnt - i));
 }
 
-static void replay(cd_finality *f, u64 now);
-
 cd_err cd_finality_accepted(cd_finality *f, const cd_hash32 *chain, u64 height, const cd_fin_msg *msg, bool is_new,
                             u64 now_ns)
 {
@@ -289,7 +287,7 @@ cd_err cd_finality_accepted(cd_finality *f, const cd_hash32 *chain, u64 height, 
     if (is_new && !b->is_done) {
         cd__fin_own_share(f, c, b, now_ns);
     }
-    replay(f, now_ns);
+    cd__fin_replay(f, now_ns);
     return CD_OK;
 }
 
@@ -412,7 +410,7 @@ static void replay_chain(cd_finality *f, const cd_hash32 *chain, u64 now)
     }
 }
 
-static void replay(cd_finality *f, u64 now)
+void cd__fin_replay(cd_finality *f, u64 now)
 {
     enum { TURNS_MAX = 16 };
     for (u32 turn = 0; turn < TURNS_MAX; turn++) {
@@ -446,7 +444,7 @@ void cd_finality_hear(cd_finality *f, const cd_node_id *from, cd_bytes message, 
     } else if (fate == CD__FIN_LATER) {
         hold(f, from, &s, message, now_ns);
     }
-    replay(f, now_ns);
+    cd__fin_replay(f, now_ns);
 }
 
 void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash32 *chain, cd_bytes cert, u64 now_ns)
@@ -459,7 +457,7 @@ void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash3
         if (fate == CD__FIN_REFUSED) {
             strike(f, from, now_ns);
         }
-        replay(f, now_ns);
+        cd__fin_replay(f, now_ns);
     }
 }
 
@@ -527,7 +525,7 @@ static u64 asks_tick(cd_finality *f, cd__fin_chain *c, u64 now)
 u64 cd_finality_tick(cd_finality *f, u64 now_ns)
 {
     u64 next = cd__fin_turn_tick(f, now_ns);
-    replay(f, now_ns);
+    cd__fin_replay(f, now_ns);
     for (u32 i = 0; i < f->chain_cnt; i++) {
         cd__fin_chain *c = f->chains[i];
         next = cd_min_u64(next, blocks_tick(f, c, now_ns));
@@ -538,6 +536,6 @@ u64 cd_finality_tick(cd_finality *f, u64 now_ns)
         next = f->held_cnt == 0 && c->session == NULL ? next : cd_min_u64(next, now_ns + 250ull * CD__FIN_MS);
         c->has_news = c->has_news || c->session != NULL;
     }
-    replay(f, now_ns);
+    cd__fin_replay(f, now_ns);
     return next;
 }

@@ -9,7 +9,8 @@
  * alone: after a crash the next round is drawn anew. Certificates lie in the store, and are given to who asks.
  *
  * Time (monotonic ns) and randomness come from the caller. Signing and verifying happen inside the calls, so that the
- * thread that calls should be none that others wait for. Threading: confined, but for cd_finality_serve.
+ * thread that calls should be none that others wait for; rounds of lattice sessions may be computed elsewhere.
+ * Threading: confined, but for cd_finality_serve and its like, and jobs.
  * [spec:finality#1] */
 #ifndef CD_FINALITY_FINALITY_H
 #define CD_FINALITY_FINALITY_H
@@ -21,6 +22,9 @@
 #include "vm/signer.h"
 
 typedef struct cd_finality cd_finality;
+
+/* A round of a lattice session that is to be computed, milliseconds of it. */
+typedef struct cd__fin_session cd_finality_job;
 
 /* The protocol's times, and what is kept. */
 enum {
@@ -45,6 +49,9 @@ typedef struct cd_finality_out {
     /* certified: the certificate is in the store and true. height: of the block on its chain, which was told as
      * accepted at since_ns. */
     void (*certified)(void *ctx, u64 height, u64 since_ns, const cd_fin_cert *cert, cd_bytes bytes);
+    /* work takes a job to another thread, which calls cd_finality_job_run; then cd_finality_worked is told. False: it
+     * does not, and NULL: there is none; then it is run at once. */
+    bool (*work)(void *ctx, cd_finality_job *job);
 } cd_finality_out;
 
 /* Who this node is; all of it borrowed as long as the object. */
@@ -93,6 +100,11 @@ cd_err cd_finality_accepted(cd_finality *f, const cd_hash32 *chain, u64 height, 
 void cd_finality_hear(cd_finality *f, const cd_node_id *from, cd_bytes message, u64 now_ns);
 void cd_finality_answered(cd_finality *f, const cd_node_id *from, const cd_hash32 *chain, cd_bytes cert, u64 now_ns);
 void cd_finality_connected(cd_finality *f, const cd_node_id *node);
+
+/* cd_finality_job_run computes a job; any thread, one for each job. cd_finality_worked takes it back, which every job
+ * has to come to; f NULL: behind cd_finality_free. */
+void cd_finality_job_run(cd_finality_job *job);
+void cd_finality_worked(cd_finality *f, cd_finality_job *job, u64 now_ns);
 
 /* cd_finality_tick does what is due and gives when to call again. */
 u64 cd_finality_tick(cd_finality *f, u64 now_ns);

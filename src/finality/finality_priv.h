@@ -49,9 +49,27 @@ typedef struct cd__fin_block {
     u64 signed_by;
 } cd__fin_block;
 
+/* What of a session is computed at the moment; a job writes its results alone, which the thread then takes over. */
+typedef enum cd__fin_task { CD__FIN_IDLE, CD__FIN_ROUND1, CD__FIN_ROUND2, CD__FIN_FINISH } cd__fin_task;
+
 /* One lattice session. */
+struct cd__fin_chain;
 typedef struct cd__fin_session {
     cd__fin_block *block;
+    struct cd__fin_chain *chain;
+    const cd_rt_key *group;
+    const cd_rt_share *share;
+    u8 text[CD_FIN_MSG_BYTES];
+    u8 masks[32];
+    cd__fin_task task;
+    bool is_dropped; /* nobody wants it any more, but for the job that goes on */
+    u8 fresh[32];    /* of the first round, until it is computed */
+    cd_err err;      /* results: of the task, and who is at fault */
+    u32 bad;
+    cd_buf made; /* D or z */
+    u8 made_tags[CD_RT_PARTIES_MAX][32];
+    cd_rt_joint *made_joint;
+    cd_rt_sig *sig;
     u32 attempt;
     cd_rt_set set;
     u32 me; /* place in the set */
@@ -160,6 +178,9 @@ u32 cd__fin_me(const cd_finality *f, const cd_fin_span *s);
 
 /* cd__fin_set gives the set with ML-DSA keys and group, for verifying; until the next call. */
 cd_fin_set cd__fin_set(cd_finality *f, const cd_fin_span *s);
+
+/* cd__fin_replay looks at what was held again, where there is news. */
+void cd__fin_replay(cd_finality *f, u64 now);
 
 /* cd__fin_find finds the block with this message, or NULL. cd__fin_note_bit sets a bit and says whether it was not
  * set. */

@@ -18,21 +18,34 @@ static bool can_sign(const cd_finality *f, const cd_fin_span *s)
            cd__fin_me(f, s) == f->cfg.share->index && cd_finality_group_fits(f->cfg.group_nodes, &s->set);
 }
 
+static void session_free(cd__fin_session *s)
+{
+    cd_rt_session_end(s->secrets);
+    cd_wipe(s->fresh, sizeof s->fresh);
+    for (u32 k = 0; k < s->set.cnt; k++) {
+        cd_buf_fini(&s->d[k]);
+        cd_buf_fini(&s->z[k]);
+    }
+    cd_buf_fini(&s->made);
+    cd_free(s->made_joint);
+    cd_free(s->sig);
+    cd_free(s->joint);
+    cd_free(s);
+}
+
 void cd__fin_session_drop(cd__fin_chain *c)
 {
     cd__fin_session *s = c->session;
     if (s == NULL) {
         return;
     }
-    cd_rt_session_end(s->secrets);
-    for (u32 k = 0; k < s->set.cnt; k++) {
-        cd_buf_fini(&s->d[k]);
-        cd_buf_fini(&s->z[k]);
-    }
-    cd_free(s->joint);
-    cd_free(s);
     c->session = NULL;
     c->has_news = true;
+    if (s->task == CD__FIN_IDLE) {
+        session_free(s);
+    } else {
+        s->is_dropped = true; /* the job's end is its own */
+    }
 }
 
 static u64 session_id(const cd__fin_chain *c, const cd__fin_block *b, u32 attempt, const cd_rt_set *set)
@@ -92,7 +105,7 @@ static void fail(cd_finality *f, cd__fin_chain *c, bool in_time, u64 now)
     cd_fin_span *span = cd__fin_span(f, s->block);
     cd_rt_set rest = {0};
     for (u32 k = 0; k < s->set.cnt; k++) {
-        bool answered = (s->joint == NULL ? s->d[k].n : s->z[k].n) != 0 || in_time;
+        bool answered = (s->joint == NULL ? s->d[k].n : s->z[k].n) != 0 || in_time || k == s->me;
         if (answered && !s->is_bad[k]) {
             rest.party[rest.cnt++] = s->set.party[k];
         } else {
@@ -149,120 +162,201 @@ static void publish(cd_finality *f, cd__fin_chain *c, const cd_rt_sig *sig, u64 
     cd_buf_fini(&bytes);
 }
 
-/* --- rounds --- */
+/* --- rounds: computed here or elsewhere --- */
 
-static void try_finish(cd_finality *f, cd__fin_chain *c, u64 now)
+static void compute_round1(cd__fin_session *s)
 {
-    cd__fin_session *s = c->session;
-    if (s->joint == NULL || s->z_cnt < s->set.cnt) {
-        return;
+    s->err = cd_rt_round1(&s->secrets, &s->made, s->made_tags, s->group, s->share, &s->set, s->fresh);
+    cd_wipe(s->fresh, sizeof s->fresh);
+}
+
+static void compute_round2(cd__fin_session *s)
+{
+    const cd_bytes text = cd_bytes_of(s->text, sizeof s->text);
+    cd_bytes d[CD_RT_PARTIES_MAX];
+    for (u32 k = 0; k < s->set.cnt; k++) {
+        d[k] = cd_buf_bytes(&s->d[k]);
     }
-    u32 bad = CD_RT_PARTIES_MAX;
+    s->made_joint = cd_new(cd_rt_joint);
+    s->err = cd_rt_joint_make(s->made_joint, &s->bad, s->group, &s->set, d, text);
+    if (s->err == CD_OK) {
+        s->err = cd_rt_round2(&s->made, &s->bad, &s->secrets, s->share, s->made_joint, d, (const u8(*)[32])s->tags,
+                              s->masks, text);
+    }
+}
+
+static void compute_finish(cd__fin_session *s)
+{
     cd_bytes z[CD_RT_PARTIES_MAX];
     for (u32 k = 0; k < s->set.cnt; k++) {
         z[k] = cd_buf_bytes(&s->z[k]);
     }
-    cd_rt_sig *sig = cd_new(cd_rt_sig);
-    cd_err e = cd_rt_finalize(sig, &bad, f->cfg.group, s->joint, z, cd_bytes_of(s->block->text, sizeof s->block->text));
-    if (e == CD_OK) {
-        publish(f, c, sig, now);
-    } else {
-        if (e == CD_EFORMAT && bad < s->set.cnt) {
-            s->is_bad[bad] = true;
-        }
-        fail(f, c, true, now);
-    }
-    cd_free(sig);
+    s->sig = cd_new(cd_rt_sig);
+    s->err = cd_rt_finalize(s->sig, &s->bad, s->group, s->joint, z, cd_bytes_of(s->text, sizeof s->text));
 }
 
-static void try_answer(cd_finality *f, cd__fin_chain *c, u64 now)
+void cd_finality_job_run(cd_finality_job *s)
 {
-    cd__fin_session *s = c->session;
-    if (s->joint != NULL || s->d_cnt < s->set.cnt) {
-        return;
+    s->bad = CD_RT_PARTIES_MAX;
+    if (s->task == CD__FIN_ROUND1) {
+        compute_round1(s);
+    } else if (s->task == CD__FIN_ROUND2) {
+        compute_round2(s);
+    } else if (s->task == CD__FIN_FINISH) {
+        compute_finish(s);
     }
-    const cd_bytes text = cd_bytes_of(s->block->text, sizeof s->block->text);
-    u32 bad = CD_RT_PARTIES_MAX;
-    u8 key[32];
-    cd_bytes d[CD_RT_PARTIES_MAX];
-    cd_buf z = {0};
-    for (u32 k = 0; k < s->set.cnt; k++) {
-        d[k] = cd_buf_bytes(&s->d[k]);
+}
+
+static void worked(cd_finality *f, cd__fin_session *s, u64 now);
+
+static void compute(cd_finality *f, cd__fin_session *s, cd__fin_task task, u64 now)
+{
+    s->task = task;
+    if (f->cfg.out.work == NULL || !f->cfg.out.work(f->cfg.out.ctx, s)) {
+        cd_finality_job_run(s);
+        worked(f, s, now);
     }
-    masks_key(key, c, s);
-    cd_rt_joint *joint = cd_new(cd_rt_joint);
-    cd_err e = cd_rt_joint_make(joint, &bad, f->cfg.group, &s->set, d, text);
-    if (e == CD_OK) {
-        e = cd_rt_round2(&z, &bad, &s->secrets, f->cfg.share, joint, d, (const u8(*)[32])s->tags, key, text);
+}
+
+static void try_finish(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    if (s->task == CD__FIN_IDLE && s->joint != NULL && s->z_cnt == s->set.cnt) {
+        compute(f, s, CD__FIN_FINISH, now);
     }
-    if (e != CD_OK) {
-        cd_free(joint);
-        if ((e == CD_EFORMAT || e == CD_ESIG) && bad < s->set.cnt) {
-            s->is_bad[bad] = true;
-            f->stats.refused++;
-        }
-        fail(f, c, true, now);
-    } else {
-        s->joint = joint;
-        s->until_ns = now + (u64)CD_FINALITY_ROUND_MS * CD__FIN_MS;
-        const cd_fin_says says = {
-            .kind = CD_FIN_SAYS_ROUND2,
-            .chain = c->id,
-            .msg = s->block->msg,
-            .session = s->set.session,
-            .party = f->cfg.share->index,
-            .bytes = cd_buf_bytes(&z),
-        };
-        cd__fin_say(f, cd__fin_span(f, s->block), &says, &s->set);
-        cd_buf_put(&s->z[s->me], cd_buf_bytes(&z));
-        s->z_cnt++;
-        c->has_news = true;
-        try_finish(f, c, now);
+}
+
+static void try_answer(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    if (s->task == CD__FIN_IDLE && s->joint == NULL && s->d_cnt == s->set.cnt) {
+        compute(f, s, CD__FIN_ROUND2, now);
     }
-    cd_buf_fini(&z);
 }
 
 /* Begins a session, or joins one that another party has begun. */
 static void begin(cd_finality *f, cd__fin_chain *c, cd__fin_block *b, u32 attempt, const cd_rt_set *set, u64 now)
 {
-    u8 fresh[32];
-    u8 tags[CD_RT_PARTIES_MAX][32];
-    cd_buf wire = {0};
     cd__fin_session *s = cd_new(cd__fin_session);
-    *s = (cd__fin_session){.block = b, .attempt = attempt, .set = *set, .begun_ns = now};
+    *s = (cd__fin_session){.block = b,
+                           .chain = c,
+                           .group = f->cfg.group,
+                           .share = f->cfg.share,
+                           .attempt = attempt,
+                           .set = *set,
+                           .begun_ns = now};
     s->me = place_of(set, f->cfg.share->index);
     s->until_ns = now + (u64)CD_FINALITY_ROUND_MS * CD__FIN_MS;
-    cd_rng_fill(f->cfg.rng, fresh, sizeof fresh);
-    cd_err e = cd_rt_round1(&s->secrets, &s->d[s->me], tags, f->cfg.group, f->cfg.share, &s->set, fresh);
-    cd_wipe(fresh, sizeof fresh);
+    memcpy(s->text, b->text, sizeof s->text);
+    masks_key(s->masks, c, s);
+    cd_rng_fill(f->cfg.rng, s->fresh, sizeof s->fresh);
     c->session = s;
     c->retry = NULL;
     b->attempts = attempt + 1;
-    if (e != CD_OK) {
-        cd__fin_session_drop(c);
+    compute(f, s, CD__FIN_ROUND1, now);
+}
+
+static void say_round1(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    cd_buf wire = {0};
+    const cd_fin_span *span = cd__fin_span(f, s->block);
+    if (s->err != CD_OK || span == NULL) {
+        cd__fin_session_drop(s->chain);
         return;
     }
     f->stats.sessions++;
-    for (u32 k = 0; k < set->cnt; k++) {
+    s->d[s->me] = s->made;
+    s->made = (cd_buf){0};
+    for (u32 k = 0; k < s->set.cnt; k++) {
         if (k != s->me) {
             u8 *p = cd_buf_extend(&wire, CD_FIN_TAG_BYTES);
-            cd_put_be32(p, set->party[k]);
-            memcpy(p + 4, tags[k], 32);
+            cd_put_be32(p, s->set.party[k]);
+            memcpy(p + 4, s->made_tags[k], 32);
         }
     }
     const cd_fin_says says = {
         .kind = CD_FIN_SAYS_ROUND1,
-        .chain = c->id,
-        .msg = b->msg,
-        .session = set->session,
+        .chain = s->chain->id,
+        .msg = s->block->msg,
+        .session = s->set.session,
         .party = f->cfg.share->index,
         .bytes = cd_buf_bytes(&s->d[s->me]),
         .tags = cd_buf_bytes(&wire),
     };
-    s->d_cnt = 1;
-    c->has_news = true;
-    cd__fin_say(f, cd__fin_span(f, b), &says, set);
+    s->d_cnt++;
+    s->chain->has_news = true;
+    cd__fin_say(f, span, &says, &s->set);
     cd_buf_fini(&wire);
+    try_answer(f, s, now);
+}
+
+static void say_round2(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    const cd_fin_span *span = cd__fin_span(f, s->block);
+    if (s->err != CD_OK || span == NULL) {
+        if ((s->err == CD_EFORMAT || s->err == CD_ESIG) && s->bad < s->set.cnt) {
+            s->is_bad[s->bad] = true;
+            f->stats.refused++;
+        }
+        fail(f, s->chain, true, now);
+        return;
+    }
+    s->joint = s->made_joint;
+    s->made_joint = NULL;
+    s->until_ns = now + (u64)CD_FINALITY_ROUND_MS * CD__FIN_MS;
+    const cd_fin_says says = {
+        .kind = CD_FIN_SAYS_ROUND2,
+        .chain = s->chain->id,
+        .msg = s->block->msg,
+        .session = s->set.session,
+        .party = f->cfg.share->index,
+        .bytes = cd_buf_bytes(&s->made),
+    };
+    cd__fin_say(f, span, &says, &s->set);
+    s->z[s->me] = s->made;
+    s->made = (cd_buf){0};
+    s->z_cnt++;
+    s->chain->has_news = true;
+    try_finish(f, s, now);
+}
+
+static void end(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    if (s->err == CD_OK) {
+        cd_rt_sig *sig = s->sig;
+        s->sig = NULL;
+        publish(f, s->chain, sig, now);
+        cd_free(sig);
+        return;
+    }
+    if (s->err == CD_EFORMAT && s->bad < s->set.cnt) {
+        s->is_bad[s->bad] = true;
+    }
+    fail(f, s->chain, true, now);
+}
+
+/* What was computed, on the thread again; nobody may want it any more. */
+static void worked(cd_finality *f, cd__fin_session *s, u64 now)
+{
+    cd__fin_task task = s->task;
+    s->task = CD__FIN_IDLE;
+    if (s->is_dropped) {
+        session_free(s);
+    } else if (task == CD__FIN_ROUND1) {
+        say_round1(f, s, now);
+    } else if (task == CD__FIN_ROUND2) {
+        say_round2(f, s, now);
+    } else {
+        end(f, s, now);
+    }
+}
+
+void cd_finality_worked(cd_finality *f, cd_finality_job *job, u64 now_ns)
+{
+    if (f == NULL) {
+        session_free(job);
+        return;
+    }
+    worked(f, job, now_ns);
+    cd__fin_replay(f, now_ns);
 }
 
 /* --- what parties say --- */
@@ -353,7 +447,7 @@ cd__fin_fate cd__fin_on_round1(cd_finality *f, cd__fin_chain *c, const cd_node_i
     u32 k = s == NULL ? 0 : place_of(&s->set, says->party);
     if (s != NULL && k != s->me && s->d[k].n == 0 && s->joint == NULL) {
         take_round1(s, says, k);
-        try_answer(f, c, now);
+        try_answer(f, s, now);
     }
     return CD__FIN_DONE;
 }
@@ -380,7 +474,7 @@ cd__fin_fate cd__fin_on_round2(cd_finality *f, cd__fin_chain *c, const cd_node_i
     if (k != s->me && s->z[k].n == 0) {
         cd_buf_put(&s->z[k], says->bytes);
         s->z_cnt++;
-        try_finish(f, c, now);
+        try_finish(f, s, now);
     }
     return CD__FIN_DONE;
 }

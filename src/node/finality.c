@@ -1,6 +1,7 @@
 #include "node/finality.h"
 
 #include "base/mem/mem.h"
+#include "base/thread/pool.h"
 #include "base/thread/thread.h"
 #include "finality/cert/epoch.h"
 #include "finality/messages.h"
@@ -43,6 +44,12 @@ typedef struct pblock {
     u64 time_s;
 } pblock;
 
+/* A round of a session that the worker computes. */
+typedef struct job {
+    struct cd_node_finality *f;
+    cd_finality_job *what;
+} job;
+
 /* Who is told of a chain's final blocks. */
 typedef struct listener {
     cd_hash32 chain;
@@ -63,13 +70,17 @@ struct cd_node_finality {
     u64 first;        /* P-Chain's height that the epochs want first; read before the thread starts */
     cd_thread thread;
     bool is_running;
-    cd_mutex lock; /* protects what follows */
+    cd_pool *worker; /* one thread for rounds of lattice sessions, so that shares do not wait for them */
+    cd_mutex lock;   /* protects what follows */
     cd_cond wake;
     bool is_ending;
     item *items; /* a ring */
     usize head;
     usize cnt;
     usize bytes;
+    cd_finality_job *done[CD_FINALITY_CHAINS_MAX]; /* that the worker has computed */
+    u32 done_cnt;
+    u32 job_cnt; /* that it has, or that are done */
     cd_buf pblocks;
     cd_mutex speak_lock; /* protects sender, which is not there any more when it was taken away */
     const cd_vm_sender *sender;
@@ -233,6 +244,57 @@ static void on_certified(void *ctx, u64 height, u64 since_ns, const cd_fin_cert 
     cd_buf_fini(&id);
 }
 
+/* --- the worker --- */
+
+static void run_job(void *arg)
+{
+    job *j = arg;
+    cd_node_finality *f = j->f;
+    cd_finality_job_run(j->what);
+    cd_mutex_lock(&f->lock);
+    f->done[f->done_cnt++] = j->what;
+    cd_cond_wake_one(&f->wake);
+    cd_mutex_unlock(&f->lock);
+    cd_free(j);
+}
+
+static bool on_work(void *ctx, cd_finality_job *what)
+{
+    cd_node_finality *f = ctx;
+    cd_mutex_lock(&f->lock);
+    bool has_room = f->job_cnt < CD_FINALITY_CHAINS_MAX;
+    f->job_cnt += has_room;
+    cd_mutex_unlock(&f->lock);
+    if (!has_room) {
+        return false;
+    }
+    job *j = cd_new(job);
+    *j = (job){.f = f, .what = what};
+    if (cd_pool_submit(f->worker, run_job, j) != CD_OK) {
+        cd_free(j);
+        cd_mutex_lock(&f->lock);
+        f->job_cnt--;
+        cd_mutex_unlock(&f->lock);
+        return false;
+    }
+    return true;
+}
+
+/* Takes back what was computed; on the thread, or when there is none any more. */
+static void take_done(cd_node_finality *f)
+{
+    cd_finality_job *done[CD_FINALITY_CHAINS_MAX];
+    cd_mutex_lock(&f->lock);
+    u32 cnt = f->done_cnt;
+    memcpy(done, f->done, cnt * sizeof(cd_finality_job *));
+    f->done_cnt = 0;
+    f->job_cnt -= cnt;
+    cd_mutex_unlock(&f->lock);
+    for (u32 i = 0; i < cnt; i++) {
+        cd_finality_worked(f->fin, done[i], cd_clock_mono_ns(f->cfg.clock));
+    }
+}
+
 /* --- the thread --- */
 
 static void handle(cd_node_finality *f, item *x)
@@ -296,7 +358,7 @@ static bool wait(cd_node_finality *f, item *out, bool *has_item, u64 next_ns, bo
     u64 ms = next_ns <= now ? 0 : cd_min_u64((next_ns - now) / 1000000 + 1, IDLE_MS);
     ms = is_behind ? cd_min_u64(ms, RETRY_MS) : ms;
     cd_mutex_lock(&f->lock);
-    if (f->cnt == 0 && !f->is_ending && ms != 0 && (f->pblocks.n == 0 || is_behind)) {
+    if (f->cnt == 0 && f->done_cnt == 0 && !f->is_ending && ms != 0 && (f->pblocks.n == 0 || is_behind)) {
         (void)cd_cond_wait_ms(&f->wake, &f->lock, ms);
     }
     bool goes_on = !f->is_ending;
@@ -354,6 +416,7 @@ static void run(void *arg)
     u64 next = 0;
     while (wait(f, &x, &has_item, next, is_behind)) {
         is_behind = !take_pblocks(f);
+        take_done(f);
         if (has_item) {
             handle(f, &x);
         }
@@ -760,7 +823,7 @@ static cd_finality_cfg cfg_of(cd_node_finality *f)
         .share = f->cfg.share,
         .group_nodes = cd_buf_bytes(&f->group_nodes),
         .wants_threshold = f->cfg.wants_threshold,
-        .out = {.ctx = f, .tell = on_tell, .ask = on_ask, .certified = on_certified},
+        .out = {.ctx = f, .tell = on_tell, .ask = on_ask, .certified = on_certified, .work = on_work},
     };
 }
 
@@ -792,6 +855,9 @@ cd_err cd_node_finality_new(cd_node_finality **out, const cd_node_finality_cfg *
     } else {
         f->first = cd_finality_epochs(f->fin)->seen;
         open_metrics(f);
+        e = cd_pool_new(&f->worker, 1, CD_FINALITY_CHAINS_MAX, "lattice", why);
+    }
+    if (e == CD_OK) {
         e = cd_thread_start(&f->thread, "finality", run, f, why);
     }
     f->is_running = e == CD_OK;
@@ -831,7 +897,10 @@ void cd_node_finality_free(cd_node_finality *f)
     cd_buf_fini(&f->seats);
     cd_buf_fini(&f->pblocks);
     cd_buf_fini(&f->checkpoint);
+    cd_pool_free(f->worker);
     cd_finality_free(f->fin);
+    f->fin = NULL;
+    take_done(f);
     cd_kv_close(f->part);
     cd_buf_fini(&f->group_nodes);
     cd_secret_fini(&f->mldsa_sk);

@@ -1,6 +1,6 @@
 /* A day of a network of seven, two of whom lie in all the ways they can, and crash: every certificate that anybody
- * takes is right, none is missing, and no commitment is answered twice (network.h sees to both). A block every six
- * minutes when all is tested, each hour otherwise. [spec:finality#1] */
+ * takes is right, none is missing, and no commitment is answered twice (network.h sees to both). A block every
+ * twelve minutes when all is tested, each hour otherwise. [spec:finality#1] */
 #include "finality/test/network.h"
 
 #include <setjmp.h>
@@ -131,12 +131,12 @@ static void expect_all(const network *n, u64 last)
     }
 }
 
-static void a_day(void **state)
+static void day(bool works_late)
 {
-    (void)state;
     const char *full = getenv("CANDELA_TEST_FULL");
-    u32 an_hour = full != NULL && full[0] == '1' ? 10 : 1;
-    network *n = net_new(PARTIES, 400, true);
+    u32 an_hour = full != NULL && full[0] == '1' ? 5 : 1;
+    network *n = net_new(PARTIES, 400 + works_late, true);
+    n->works_late = works_late;
     net_run(n, 100);
     n->filter = act;
     u64 height = 0;
@@ -161,14 +161,51 @@ static void a_day(void **state)
     (void)printf("%llu blocks, %u by threshold, %llu commitments, %llu answers\n", (unsigned long long)height,
                  by_threshold, (unsigned long long)n->commitments, (unsigned long long)n->answers);
     assert_true(by_threshold != 0 && by_threshold < height);
+    old_cnt = 0;
     for (u32 i = 0; i < HELD; i++) {
         cd_buf_fini(&old[i]);
     }
     net_free(n);
 }
 
+static void a_day(void **state)
+{
+    (void)state;
+    day(false);
+}
+
+/* Rounds on threads of their own, while the network goes on. */
+static void threads(void **state)
+{
+    (void)state;
+    network *n = net_new(5, 410, true);
+    assert_int_equal(cd_pool_new(&n->pool, 2, NET_JOBS, "rounds", NULL), CD_OK);
+    n->works_late = true;
+    net_run(n, 100);
+    for (u64 h = 1; h <= 4; h++) {
+        net_accept(n, h, true);
+        net_run(n, h == 2 ? 60 : 9000);
+        if (h == 2) {
+            net_kill(n, 1);
+            net_revive(n, 1);
+        }
+    }
+    assert_true(net_count(n, 4, CD_FIN_BOTH) + net_count(n, 4, CD_FIN_MLDSA) == 5);
+    cd_pool *pool = n->pool;
+    net_free(n);
+    cd_pool_free(pool);
+}
+
+/* The same when rounds are computed elsewhere, so that sessions end while they are. */
+static void a_day_of_workers(void **state)
+{
+    (void)state;
+    day(true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_day)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_day), cmocka_unit_test(threads),
+                                       cmocka_unit_test(a_day_of_workers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

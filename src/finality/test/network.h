@@ -5,11 +5,15 @@
 #define CD_FINALITY_TEST_NETWORK_H
 
 #include "base/table/hmap.h"
+#include "base/thread/pool.h"
 #include "crypto/hash/sha2.h"
 #include "finality/cert/test/world.h"
 #include "finality/finality.h"
 
-enum { NET_MAX = 8, NET_QUEUE = 8192, NET_BLOCKS = 2048 };
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { NET_MAX = 8, NET_QUEUE = 8192, NET_BLOCKS = 2048, NET_JOBS = 64 };
 #define NET_MS 1000000ull
 
 typedef struct network network;
@@ -35,6 +39,14 @@ typedef struct net_msg {
     cd_buf bytes;
 } net_msg;
 
+/* A round that is computed elsewhere. */
+typedef struct net_job {
+    cd_finality_job *job;
+    _Atomic bool *is_done; /* by a thread of the pool; NULL: it is computed when it ends */
+    u64 at_ns;
+    u32 node;
+} net_job;
+
 /* What becomes of a message: 0 it goes on, 1 it is dropped; bytes may be changed. */
 typedef int net_filter(network *n, u32 from, u32 to, cd_buf *bytes, const cd_fin_says *says);
 
@@ -53,6 +65,10 @@ struct network {
     net_msg *queue[NET_QUEUE];
     u32 queued;
     net_filter *filter;
+    bool works_late; /* rounds are computed elsewhere, and take their time */
+    cd_pool *pool;   /* there indeed; NULL: on this thread */
+    net_job jobs[NET_JOBS];
+    u32 job_cnt;
     cd_hmap answered; /* (party, D) to z: the instrumented check */
     cd_hmap newest_d; /* (party, session) to hash of D */
     u64 answers;
@@ -175,12 +191,60 @@ __attribute__((unused)) static void net_certified(void *ctx, u64 height, u64 sin
     }
 }
 
+__attribute__((unused)) static void net_compute(void *arg)
+{
+    net_job *j = arg;
+    cd_finality_job_run(j->job);
+    atomic_store(j->is_done, true);
+    cd_free(j);
+}
+
+/* A job takes up to 400 ms; every eighth is refused. */
+__attribute__((unused)) static bool net_work(void *ctx, cd_finality_job *job)
+{
+    const net_node *node = ctx;
+    network *n = node->net;
+    if (!n->works_late || n->job_cnt == NET_JOBS || cd_rng_below(&n->rng, 8) == 0) {
+        return false;
+    }
+    n->jobs[n->job_cnt++] =
+        (net_job){.job = job, .at_ns = n->now + cd_rng_below(&n->rng, 400) * NET_MS, .node = node->index};
+    if (n->pool != NULL) {
+        net_job *j = cd_new(net_job);
+        *j = (net_job){.job = job, .is_done = (_Atomic bool *)cd_new(_Atomic bool)};
+        n->jobs[n->job_cnt - 1].is_done = j->is_done;
+        CD_ASSERT(cd_pool_submit(n->pool, net_compute, j) == CD_OK);
+    }
+    return true;
+}
+
+/* Ends the first job that is due at a time; all = node + 1: one of that node, whose object is gone. */
+__attribute__((unused)) static bool net_end_job(network *n, u64 until, u32 all)
+{
+    for (u32 i = 0; i < n->job_cnt; i++) {
+        net_job j = n->jobs[i];
+        if (all == 0 ? j.at_ns <= until : j.node + 1 == all) {
+            n->jobs[i] = n->jobs[--n->job_cnt];
+            if (j.is_done == NULL) {
+                cd_finality_job_run(j.job);
+            }
+            while (j.is_done != NULL && !atomic_load(j.is_done)) {
+                (void)sched_yield();
+            }
+            cd_free(j.is_done);
+            cd_finality_worked(all == 0 ? n->node[j.node].f : NULL, j.job, n->now);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Starts a node, with what its store has. */
 __attribute__((unused)) static void net_start(network *n, u32 i)
 {
     net_node *node = &n->node[i];
     const cd_finality_cfg cfg = {
-        .out = {.ctx = node, .tell = net_tell, .ask = net_ask, .certified = net_certified},
+        .out = {.ctx = node, .tell = net_tell, .ask = net_ask, .certified = net_certified, .work = net_work},
         .kv = node->kv,
         .rng = &n->rng,
         .self = n->w->validators[i].node,
@@ -212,6 +276,8 @@ __attribute__((unused)) static void net_kill(network *n, u32 i)
     cd_finality_free(n->node[i].f);
     n->node[i].f = NULL;
     n->node[i].is_dead = true;
+    while (net_end_job(n, 0, i + 1)) {
+    }
 }
 __attribute__((unused)) static void net_revive(network *n, u32 i)
 {
@@ -259,6 +325,8 @@ __attribute__((unused)) static void net_free(network *n)
     }
     for (u32 i = 0; i < n->n; i++) {
         cd_finality_free(n->node[i].f);
+        while (net_end_job(n, 0, i + 1)) {
+        }
         cd_kv_close(n->node[i].kv);
     }
     cd_hmap_fini(&n->answered);
@@ -306,6 +374,12 @@ __attribute__((unused)) static void net_run(network *n, u64 ms)
         u64 next = end;
         for (u32 i = 0; i < n->n; i++) {
             next = n->node[i].is_dead ? next : cd_min_u64(next, cd_finality_tick(n->node[i].f, n->now));
+        }
+        for (u32 i = 0; i < n->job_cnt; i++) {
+            next = cd_min_u64(next, cd_max_u64(n->jobs[i].at_ns, n->now));
+        }
+        if (net_end_job(n, n->now, 0)) {
+            continue;
         }
         u32 first = n->queued;
         for (u32 i = 0; i < n->queued; i++) {
