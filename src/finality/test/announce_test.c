@@ -83,6 +83,7 @@ static void rotated(void **state)
         net_run(n, 100);
         all_know(n, i, n->w->mldsa_pk[i]);
         is_final_everywhere(n, 2 + i);
+        net_run(n, 61000);                            /* so that it could be taken */
         cd_buf again = announcement(n, i, i, old, 0); /* what it said first, again */
         for (u32 to = 0; to < 4; to++) {
             net_push(n, (i + 1) % 4, to, cd_buf_bytes(&again), NULL);
@@ -106,8 +107,8 @@ static void rotated(void **state)
 static void lost(void **state)
 {
     (void)state;
-    for (u8 seed = 1; seed <= 4; seed++) { /* whichever hash is lesser */
-        network *n = net_new(4, 310, false);
+    for (u8 seed = 1; seed <= 6; seed++) { /* whichever hash is lesser */
+        network *n = net_new(4, 310 + seed, false);
         net_run(n, 100);
         net_kill(n, 2);
         cd_kv_close(n->node[2].kv);

@@ -174,28 +174,6 @@ static void a_day(void **state)
     day(false);
 }
 
-/* Rounds on threads of their own, while the network goes on. */
-static void threads(void **state)
-{
-    (void)state;
-    network *n = net_new(5, 410, true);
-    assert_int_equal(cd_pool_new(&n->pool, 2, NET_JOBS, "rounds", NULL), CD_OK);
-    n->works_late = true;
-    net_run(n, 100);
-    for (u64 h = 1; h <= 4; h++) {
-        net_accept(n, h, true);
-        net_run(n, h == 2 ? 60 : 9000);
-        if (h == 2) {
-            net_kill(n, 1);
-            net_revive(n, 1);
-        }
-    }
-    assert_true(net_count(n, 4, CD_FIN_BOTH) + net_count(n, 4, CD_FIN_MLDSA) == 5);
-    cd_pool *pool = n->pool;
-    net_free(n);
-    cd_pool_free(pool);
-}
-
 /* The same when rounds are computed elsewhere, so that sessions end while they are. */
 static void a_day_of_workers(void **state)
 {
@@ -205,7 +183,6 @@ static void a_day_of_workers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_day), cmocka_unit_test(threads),
-                                       cmocka_unit_test(a_day_of_workers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_day), cmocka_unit_test(a_day_of_workers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { POOL = 31, MEMBERS = 21, YEAR = 365, YEAR_BYTES = 5000000 };
+enum { POOL = 31, MEMBERS = 21, YEAR = 365, YEAR_BYTES = 4500000 };
 
 static u64 days(void)
 {

@@ -243,6 +243,10 @@ static void by_bls_alone(void **state)
     n->filter = NULL;
     net_run(n, 40000);
     leads(n, &point, 1, 0, 1, 1, true);
+    cd_buf cert = {0};
+    assert_int_equal(cd_finality_cert_at(n->node[1].kv, &cert, &cd_fin_epoch_chain, 1), CD_OK);
+    assert_int_equal(cert.p[2], CD_FIN_MLDSA);
+    cd_buf_fini(&cert);
     cd_buf_fini(&point);
     net_free(n);
 }
