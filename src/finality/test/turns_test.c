@@ -188,6 +188,16 @@ static int forged(network *n, u32 from, u32 to, cd_buf *bytes, const cd_fin_says
     return 0;
 }
 
+/* A signature that is good, of something else. */
+static int of_something_else(network *n, u32 from, u32 to, cd_buf *bytes, const cd_fin_says *says)
+{
+    (void)to;
+    if (from == 0 && is_of_set(says) && says->kind == CD_FIN_SAYS_SHARE) {
+        CD_ASSERT(net_sign(&n->node[0].signer, bytes->p + bytes->n - CD_BLS_SIG_LEN, cd_bytes_str("else")) == CD_OK);
+    }
+    return 0;
+}
+
 /* In the name of another. */
 static int named(network *n, u32 from, u32 to, cd_buf *bytes, const cd_fin_says *says)
 {
@@ -210,7 +220,7 @@ static int without_stamps(network *n, u32 from, u32 to, cd_buf *bytes, const cd_
 static void lies(void **state)
 {
     (void)state;
-    net_filter *const filters[] = {forged, named};
+    net_filter *const filters[] = {forged, named, of_something_else};
     for (usize k = 0; k < CD_COUNT(filters); k++) {
         network *n = net_new(4, 230 + k, false);
         net_run(n, 100);
