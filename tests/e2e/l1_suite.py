@@ -1,16 +1,18 @@
 """An L1 whose validators validate nothing else: they find each other, decide, go on without one of them, and stop or go on
 with the money that pays for their places. [spec:pchain-xchain#4] [spec:p2p#6]"""
+import hashlib
 import json
 import pathlib
 import re
 import subprocess
+import time
 import urllib.request
 
 import txs
 from harness import Rpc, Skip, same
 from network_suite import Network, ask, wait_for
 from plugin_suite import L1_GENESIS, vm_id
-from warp_suite import Sender
+from warp_suite import ME, Sender, cb58_of
 
 DURANGO = 1709740800
 
@@ -30,7 +32,7 @@ def rpc(node, chain):
 class L1:
     """Three nodes validate the primary network, four others an L1 of theirs."""
 
-    def __init__(self, env, net):
+    def __init__(self, env, net, manager="0xfeed"):
         self.net, self.folder = net, pathlib.Path(env.binary).parent
         if not (self.folder / "candela-evm").exists():
             raise Skip("candela-evm is not built")
@@ -49,7 +51,11 @@ class L1:
             got = ask(nodes[name], "/ext/info", "info.getNodeID")
             pop = got["nodePOP"]
             flags.append(f"--validator={got['nodeID']}:100:5:{pop['publicKey']}:{pop['proofOfPossession']}")
-        self.tx("convert-net", f"--net-id={self.subnet}", f"--chain-id={self.chain}", "--manager=0xfeed", *flags)
+        self.tx("convert-net", f"--net-id={self.subnet}", f"--chain-id={self.chain}", f"--manager={manager}", *flags)
+        for name in self.names:
+            config = net.dir / name / "configs" / "chains" / self.chain
+            config.mkdir(parents=True, exist_ok=True)
+            (config / "config.json").write_text('{"warp-api-enabled": true}')
         self.nodes = net.nodes("track", self.subnet, *self.names)
         self.uri = self.nodes["node1"]["uri"]
         self.members = [self.nodes[name] for name in self.names]
@@ -62,10 +68,10 @@ class L1:
         same((p.returncode, p.stderr), (0, ""), kind)
         return json.loads(p.stdout)["txID"]
 
-    def refused(self, kind, *flags, at):
+    def refused(self, kind, *flags, at, why="refused: the chain would stand still"):
         p = subprocess.run([str(self.folder / "candela-cli"), "tx", "run", kind, *flags, f"--rpc={at['uri']}",
                             f"--key-file={self.net.dir / 'key.txt'}"], capture_output=True, text=True, timeout=120)
-        assert p.returncode == 1 and "refused: the chain would stand still" in p.stderr, p
+        assert p.returncode == 1 and why in p.stderr, p
 
     def health(self, node):
         return ask(node, "/ext/bc/P", "platform.getL1Health", subnetID=self.subnet)
@@ -134,3 +140,56 @@ def test_an_l1_of_its_own(env):
         l1.tx("increase-l1-balance", f"--validation-id={gone['validationID']}", "--amount=3")
         wait_for("it counts again", lambda: int(l1.validation_of(m[3])["balance"]) > 0)
         l1.pay(m[3], *m)
+
+
+def registration(l1, node, expiry, weight=10):
+    """What a manager asks for; the validator's owners are nobody in particular."""
+    keys = ask(node, "/ext/info", "info.getNodeID")
+    owner = (1).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(19) + b"\1"
+    return keys, (bytes(2) + (1).to_bytes(4, "big") + txs.cb58(l1.subnet) + (20).to_bytes(4, "big") +
+                  txs.cb58(keys["nodeID"].removeprefix("NodeID-")) + bytes.fromhex(keys["nodePOP"]["publicKey"][2:]) +
+                  expiry.to_bytes(8, "big") + owner + owner + weight.to_bytes(8, "big"))
+
+
+def never_there(l1, payload):
+    """The P-Chain's word that a registration is not used and never will be; None: its validators refuse."""
+    field = b"\x12" + bytes([len(payload) & 127 | 128, len(payload) >> 7]) + payload
+    claim = bytes(5) + b"\2" + hashlib.sha256(payload).digest() + b"\0"
+    call = bytes(2) + (1).to_bytes(4, "big") + bytes(4) + len(claim).to_bytes(4, "big") + claim
+    message = bytes(2) + (1337).to_bytes(4, "big") + bytes(32) + len(call).to_bytes(4, "big") + call
+    try:
+        return ask(l1.members[0], "/v1/warp", "warp.getMessageAggregateSignature", chain="P", message="0x" + message.hex(),
+                   justification="0x" + field.hex(), subnetID=l1.subnet, quorumNum="67")["message"]
+    except AssertionError as e:
+        assert "can still be registered" in str(e) or "exists" in str(e), e
+        return None
+
+
+def test_registrations_expire(env):
+    """A registration is used once, and not after its time; then the validators say that it will never come."""
+    with Network(env) as net:
+        l1 = L1(env, net, "0x" + ME.hex())
+        sender, end = Sender(l1.members[0], l1.chain), int(time.time()) + 120
+
+        def signed(payload):
+            mid, _, _ = sender.say(payload)
+            return ask(l1.members[0], "/v1/warp", "warp.getMessageAggregateSignature", chain=l1.chain, messageID=cb58_of(mid),
+                       subnetID=l1.subnet, quorumNum="67")["message"]
+
+        def flags(keys, message):
+            return "--amount=1", f"--bls-pop={keys['nodePOP']['proofOfPossession']}", f"--message-file={message}"
+
+        keys, first = registration(l1, l1.nodes["node1"], end)
+        other_keys, second = registration(l1, l1.nodes["node2"], end)
+        used = signed(first)
+        same(never_there(l1, first), None)
+        time.sleep(35)  # the P-Chain judges by the validators of half a minute ago
+        l1.tx("register-l1-validator", *flags(keys, used))
+        time.sleep(35)  # there is one more who has to sign
+        l1.refused("register-l1-validator", *flags(keys, signed(first)), at=l1.nodes["node1"], why="already issued")
+        same(never_there(l1, first), None)
+        time.sleep(max(0, end + 2 - time.time()))
+        l1.refused("register-l1-validator", *flags(other_keys, signed(second)), at=l1.members[0], why="expir")
+        same(never_there(l1, second), None)  # the chain's time is that of its last block
+        l1.tx("create-net")
+        wait_for("the P-Chain's word", lambda: never_there(l1, second) is not None)

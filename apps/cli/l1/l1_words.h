@@ -11,8 +11,8 @@
 cd_err cd__l1_words_net(cd__l1_job *j, cd_hash32 *out, const char *const *words, usize cnt, usize wanted,
                         const char *usage, cd_errinfo *why) CD_CHECK;
 
-/* cd__l1_words_manager opens the manager of an L1. Errors: those of cd__l1_manager_open; CD_EINVAL when it does not know
- * its first validators yet. */
+/* cd__l1_words_manager opens the manager of an L1. Errors: those of cd__l1_manager_open; CD_EINVAL when it does not
+ * know its first validators yet. */
 cd_err cd__l1_words_manager(cd__l1_job *j, cd__l1_manager *m, const cd_hash32 *net, cd_errinfo *why) CD_CHECK;
 
 /* cd__l1_words_find reads a validator's node or validation; *out: its validation. Errors: CD_EINVAL for other words,

@@ -97,7 +97,7 @@ static cd_err read_answer(cd__remote *r, cd_json *result, const char *path, cd_e
         (void)!cd_json_str(&text, cd_json_get(error, "message"), NULL);
         (void)!cd_json_str(&data, cd_json_get(error, "data"), NULL);
         bool has_data = data.n > 2 && data.p[0] == '0' && data.p[1] == 'x';
-        return cd_fail(why, CD_EACCES, "%.*s%s%.*s", (int)cd_min_u64(text.n, 150), (const char *)text.p,
+        return cd_fail(why, CD_EACCES, "%.*s%s%.*s", (int)cd_min_u64(text.n, 300), (const char *)text.p,
                        has_data ? ": " : "", has_data ? (int)cd_min_u64(data.n, 78) : 0, (const char *)data.p);
     }
     *result = cd_json_get(all, "result");
