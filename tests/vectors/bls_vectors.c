@@ -310,9 +310,81 @@ static void wy_bls_hash(vec *v, cd_json group, cd_json test, const char *label)
     check_result(v, test, cd_bytes_eq(hex_of(v, test, "expected"), cd_bytes_of(enc, sizeof enc)), label);
 }
 
+/* --- what the original's nodes sign with --- */
+
+static bool signs(cd_bls_suite suite, cd_bytes message, const cd_bls_sk *sk, cd_bytes want)
+{
+    cd_bls_sig sig;
+    u8 enc[CD_BLS_SIG_LEN];
+    if (cd_bls_sign(&sig, suite, message, sk) != CD_OK) {
+        return false;
+    }
+    cd_bls_sig_enc(enc, &sig);
+    return cd_bytes_eq(want, cd_bytes_of(enc, sizeof enc));
+}
+
+static void node_key(vec *v, cd_json key, cd_bls_pk *pk)
+{
+    cd_bls_sk sk;
+    cd_bls_sig sig;
+    u8 enc[CD_BLS_PK_LEN];
+    u8 raw[2 * CD_BLS_PK_LEN];
+    cd_bytes secret = hex_of(v, key, "secret");
+    cd_bytes message = hex_of(v, key, "message");
+    bool as_pop = true;
+    bool is_read = secret.n == sizeof sk.b;
+    if (is_read) {
+        memcpy(sk.b, secret.p, sizeof sk.b);
+        is_read = cd_bls_pk_of(pk, &sk) == CD_OK;
+    }
+    vec_check(v, is_read, "secret");
+    if (!is_read) {
+        return;
+    }
+    cd_bls_pk_enc(enc, pk);
+    cd_bls_pk_enc_raw(raw, pk);
+    vec_check(v, cd_bytes_eq(hex_of(v, key, "public_compressed"), cd_bytes_of(enc, sizeof enc)), "public_compressed");
+    vec_check(v, cd_bytes_eq(hex_of(v, key, "public_uncompressed"), cd_bytes_of(raw, sizeof raw)),
+              "public_uncompressed");
+    vec_check(v, signs(CD_BLS_POP, message, &sk, hex_of(v, key, "signature")), "signature");
+    vec_check(v, signs(CD_BLS_POP_PROOF, message, &sk, hex_of(v, key, "sign_as_pop")), "sign_as_pop");
+    vec_check(v,
+              signs(CD_BLS_POP_PROOF, cd_bytes_of(enc, sizeof enc), &sk, hex_of(v, key, "proof_of_possession_of_key")),
+              "proof_of_possession_of_key");
+    bool is_sig = cd_bls_sig_dec(&sig, hex_of(v, key, "signature")) == CD_OK &&
+                  cd_bls_verify(&sig, CD_BLS_POP, message, pk) &&
+                  cd_json_bool(&as_pop, cd_json_get(key, "sig_verifies_as_pop"), NULL) == CD_OK &&
+                  cd_bls_verify(&sig, CD_BLS_POP_PROOF, message, pk) == as_pop;
+    vec_check(v, is_sig, "verified");
+}
+
+static void node_keys(vec *v)
+{
+    enum { KEYS_MAX = 16, SUMMED = 3 };
+    cd_json doc;
+    cd_bls_pk pks[KEYS_MAX];
+    cd_bls_pk sum;
+    u8 enc[CD_BLS_PK_LEN];
+    usize n = 0;
+    if (!vec_json(v, &doc, vec_path(v, "p2p/bls.json"))) {
+        return;
+    }
+    for (cd_json_it it = cd_json_iter(cd_json_get(doc, "keys")); cd_json_next(&it) && n < KEYS_MAX;) {
+        node_key(v, it.val, &pks[n++]);
+    }
+    bool is_summed = n >= SUMMED && cd_bls_agg_pks(&sum, pks, SUMMED) == CD_OK;
+    if (is_summed) {
+        cd_bls_pk_enc(enc, &sum);
+    }
+    vec_check(v,
+              is_summed && cd_bytes_eq(hex_of(v, doc, "aggregate_public_key_of_0_1_2"), cd_bytes_of(enc, sizeof enc)),
+              "aggregate_public_key_of_0_1_2");
+}
+
 int main(void)
 {
     vec v = {0};
+    node_keys(&v);
     run_bls(&v, "sign.json", bls_sign);
     run_bls(&v, "verify.json", bls_verify);
     run_bls(&v, "aggregate.json", bls_aggregate);
