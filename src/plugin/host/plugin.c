@@ -4,7 +4,6 @@
 #include "base/table/list.h"
 #include "base/thread/thread.h"
 #include "base/version.h"
-#include "grpc/caller.h"
 #include "grpc/server.h"
 #include "plugin/host/process.h"
 #include "plugin/wire/wire.h"
@@ -53,8 +52,7 @@ struct cd_plugin {
     served served[1 + CD_PLUGIN_OFFERS_MAX];
     usize served_cnt;
     cd_arena mem;           /* memory of the call that is being served */
-    cd_grpc_client *client; /* client of vm.VM for what may take long; from the handshake on */
-    cd_grpc_caller *caller; /* of vm.VM, for calls that a thread waits for; from the handshake to the end, cut there */
+    cd_grpc_client *client; /* client of vm.VM; from the handshake on */
     cd_grpc_client *dialled[CD_PLUGIN_CLIENTS_MAX];
     usize dialled_cnt;
     cd_timer *doubt; /* runs since the connection broke */
@@ -177,30 +175,16 @@ cd_grpc_client_cfg cd_plugin_client_cfg(const cd_plugin *p)
     return cfg;
 }
 
-static cd_err take_addr(char text[CD_PLUGIN_ADDR_MAX], cd_bytes addr, cd_errinfo *why)
-{
-    if (addr.n >= CD_PLUGIN_ADDR_MAX) {
-        return cd_fail(why, CD_EFORMAT, "an address of %zu bytes", addr.n);
-    }
-    memcpy(text, addr.p, addr.n);
-    text[addr.n] = '\0';
-    return CD_OK;
-}
-
 static cd_err make_client(cd_plugin *p, cd_grpc_client **out, cd_bytes addr, cd_errinfo *why)
 {
     char text[CD_PLUGIN_ADDR_MAX];
     const cd_grpc_client_cfg cfg = cd_plugin_client_cfg(p);
-    CD_TRY(take_addr(text, addr, why));
+    if (addr.n >= sizeof text) {
+        return cd_fail(why, CD_EFORMAT, "an address of %zu bytes", addr.n);
+    }
+    memcpy(text, addr.p, addr.n);
+    text[addr.n] = '\0';
     return cd_grpc_client_new(out, p->loop, &cfg, text, why);
-}
-
-static cd_err make_caller(cd_plugin *p, cd_bytes addr, cd_errinfo *why)
-{
-    char text[CD_PLUGIN_ADDR_MAX];
-    const cd_grpc_client_cfg cfg = cd_plugin_client_cfg(p);
-    CD_TRY(take_addr(text, addr, why));
-    return cd_grpc_caller_new(&p->caller, &cfg, text, why);
 }
 
 typedef struct dial {
@@ -257,10 +241,7 @@ static cd_err on_hello(void *ctx, cd_buf *out, cd_arena *mem, cd_bytes msg, cd_e
         settle(p, REFUSED, m.protocol_version);
         return e;
     }
-    if (p->client == NULL) {
-        CD_TRY(make_client(p, &p->client, m.addr, why));
-    }
-    CD_TRY(make_caller(p, m.addr, why));
+    CD_TRY(make_client(p, &p->client, m.addr, why));
     settle(p, GOOD, m.protocol_version);
     return CD_OK;
 }
@@ -299,9 +280,6 @@ static void on_cut(cd_loop_task *t)
     cd_plugin *p = cd_list_of(t, cd_plugin, cut);
     if (p->client != NULL) {
         cd_grpc_client_close(p->client);
-    }
-    if (p->caller != NULL) {
-        cd_grpc_caller_cut(p->caller);
     }
     for (usize i = 0; i < p->dialled_cnt; i++) {
         cd_grpc_client_close(p->dialled[i]);
@@ -455,7 +433,7 @@ cd_err cd_plugin_call(cd_plugin *p, const char *method, const cd_proto_type *in_
     if (in_type != NULL) {
         cd_proto_put(&msg, in_type, in);
     }
-    cd_err e = cd_grpc_caller_call(p->caller, &reply, method, &msg, timeout_ms, NULL, why);
+    cd_err e = cd_grpc_call_wait(p->client, &reply, method, &msg, timeout_ms, NULL, why);
     if (e == CD_OK && out_type != NULL) {
         e = cd_proto_parse(out, out_type, mem, cd_arena_dup(mem, cd_buf_bytes(&reply)), why);
     } else if (e != CD_OK) {
@@ -609,7 +587,7 @@ static void ask_to_end(cd_plugin *p)
     char reason[CD_PLUGIN_REASON_MAX];
     cd_errinfo why = {0};
     cd_arena mem = {0};
-    if (p->caller != NULL && !cd_plugin_has_failed(p, reason)) {
+    if (p->client != NULL && !cd_plugin_has_failed(p, reason)) {
         cd_err e = cd_plugin_call(p, "/vm.VM/Shutdown", NULL, NULL, NULL, NULL, &mem, SHUTDOWN_MS, &why);
         if (e != CD_OK) {
             cd_log_warn(p->cfg.log, "the plugin did not shut down", CD_F("chain", p->cfg.name),
@@ -619,18 +597,8 @@ static void ask_to_end(cd_plugin *p)
     cd_arena_fini(&mem);
 }
 
-/* Takes the caller from the loop, where it may be cut, to end it. */
-static void take_caller(void *arg)
-{
-    cd_grpc_caller **out = ((void **)arg)[1];
-    cd_plugin *p = ((void **)arg)[0];
-    *out = p->caller;
-    p->caller = NULL;
-}
-
 void cd_plugin_stop(cd_plugin *p)
 {
-    cd_grpc_caller *caller = NULL;
     if (p == NULL) {
         return;
     }
@@ -638,8 +606,6 @@ void cd_plugin_stop(cd_plugin *p)
     p->is_stopping = true;
     cd_mutex_unlock(&p->lock);
     ask_to_end(p);
-    cd_plugin_run(p, take_caller, (void *[]){p, (void *)&caller});
-    cd_grpc_caller_free(caller);
     cd_plugin_run(p, close_all, p);
     if (p->is_running) {
         cd_thread_join(&p->thread);
