@@ -1,4 +1,3 @@
-#include "grpc/caller.h"
 #include "grpc/client.h"
 #include "grpc/server.h"
 
@@ -528,69 +527,6 @@ static void test_texts(void **state)
     cd_buf_fini(&b);
 }
 
-/* --- a thread that works its own connection --- */
-
-typedef struct cutter {
-    rig *r;
-    cd_grpc_caller *caller;
-} cutter;
-
-static void cut_when_held(void *arg)
-{
-    const cutter *c = arg;
-    cd_grpc_call *call = held_wait(c->r);
-    cd_grpc_caller_cut(c->caller);
-    cd_grpc_caller_cut(c->caller);
-    gone_wait(c->r);
-    cd_grpc_reply(call, NULL);
-}
-
-static cd_err caller_ask(cd_grpc_caller *c, const char *path, const char *text, cd_buf *reply, u64 timeout_ms)
-{
-    cd_buf msg = text_buf(text);
-    cd_errinfo why = {0};
-    return cd_grpc_caller_call(c, reply, path, &msg, timeout_ms, NULL, &why);
-}
-
-static void test_caller(void **state)
-{
-    rig *r = rig_new();
-    cd_grpc_caller *c;
-    cd_buf reply = {0};
-    cd_thread thread;
-    (void)state;
-    rig_start(r);
-    assert_int_equal(cd_grpc_caller_new(&c, &r->client_cfg, "nowhere", NULL), CD_EFORMAT);
-    assert_int_equal(cd_grpc_caller_new(&c, &r->client_cfg, r->addr, NULL), CD_OK);
-    for (u32 i = 0; i < 50; i++) {
-        assert_int_equal(caller_ask(c, "/test.Test/Echo", "hello", &reply, 1000), CD_OK);
-        assert_int_equal(reply.n, 5);
-    }
-    assert_int_equal(caller_ask(c, "/test.Test/Fail", "", &reply, 0), CD_EIO);
-    assert_int_equal(caller_ask(c, "/test.Test/Hold", "", &reply, 20), CD_ETIMEOUT);
-    cd_grpc_call *held = held_wait(r);
-    gone_wait(r);
-    r->is_held_gone = false;
-    cd_grpc_reply(held, NULL);
-    assert_int_equal(caller_ask(c, "/test.Test/Echo", "again", &reply, 0), CD_OK);
-    /* Another thread ends what runs, and what comes later. */
-    cutter cut = {.r = r, .caller = c};
-    assert_int_equal(cd_thread_start(&thread, "cutter", cut_when_held, &cut, NULL), CD_OK);
-    assert_int_equal(caller_ask(c, "/test.Test/Hold", "", &reply, 0), CD_ECLOSED);
-    cd_thread_join(&thread);
-    assert_int_equal(caller_ask(c, "/test.Test/Echo", "late", &reply, 0), CD_ECLOSED);
-    cd_grpc_caller_free(c);
-    /* Freed in the same moment as cut, and never used. */
-    assert_int_equal(cd_grpc_caller_new(&c, &r->client_cfg, r->addr, NULL), CD_OK);
-    cd_grpc_caller_cut(c);
-    cd_grpc_caller_free(c);
-    assert_int_equal(cd_grpc_caller_new(&c, &r->client_cfg, r->addr, NULL), CD_OK);
-    cd_grpc_caller_free(c);
-    cd_grpc_caller_free(NULL);
-    cd_buf_fini(&reply);
-    rig_free(r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,7 +536,7 @@ int main(void)
         cmocka_unit_test(test_close_under_way), cmocka_unit_test(test_goaway_and_reconnect),
         cmocka_unit_test(test_fails_fast),      cmocka_unit_test(test_many),
         cmocka_unit_test(test_health),          cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_texts),           cmocka_unit_test(test_caller),
+        cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

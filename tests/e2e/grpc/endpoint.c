@@ -10,7 +10,6 @@
 #include "base/os/clock.h"
 #include "base/thread/thread.h"
 #include "codec/proto.h"
-#include "grpc/caller.h"
 #include "grpc/client.h"
 #include "grpc/server.h"
 
@@ -362,28 +361,6 @@ static void bench_waiting(cd_grpc_client *c, u64 calls)
                  (unsigned long long)((cd_clock_mono_ns(cd_clock_real()) - wall) / calls));
 }
 
-static void bench_caller(const char *addr, u64 calls)
-{
-    const cd_grpc_client_cfg cfg = cd_grpc_client_cfg_default();
-    cd_grpc_caller *c;
-    cd_errinfo why = {0};
-    cd_err e = cd_grpc_caller_new(&c, &cfg, addr, &why);
-    u64 cpu = cpu_us();
-    for (u64 i = 0; i < calls && e == CD_OK; i++) {
-        cd_buf reply = {0};
-        cd_buf msg = {0};
-        cd_buf_fill(&msg, 'x', 100);
-        e = cd_grpc_caller_call(c, &reply, "/grpc.testing.TestService/EmptyCall", &msg, 0, NULL, &why);
-        cd_buf_fini(&reply);
-    }
-    if (e != CD_OK) {
-        (void)fprintf(stderr, "%s\n", why.msg);
-        _exit(1);
-    }
-    (void)printf("cpu_ns_per_call_of_a_caller %llu\n", (unsigned long long)((cpu_us() - cpu) * 1000 / calls));
-    cd_grpc_caller_free(c);
-}
-
 static int bench(u64 calls)
 {
     const cd_grpc_client_cfg cfg = cd_grpc_client_cfg_default();
@@ -405,7 +382,6 @@ static int bench(u64 calls)
     bench_chains(client.loop, c, calls, 1);
     bench_chains(client.loop, c, calls, 32);
     bench_waiting(c, calls);
-    bench_caller(addr, calls);
     bench_large(c);
     (void)fflush(stdout);
     _exit(0);
