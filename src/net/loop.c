@@ -155,9 +155,10 @@ static bool has_posted(cd_loop *l)
 
 /* What callbacks of this round have posted needs no wake-up, nor what these tasks post, a few times over: then others
  * have their turn. */
-static void round_end(cd_loop *l)
+static void on_round_end(uv_check_t *c)
 {
     enum { TURNS = 8 };
+    cd_loop *l = c->data;
     for (u32 i = 0; i < TURNS && has_posted(l); i++) {
         tasks_run(l);
     }
@@ -165,11 +166,6 @@ static void round_end(cd_loop *l)
     if (has_posted(l)) {
         wake(l);
     }
-}
-
-static void on_round_end(uv_check_t *c)
-{
-    round_end(c->data);
 }
 
 static void round_init(cd_loop *l)
@@ -232,25 +228,6 @@ void cd_loop_run(cd_loop *l)
     atomic_store(&l->is_running, true);
     (void)uv_run(&l->uv, UV_RUN_DEFAULT);
     atomic_store(&l->is_running, false);
-}
-
-void cd_loop_run_with(cd_loop *l, cd_loop_task *t)
-{
-    atomic_store(&l->owner, pthread_self());
-    atomic_store(&l->is_running, true);
-    uv_update_time(&l->uv);
-    l->in_round = true;
-    l->round++;
-    t->fn(t);
-    round_end(l);
-    (void)uv_run(&l->uv, UV_RUN_DEFAULT);
-    atomic_store(&l->is_running, false);
-}
-
-void cd_loop_leave(cd_loop *l)
-{
-    CD_ASSERT(cd_loop_is_here(l));
-    uv_stop(&l->uv);
 }
 
 void cd_loop_stop(cd_loop *l)

@@ -21,10 +21,8 @@ void cd_loop_free(cd_loop *l);
 /* cd_loop_run handles events on the calling thread until cd_loop_stop. It can be run again. */
 void cd_loop_run(cd_loop *l);
 
-/* cd_loop_stop makes cd_loop_run return after the current round. Any thread. cd_loop_leave does so without waking
- * anybody; on the loop. */
+/* cd_loop_stop makes cd_loop_run return after the current round. Any thread. */
 void cd_loop_stop(cd_loop *l);
-void cd_loop_leave(cd_loop *l);
 
 /* cd_loop_is_here: the calling thread is the one that runs the loop. Any thread. */
 bool cd_loop_is_here(const cd_loop *l);
@@ -46,9 +44,6 @@ typedef struct cd_loop_task {
 /* cd_loop_post makes the loop call t->fn(t). Tasks of one thread run in the order of their posting.
  * Any thread, the loop's own too; what is posted after the last run ends is kept for the next. */
 void cd_loop_post(cd_loop *l, cd_loop_task *t);
-
-/* cd_loop_run_with is cd_loop_run with a task that nobody has to wake the loop for: it comes first. */
-void cd_loop_run_with(cd_loop *l, cd_loop_task *t);
 
 typedef struct cd_timer cd_timer;
 /* Called when a timer is due. */
