@@ -208,7 +208,7 @@ static cd_err open_app(void **out, const cd_service *s, cd_errinfo *why)
         .smtp_url = or_null(cd_args_str(s->args, OPT_SMTP)),
         .mail_from = cd_args_str(s->args, OPT_MAIL_FROM),
         .public_url = or_null(cd_args_str(s->args, OPT_PUBLIC_URL)),
-        .l1_look_ms = cd_min_u64(cd_args_u64(s->args, OPT_L1_LOOK) / CD_NS_PER_MS, 24 * 3600 * 1000),
+        .l1_look_ms = cd_min_u64(cd_args_u64(s->args, OPT_L1_LOOK) / CD_NS_PER_MS, 24ull * 3600 * 1000),
         .no_rate_limit = cd_args_bool(s->args, OPT_NO_RATES),
     };
     cfg.allow_cidrs_cnt = cd_args_list(s->args, OPT_ALLOW_CIDR, &cfg.allow_cidrs);
