@@ -250,7 +250,7 @@ static void tell_l1(rig *r, const char *severity, const char *cause)
 /* Told when it changes and once a day, after a restart too; to those who listen to the chain. */
 static void health_of_an_l1(usize engine)
 {
-    static const u64 HOUR_MS = 3600 * 1000;
+    static const u64 HOUR_MS = 3600ull * 1000;
     rig r;
     usize cnt;
     rig_open(&r, engine);
