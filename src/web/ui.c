@@ -233,7 +233,12 @@ void cd_ui_table_end(cd_html *h)
 
 void cd_ui_pager(cd_html *h, cd_bytes newest, cd_bytes next)
 {
-    cd_html_put(h, "<nav class=\"pager\" aria-label=\"Pages\">");
+    cd_ui_pager_of(h, "Pages", newest, next);
+}
+
+void cd_ui_pager_of(cd_html *h, const char *name, cd_bytes newest, cd_bytes next)
+{
+    cd_html_put(h, "<nav class=\"pager\" aria-label=\"{}\">", name);
     if (newest.n != 0) {
         cd_html_put(h, "<a class=\"btn s\" href=\"{}\">First page</a>", newest);
     }

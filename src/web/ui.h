@@ -122,8 +122,10 @@ void cd_ui_table_begin(cd_html *h, const char *name, const cd_ui_col *cols, usiz
 void cd_ui_cell(cd_html *h, const cd_ui_col *col);
 void cd_ui_table_end(cd_html *h);
 
-/* cd_ui_pager: links to the first and the next page; an empty address leaves one out. */
+/* cd_ui_pager: links to the first and the next page; an empty address leaves one out. cd_ui_pager_of is for the second
+ * list of a page: name tells those who do not see it which ("Pages of transactions"). */
 void cd_ui_pager(cd_html *h, cd_bytes newest, cd_bytes next);
+void cd_ui_pager_of(cd_html *h, const char *name, cd_bytes newest, cd_bytes next);
 
 /* cd_ui_seg is a switch made of links, one of them current. */
 typedef struct cd_ui_link {

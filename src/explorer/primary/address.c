@@ -226,7 +226,8 @@ static void history(cd__pp *p, const cd_addr20 *addr)
         cd_bytes_str(cd_arena_fmt(&p->a, "%.*s?behind=%llu-%.*s#history", (int)page.n, (const char *)page.p,
                                   (unsigned long long)v[cnt - 1].height, (int)last.n, (const char *)last.p));
     cd_html_put(&p->h, "<footer><span>newest first</span>");
-    cd_ui_pager(&p->h, is_first ? (cd_bytes){0} : page, cnt == CD__PP_PAGE ? next : (cd_bytes){0});
+    cd_ui_pager_of(&p->h, "Pages of transactions", is_first ? (cd_bytes){0} : page,
+                   cnt == CD__PP_PAGE ? next : (cd_bytes){0});
     cd_html_put(&p->h, "</footer></section>");
 }
 
